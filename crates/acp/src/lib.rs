@@ -1,0 +1,1 @@
+//! The Agent Client Protocol: the only crate that names its SDK.

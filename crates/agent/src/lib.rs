@@ -1,0 +1,1 @@
+//! Session stores: the append-only event log in SQLite and in memory.

@@ -1,0 +1,1 @@
+//! Language models: vendors over HTTP and SSE, loopback servers, the offline pilot, replay.

@@ -1,0 +1,94 @@
+//! What an effect on a workspace can fail with.
+
+use crate::AbsPath;
+use std::time::Duration;
+
+/// Why an effect did not happen. Nothing is half done: a failed write leaves the file as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    /// There is no such file or folder, on disk or (where text reads are delegated) in the editor.
+    #[error("not found: {0}")]
+    NotFound(AbsPath),
+    /// The path names a folder where a file is due.
+    #[error("is a directory: {0}")]
+    IsDirectory(AbsPath),
+    /// The path names something that is no regular file: a pipe, a socket, a device.
+    #[error("not a regular file: {0}")]
+    NotRegular(AbsPath),
+    /// The file holds bytes that are no UTF-8 text; `size` in bytes.
+    #[error("not a text file ({size} bytes of binary or non-UTF-8 data): {path}")]
+    NotText {
+        /// The file.
+        path: AbsPath,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// The file is larger than one read may be; sizes in bytes.
+    #[error("file is too large to read whole ({size} bytes, the limit is {limit}): {path}")]
+    TooLarge {
+        /// The file.
+        path: AbsPath,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The program could not be started: it does not exist, is not executable, or its arguments are too long.
+    #[error("cannot run {program}: {source}")]
+    Spawn {
+        /// What was to be run.
+        program: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The system does not do this at all (a read-only system asked to write).
+    #[error("{operation} is not allowed here: this session is read-only")]
+    ReadOnly {
+        /// What was asked for.
+        operation: &'static str,
+    },
+    /// The editor answered with an error; its message is kept.
+    #[error("the editor failed {operation} of {path}: {message}")]
+    Client {
+        /// The protocol method in words.
+        operation: &'static str,
+        /// What it was asked about.
+        path: String,
+        /// The editor's message.
+        message: String,
+    },
+    /// The editor did not answer in time.
+    #[error("the editor did not answer {operation} within {} s", .after.as_secs())]
+    ClientTimeout {
+        /// The protocol method in words.
+        operation: &'static str,
+        /// How long it was given.
+        after: Duration,
+    },
+    /// Any other failure of the operating system.
+    #[error("cannot {operation} {path}: {source}")]
+    Io {
+        /// The verb: `read`, `write`, `list`, …
+        operation: &'static str,
+        /// What it was done to.
+        path: AbsPath,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+impl SystemError {
+    /// Classifies an OS error on `path`.
+    pub fn from_io(operation: &'static str, path: &AbsPath, source: std::io::Error) -> Self {
+        match source.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Self::NotFound(path.clone()),
+            std::io::ErrorKind::IsADirectory => Self::IsDirectory(path.clone()),
+            _ => Self::Io { operation, path: path.clone(), source },
+        }
+    }
+
+    /// Whether the thing asked for does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound(_))
+    }
+}

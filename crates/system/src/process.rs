@@ -1,0 +1,80 @@
+//! Commands and the processes they become.
+
+use crate::{AbsPath, SystemError};
+use async_trait::async_trait;
+
+/// A command as an argument vector; never a shell line to be split by somebody else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The executable, looked up in `PATH` when it holds no slash.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it runs.
+    pub cwd: AbsPath,
+    /// Variables added to the environment it inherits.
+    pub env: Vec<(String, String)>,
+    /// How many bytes of output are kept; what comes first is dropped beyond it.
+    pub output_limit: usize,
+}
+
+impl Command {
+    /// Runs a shell line: `sh -c LINE`.
+    pub fn shell(line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
+        Self {
+            program: "sh".to_owned(),
+            args: vec!["-c".to_owned(), line.into()],
+            cwd,
+            env: Vec::new(),
+            output_limit,
+        }
+    }
+}
+
+/// The id of a terminal that a client shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TerminalId(pub String);
+
+/// A piece of a process's output, stdout and stderr in one stream, decoded lossily.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Text that follows what came before.
+    Text(String),
+    /// Output was lost here: the ring in front of the reader overflowed. Sent once per gap.
+    Gap,
+}
+
+/// How a process ended. Both fields empty: nobody knows, which is a failure too.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExitStatus {
+    /// The exit code of a process that exited by itself.
+    pub code: Option<i32>,
+    /// The name of the signal that ended it, such as `SIGKILL`.
+    pub signal: Option<String>,
+}
+
+impl ExitStatus {
+    /// Exit code 0. A signal is never a success, and neither is an unknown end.
+    pub fn success(&self) -> bool {
+        self.code == Some(0) && self.signal.is_none()
+    }
+}
+
+/// A running process. Dropping it kills the whole process group (or releases the client's terminal, which kills too).
+#[async_trait]
+pub trait Process: Send {
+    /// The terminal in which a client already shows this process, if any.
+    fn terminal(&self) -> Option<&TerminalId>;
+
+    /// The next piece of output; `None` once the process has ended and its output is drained. A background child that
+    /// holds the output open does not hold this back for more than a short grace period.
+    ///
+    /// Cancel-safe: a dropped call loses nothing.
+    async fn next_output(&mut self) -> Option<Output>;
+
+    /// Waits for the end. Output not taken by [`Process::next_output`] stays there to be taken. Cancel-safe.
+    async fn wait(&mut self) -> Result<ExitStatus, SystemError>;
+
+    /// Ends the whole process group: SIGTERM, a bounded wait (2 s), SIGKILL. Returns once it is gone or given up on.
+    async fn kill(&mut self);
+}

@@ -1,0 +1,137 @@
+//! The trait that every effect on a workspace goes through.
+
+use crate::{AbsPath, Command, Process, SystemError};
+use async_trait::async_trait;
+use std::time::SystemTime;
+
+/// What kind of thing a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Directory,
+    /// Anything else: a pipe, a socket, a device, a dangling link.
+    Other,
+}
+
+/// What is known of a path on disk. Links are followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metadata {
+    /// What it is.
+    pub kind: FileKind,
+    /// Size in bytes.
+    pub size: u64,
+    /// When it was last changed, where the system tells.
+    pub modified: Option<SystemTime>,
+}
+
+/// One name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The full path.
+    pub path: AbsPath,
+    /// What it is; links are not followed ([`FileKind::Other`] for a link).
+    pub kind: FileKind,
+}
+
+/// A range of lines: `line` is 1-based, `limit` the most lines wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextRange {
+    /// The first line wanted, from 1.
+    pub line: usize,
+    /// How many lines at the most.
+    pub limit: usize,
+}
+
+
+/// Who carries out an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// The machine this process runs on.
+    Local,
+    /// The client: the editor's buffers and terminals.
+    Client,
+    /// Nobody: the operation is refused.
+    Refused,
+}
+
+/// Who carries out which operations, now. A client that turns out not to have what it advertised changes this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Routes {
+    /// Text reads.
+    pub read_text: Route,
+    /// Text writes.
+    pub write_text: Route,
+    /// Commands.
+    pub spawn: Route,
+}
+
+impl Routes {
+    /// Everything on this machine.
+    pub const LOCAL: Self = Self { read_text: Route::Local, write_text: Route::Local, spawn: Route::Local };
+}
+
+/// What a walk passes over.
+#[derive(Debug, Clone)]
+pub struct WalkOptions {
+    /// The most entries to return.
+    pub limit: usize,
+    /// Whether hidden files, and folders such as `node_modules`, `vendor` and `target`, are walked too. Files that
+    /// `.gitignore` and `.ignore` name are passed over unless this is set.
+    pub include_ignored: bool,
+}
+
+/// Every effect on a workspace: files, folders and processes.
+///
+/// Contract (the suite in `crate::contract` holds every backend to it): paths are absolute; text is UTF-8, returned
+/// with the line ends the file has and without a byte-order mark; writes are atomic, keep the file's mode and byte-order mark, and
+/// write through symbolic links; a failed operation changes nothing; there is no current directory and no permission argument:
+/// whoever calls has asked the gate.
+#[async_trait]
+pub trait System: Send + Sync {
+    /// Reads a file's bytes, always from disk.
+    async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError>;
+
+    /// Reads text, from the editor's buffer where reads are delegated. `range` is passed down, so that a large file is paged and
+    /// not shipped whole; a range past the end is the empty text. An empty file is `""`, never an error.
+    async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError>;
+
+    /// Replaces a file's bytes, always on disk. The folder must exist.
+    async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError>;
+
+    /// Replaces a file's text, in the editor where writes are delegated. Missing folders are created.
+    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError>;
+
+    /// What is on disk at a path.
+    async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError>;
+
+    /// The names in a folder, sorted by name.
+    async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError>;
+
+    /// Creates a folder and those above it; one that exists is fine.
+    async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError>;
+
+    /// Removes a file, or a folder with all in it.
+    async fn remove(&self, path: &AbsPath) -> Result<(), SystemError>;
+
+    /// Renames a file or folder; an existing file at the target is replaced.
+    async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError>;
+
+    /// The path with every symbolic link resolved. Parts that do not exist (a file about to be created) are kept as they
+    /// are below the deepest folder that does.
+    async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError>;
+
+    /// The regular files below a folder, sorted by path. Links are not followed.
+    async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError>;
+
+    /// Starts a process in a group of its own, with standard input closed.
+    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError>;
+
+    /// Who carries out text reads, text writes and commands.
+    fn routes(&self) -> Routes;
+
+    /// The text on disk, whatever the route of [`System::read_text`]; `None` when there is no such file. For the check that the
+    /// buffer and the disk agree where the client reads but cannot write.
+    async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError>;
+}

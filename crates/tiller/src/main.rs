@@ -1,0 +1,2 @@
+//! A coding agent that works through the editor.
+fn main() {}
