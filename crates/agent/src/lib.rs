@@ -1,1 +1,42 @@
-//! Session stores: the append-only event log in SQLite and in memory.
+//! The domain: sessions, turns, the gate, history, events and tools. No wire, no OS, no HTTP.
+//!
+//! Architecture Invariant: this crate names no protocol and no vendor, and touches the world through [`system::System`],
+//! [`LanguageModel`], [`Client`] and [`SessionStore`] alone.
+
+mod access;
+mod client;
+mod content;
+mod event;
+mod freshness;
+mod ids;
+mod limits;
+mod mode;
+mod model;
+mod runtime;
+mod session;
+mod store;
+mod task;
+mod tool;
+pub mod tools;
+
+pub use access::Access;
+pub use client::{Client, PermissionOutcome, PermissionRequest};
+pub use content::{Content, Diff, Location, ToolContent};
+pub use event::{
+    MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent,
+    Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus, TurnEnd,
+    UsageUpdate,
+};
+pub use freshness::{FileTracker, Fingerprint, Freshness, Seen};
+pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
+pub use limits::{Limits, ToolLimits};
+pub use mode::{Mode, PermissionMode, UnknownMode};
+pub use model::{
+    AnsweredCall, AssistantMessage, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
+    ModelStop, Models, ToolSpec, Usage,
+};
+pub use runtime::{CreateSession, Runtime, RuntimeOptions, Surface};
+pub use session::{PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
+pub use store::{Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError};
+pub use task::{Task, TaskList, TaskStatus};
+pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};

@@ -1,0 +1,352 @@
+//! What happens in a session, as one stream of events.
+//!
+//! Architecture Invariant: the same events feed the client, the native layer, the headless output and the store. Each of those is a
+//! projection; none is a second source. Events are shaped like the protocol's second version: upserts by id, so that the whole
+//! state follows from the log.
+
+use crate::{Content, Location, MessageId, Mode, PermissionMode, ToolCallId, ToolContent, TurnId, Usage};
+use serde_json::Value;
+
+/// Something that happened in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionEvent {
+    /// A prompt's turn began.
+    TurnStarted {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// The user (or whoever drives the session) said something. Durable before anything is done about it.
+    UserMessage {
+        /// The message.
+        id: MessageId,
+        /// What it says.
+        content: Vec<Content>,
+    },
+    /// More of the assistant's text. Live only: the whole text is in [`SessionEvent::ModelResponse`].
+    MessageDelta {
+        /// The message it belongs to.
+        id: MessageId,
+        /// What follows.
+        text: String,
+    },
+    /// More of the model's reasoning. Live only.
+    ThoughtDelta {
+        /// The thought it belongs to.
+        id: MessageId,
+        /// What follows.
+        text: String,
+    },
+    /// A whole answer of the model: reasoning, text and the calls it asks for. Durable before a call runs.
+    ModelResponse(ModelResponse),
+    /// A tool call as it now is: created, started, changed, ended. Only the fields that are set change.
+    ToolCall(ToolCallUpdate),
+    /// A permission is being asked for.
+    PermissionRequested {
+        /// The call it is for.
+        id: ToolCallId,
+        /// The question, in words.
+        question: String,
+    },
+    /// A permission was given or refused.
+    PermissionResolved {
+        /// The call it was for.
+        id: ToolCallId,
+        /// The answer.
+        outcome: crate::PermissionOutcome,
+        /// The rule, or the answer's source, that decided: `user`, `SessionGrant`, ….
+        rule: String,
+    },
+    /// The plan as it now is; replaces the one before.
+    Plan(Vec<PlanEntry>),
+    /// Tokens used, after each answer of the model.
+    Usage(UsageUpdate),
+    /// The agent mode changed.
+    ModeChanged(Mode),
+    /// The permission mode changed.
+    PermissionModeChanged(PermissionMode),
+    /// The model changed; its full id.
+    ModelChanged(String),
+    /// The session's title changed.
+    TitleChanged(String),
+    /// Something the user should know that is no part of the conversation. Live only.
+    Notice {
+        /// How much it matters.
+        severity: Severity,
+        /// One line.
+        title: String,
+        /// The rest, if any.
+        description: Option<String>,
+    },
+    /// What the turn is busy with. Live only.
+    Phase(Phase),
+    /// The turn ended.
+    TurnEnded {
+        /// The turn.
+        turn: TurnId,
+        /// How.
+        end: TurnEnd,
+    },
+}
+
+impl SessionEvent {
+    /// Whether the store keeps it.
+    pub fn is_durable(&self) -> bool {
+        match self {
+            Self::MessageDelta { .. } | Self::ThoughtDelta { .. } | Self::Notice { .. } | Self::Phase(_) => {
+                false
+            }
+            // Progress of a running call is for those who watch; its creation, start and end are kept.
+            Self::ToolCall(update) => update.status.is_some(),
+            _ => true,
+        }
+    }
+}
+
+/// A whole answer of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelResponse {
+    /// The message's id, the one its deltas carried.
+    pub id: MessageId,
+    /// The id that the reasoning's deltas carried.
+    pub thought_id: MessageId,
+    /// The model that answered.
+    pub model: String,
+    /// Its reasoning, in order.
+    pub reasoning: Vec<Reasoning>,
+    /// Its text; may be empty.
+    pub text: String,
+    /// The tool calls it asks for, in order.
+    pub calls: Vec<ToolCallRequest>,
+}
+
+/// A piece of reasoning, kept byte for byte so that the provider that made it accepts it back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reasoning {
+    /// What a person may read; may be empty.
+    pub text: String,
+    /// The provider's own form (a signature, an encrypted item) as JSON text; sent back unchanged to the same provider.
+    pub opaque: Option<String>,
+}
+
+/// A tool call as the model asked for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCallRequest {
+    /// Our id.
+    pub id: ToolCallId,
+    /// The provider's id, to be sent back with the result.
+    pub provider_id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, or the raw text that was no JSON object.
+    pub arguments: Result<Value, MalformedArguments>,
+}
+
+/// Arguments that are no JSON object. Such a call is never run; the model is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MalformedArguments {
+    /// What the model sent.
+    pub raw: String,
+    /// What is wrong with it.
+    pub error: String,
+}
+
+/// What is new about a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCallUpdate {
+    /// The call.
+    pub id: ToolCallId,
+    /// The tool's name.
+    pub name: String,
+    /// One line for people.
+    pub title: Option<String>,
+    /// What kind of thing it does.
+    pub kind: Option<ToolKind>,
+    /// Where it stands.
+    pub status: Option<ToolStatus>,
+    /// What it shows; replaces what it showed before.
+    pub content: Option<Vec<ToolContent>>,
+    /// Where it works; replaces the places before.
+    pub locations: Option<Vec<Location>>,
+    /// The arguments.
+    pub raw_input: Option<Value>,
+    /// What the model gets; set exactly once, with the status that ends the call.
+    pub result: Option<ToolResult>,
+}
+
+impl ToolCallUpdate {
+    /// An update that changes nothing yet.
+    pub fn of(id: ToolCallId, name: impl Into<String>) -> Self {
+        Self {
+            id,
+            name: name.into(),
+            title: None,
+            kind: None,
+            status: None,
+            content: None,
+            locations: None,
+            raw_input: None,
+            result: None,
+        }
+    }
+
+    /// Sets the status.
+    pub fn status(mut self, status: ToolStatus) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Replaces the content.
+    pub fn content(mut self, content: Vec<ToolContent>) -> Self {
+        self.content = Some(content);
+        self
+    }
+}
+
+/// What a call gives back to the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The text the model reads.
+    pub text: String,
+    /// Images the model sees beside it.
+    pub images: Vec<Content>,
+    /// Whether the call failed (refused and cancelled calls fail too).
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// A success.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { text: text.into(), images: Vec::new(), is_error: false }
+    }
+
+    /// A failure.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), images: Vec::new(), is_error: true }
+    }
+}
+
+/// What kind of thing a tool does, for the client's icon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the protocol's own words")]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
+}
+
+/// Where a tool call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolStatus {
+    /// Announced; not decided or not begun.
+    Pending,
+    /// Started: its effects may exist from here on, and it is never run again.
+    InProgress,
+    /// Ended well.
+    Completed,
+    /// Ended badly, or was refused.
+    Failed,
+    /// Ended because the turn was cancelled.
+    Cancelled,
+    /// The process ended while it ran; nobody knows what it did. Never run again.
+    Interrupted,
+}
+
+impl ToolStatus {
+    /// Whether nothing more will happen to the call.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Pending | Self::InProgress)
+    }
+}
+
+/// A step of the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanEntry {
+    /// What is to be done.
+    pub content: String,
+    /// How much it matters.
+    pub priority: PlanPriority,
+    /// How far it is.
+    pub status: PlanStatus,
+}
+
+/// How much a step matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the protocol's own words")]
+pub enum PlanPriority {
+    High,
+    Medium,
+    Low,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the protocol's own words")]
+pub enum PlanStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+/// Tokens and money, for the session so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UsageUpdate {
+    /// The model.
+    pub model: String,
+    /// Tokens now in the model's context.
+    pub context_used: u64,
+    /// The context's size in tokens.
+    pub context_size: u64,
+    /// All tokens of the session so far.
+    pub total: Usage,
+}
+
+/// How much a notice matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the protocol's own words")]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// What a turn is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Waiting for the model, or reading its answer.
+    Thinking,
+    /// Running tools.
+    Tools,
+    /// Nothing.
+    Idle,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// In order.
+    Stopped(StopReason),
+    /// With an error; the message the client got.
+    Failed(String),
+}
+
+/// Why a turn stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// The model had no more to say.
+    EndTurn,
+    /// The model's output limit was reached.
+    MaxTokens,
+    /// The limit of model requests in one turn was reached.
+    MaxTurnRequests,
+    /// The model refused.
+    Refusal,
+    /// The client cancelled.
+    Cancelled,
+}

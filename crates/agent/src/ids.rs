@@ -1,0 +1,54 @@
+//! The ids of the protocol, each a type of its own so that they cannot be mixed up.
+
+use std::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub String);
+
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(id: &str) -> Self {
+                Self(id.to_owned())
+            }
+        }
+    };
+}
+
+id!(
+    /// A session: a UUIDv7 as text, shared by every surface.
+    SessionId
+);
+id!(
+    /// A message, unique in its session: what streams under one id is one message.
+    MessageId
+);
+id!(
+    /// A tool call, unique in its session (`tool_0`, `tool_1`, …). Never the id a provider chose.
+    ToolCallId
+);
+id!(
+    /// One prompt's turn, counted per session from `run_1`.
+    TurnId
+);
+
+impl SessionId {
+    /// A new id; later ones sort after earlier ones.
+    pub fn fresh() -> Self {
+        Self(uuid::Uuid::now_v7().to_string())
+    }
+}

@@ -1,0 +1,86 @@
+//! Every limit of the crate, named, with its unit and where it comes from.
+
+use std::time::Duration;
+
+/// Limits of a session's turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Model requests in one turn; then the turn stops with `max_turn_requests`.
+    pub turn_requests: u32,
+    /// How often the same call with the same arguments may be repeated in a row before the turn is stopped.
+    pub identical_calls: u32,
+    /// Tool calls taken from one answer; the rest are answered with an error.
+    pub calls_per_response: usize,
+    /// Prompts that wait behind a running turn.
+    pub queued_prompts: usize,
+    /// How long a permission request may stay unanswered; then it is a rejection.
+    pub permission_wait: Duration,
+    /// Limits of tools.
+    pub tools: ToolLimits,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            turn_requests: 200,
+            identical_calls: 5,
+            calls_per_response: 64,
+            queued_prompts: 32,
+            permission_wait: Duration::from_secs(60 * 60),
+            tools: ToolLimits::default(),
+        }
+    }
+}
+
+/// Limits of tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolLimits {
+    /// Lines that one call's text may have (`context.max_output_lines`).
+    pub output_lines: usize,
+    /// Bytes that one call's text may have (`context.max_output_bytes`).
+    pub output_bytes: usize,
+    /// Bytes of a command's output that are kept.
+    pub command_output_bytes: usize,
+    /// How long a command may run when the model does not say.
+    pub command_timeout: Duration,
+    /// How long a command may run at the most.
+    pub command_timeout_max: Duration,
+    /// How long to wait for a killed command's end and last output.
+    pub kill_grace: Duration,
+}
+
+impl Default for ToolLimits {
+    fn default() -> Self {
+        Self {
+            output_lines: 2_000,
+            output_bytes: 50_000,
+            command_output_bytes: 50_000,
+            command_timeout: Duration::from_secs(120),
+            command_timeout_max: Duration::from_secs(7_200),
+            kill_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Lines of a file that one read returns when the model does not say.
+pub const READ_LINES: usize = 2_000;
+/// Lines of a file that one read returns at the most.
+pub const READ_LINES_MAX: usize = 5_000;
+/// Lines that a read looks ahead to say how many more there are.
+pub const READ_AHEAD_LINES: usize = 1_000;
+/// Characters of one line that a read shows.
+pub const READ_LINE_CHARS: usize = 2_000;
+/// Paths that one glob returns.
+pub const GLOB_PATHS: usize = 200;
+/// Matching lines of one file that a search returns.
+pub const GREP_PER_FILE: usize = 50;
+/// Lines that one search returns.
+pub const GREP_LINES: usize = 100;
+/// How long one search may take.
+pub const GREP_TIME: Duration = Duration::from_secs(30);
+/// Files that one walk visits.
+pub const WALK_FILES: usize = 200_000;
+/// Characters of a session's title, taken from its first prompt.
+pub const TITLE_CHARS: usize = 80;
+/// Events read from the store at a time.
+pub const EVENTS_PAGE: usize = 500;

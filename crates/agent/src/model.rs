@@ -1,0 +1,210 @@
+//! The seam to language models: a request in, a stream of events out.
+
+use crate::{Content, MalformedArguments, Reasoning, ToolResult};
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+/// A language model behind a wire, or something that stands in for one.
+///
+/// Contract: the stream yields events in the order the model produced them and ends after [`ModelEvent::Stop`] or an error. Retries of
+/// requests that failed before the first event are the implementation's; it tells of each with [`ModelEvent::Retrying`]. Dropping
+/// the stream cancels the request. A tool call is yielded only when whole.
+pub trait LanguageModel: Send + Sync {
+    /// What is known of the model.
+    fn info(&self) -> &ModelInfo;
+
+    /// Asks the model.
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>>;
+}
+
+/// Where models come from: every configured provider, loopback servers, the built-in pilot.
+#[async_trait]
+pub trait Models: Send + Sync {
+    /// The models that can be chosen now, the default first. Never fails and never waits for a network.
+    fn list(&self) -> Vec<ModelInfo>;
+
+    /// The id of the model for a session that names none. May wait a bounded, short time for loopback servers to be found.
+    async fn default_id(&self) -> String;
+
+    /// The model with an id such as `openai/gpt-5`, `anthropic/claude-…`, `local/…`, `offline/pilot`, `replay/FILE`. An id that
+    /// is not listed still works when its provider is known: providers have more models than any list.
+    async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError>;
+}
+
+/// What is known of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelInfo {
+    /// The full id, `provider/name`.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What a person should know before choosing it, in a sentence; the pilot says here that it is no language model.
+    pub description: Option<String>,
+    /// Tokens of context.
+    pub context_size: u64,
+    /// The most tokens of one answer.
+    pub max_output: u64,
+    /// Whether it takes images.
+    pub images: bool,
+    /// A line a session on this model begins its first answer with: set for stand-ins that are no language model.
+    pub disclosure: Option<String>,
+}
+
+/// A request to a model. The whole conversation goes along each time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelRequest {
+    /// The system prompt.
+    pub system: String,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// The tools it may call.
+    pub tools: Vec<ToolSpec>,
+    /// The most tokens of the answer; the model's own limit when `None`.
+    pub max_output: Option<u64>,
+    /// How hard it should think: `low`, `medium`, `high`; the provider's default when `None`.
+    pub reasoning_effort: Option<String>,
+    /// A stable key for the provider's prompt cache: the session's id.
+    pub cache_key: Option<String>,
+}
+
+/// A message of the conversation, as models see it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// From the user. Texts, images; resources are already turned into text.
+    User(Vec<Content>),
+    /// From the model, with each call's result: a call without one cannot be expressed.
+    Assistant(AssistantMessage),
+}
+
+/// An answer of the model with the results of its calls.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AssistantMessage {
+    /// The model that made it: reasoning goes back only to the same one.
+    pub model: String,
+    /// Its reasoning.
+    pub reasoning: Vec<Reasoning>,
+    /// Its text; may be empty.
+    pub text: String,
+    /// Its calls, each with its result.
+    pub calls: Vec<AnsweredCall>,
+}
+
+/// A tool call and its result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnsweredCall {
+    /// The provider's id of the call.
+    pub provider_id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments; the raw text when they were no JSON object.
+    pub arguments: Result<Value, MalformedArguments>,
+    /// The result.
+    pub result: ToolResult,
+}
+
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// What it does and how to use it.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub parameters: Value,
+}
+
+/// What a model sends back.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// The request failed before an answer began and is tried again.
+    Retrying {
+        /// Which try comes next, from 2.
+        attempt: u32,
+        /// After how long.
+        after: Duration,
+        /// Why, in words.
+        reason: String,
+    },
+    /// More text.
+    Text(String),
+    /// More reasoning for people to read.
+    Reasoning(String),
+    /// A block of reasoning is complete; its text repeats what was streamed.
+    ReasoningDone(Reasoning),
+    /// A whole tool call.
+    ToolCall {
+        /// The provider's id; made up when the provider gave none.
+        provider_id: String,
+        /// The tool's name.
+        name: String,
+        /// Its arguments.
+        arguments: Result<Value, MalformedArguments>,
+    },
+    /// Tokens used by this request so far; the last one counts.
+    Usage(Usage),
+    /// The answer is complete.
+    Stop(ModelStop),
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelStop {
+    /// It had no more to say.
+    EndTurn,
+    /// It waits for the results of its calls.
+    ToolCalls,
+    /// The output limit was reached.
+    MaxTokens,
+    /// It refused, or a filter did.
+    Refusal,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens in, those from the cache included.
+    pub input: u64,
+    /// Tokens out, reasoning included.
+    pub output: u64,
+    /// Of the tokens in, those read from the provider's cache.
+    pub cache_read: u64,
+    /// Of the tokens in, those written to the provider's cache.
+    pub cache_write: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+    }
+}
+
+/// Why a model did not answer. Messages say what to do next and never hold a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// No provider or model of that name, or its settings do not suffice.
+    #[error("{0}")]
+    NotConfigured(String),
+    /// The provider refused the credentials (401, 403).
+    #[error("{0}")]
+    Auth(String),
+    /// The request itself is wrong (400, 404, 413, 422); trying again does not help.
+    #[error("{0}")]
+    BadRequest(String),
+    /// The conversation is longer than the model's context.
+    #[error("{0}")]
+    ContextOverflow(String),
+    /// Too many requests, or overloaded, for longer than the retries lasted.
+    #[error("{0}")]
+    Overloaded(String),
+    /// The connection failed, was cut in the middle of an answer, or was idle for too long.
+    #[error("{0}")]
+    Transport(String),
+    /// The provider answered with something that is no answer.
+    #[error("{0}")]
+    BadResponse(String),
+}

@@ -1,0 +1,132 @@
+//! A session: a value owned by one task, and the handle that sends it messages.
+
+use crate::{Content, Mode, ModelError, PermissionMode, SessionId, StopReason, StoreError, Usage};
+use system::AbsPath;
+
+/// Sends messages to a session's task. Cheap to clone; the session closes when [`SessionHandle::close`] is called.
+#[derive(Clone, Debug)]
+pub struct SessionHandle {
+    id: SessionId,
+    cwd: AbsPath,
+}
+
+/// What a client may show and change of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionState {
+    /// The agent mode.
+    pub mode: Mode,
+    /// The permission mode.
+    pub permission_mode: PermissionMode,
+    /// The model's full id.
+    pub model: String,
+    /// The title, once there is one.
+    pub title: Option<String>,
+    /// Whether a turn is running.
+    pub busy: bool,
+}
+
+/// How a prompt's turn ended in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptOutcome {
+    /// Why it stopped.
+    pub stop_reason: StopReason,
+    /// Tokens this turn used.
+    pub usage: Usage,
+    /// Model requests this turn made.
+    pub requests: u32,
+}
+
+/// Why a turn failed. For the client: what happened and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    /// The model did not answer.
+    #[error("{0}")]
+    Model(#[from] ModelError),
+    /// What happened could not be recorded; the turn stopped before its next side effect.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The prompt holds nothing, or something this session cannot take.
+    #[error("{0}")]
+    BadPrompt(String),
+    /// Too many prompts wait already.
+    #[error("{0} prompts are waiting already; wait for one to end, or cancel")]
+    QueueFull(usize),
+    /// The session was closed while the prompt waited or ran.
+    #[error("the session is closed")]
+    Closed,
+    /// A defect: the turn panicked. The session goes on.
+    #[error("internal error in the turn: {0}; this is a defect in tiller, please report it")]
+    Panicked(String),
+}
+
+/// Why a session could not be made, opened or changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// The store said no.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The model said no.
+    #[error("{0}")]
+    Model(#[from] ModelError),
+    /// The folder given is not the session's own.
+    #[error("session {session} belongs to {actual}, not to {given}; pass its own cwd")]
+    OtherFolder {
+        /// The session.
+        session: SessionId,
+        /// Its folder.
+        actual: AbsPath,
+        /// The folder given.
+        given: AbsPath,
+    },
+    /// The session was closed.
+    #[error("the session is closed")]
+    Closed,
+}
+
+impl SessionHandle {
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The session's folder.
+    pub fn cwd(&self) -> &AbsPath {
+        &self.cwd
+    }
+
+    /// What the session is set to now.
+    pub fn state(&self) -> SessionState {
+        unimplemented!()
+    }
+
+    /// Runs a prompt's turn, after those that wait already, and returns how it ended. Every prompt settles exactly once; dropping the future
+    /// does not cancel the turn.
+    pub async fn prompt(&self, _content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
+        unimplemented!()
+    }
+
+    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing happens when none runs.
+    pub fn cancel(&self) {
+        unimplemented!()
+    }
+
+    /// Changes the agent mode, for the running turn's next step too. The client is notified; it is recorded.
+    pub async fn set_mode(&self, _mode: Mode) -> Result<(), SessionError> {
+        unimplemented!()
+    }
+
+    /// Changes the permission mode and forgets the session's grants. The client is notified; it is recorded.
+    pub async fn set_permission_mode(&self, _mode: PermissionMode) -> Result<(), SessionError> {
+        unimplemented!()
+    }
+
+    /// Changes the model, from the next request on. The client is notified; it is recorded.
+    pub async fn set_model(&self, _id: &str) -> Result<(), SessionError> {
+        unimplemented!()
+    }
+
+    /// Cancels what runs, waits for it to settle, gives the lease back and ends the task. Closing twice is fine.
+    pub async fn close(&self) {
+        unimplemented!()
+    }
+}

@@ -1,0 +1,138 @@
+//! The seam to where sessions are kept: an append-only log of events for each.
+
+use crate::{Mode, PermissionMode, SessionEvent, SessionId};
+use async_trait::async_trait;
+use system::AbsPath;
+
+/// Where sessions are kept.
+///
+/// Contract: what [`SessionStore::append`] acknowledged is on disk. Events of a session are numbered from 1 without gaps. Every append carries the
+/// lease's epoch; an owner whose lease was taken over is fenced ([`StoreError::Fenced`]) and writes nothing.
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Creates a session and takes its lease.
+    async fn create(&self, session: NewSession) -> Result<Lease, StoreError>;
+
+    /// What is known of a session, without its events.
+    async fn get(&self, id: &SessionId) -> Result<SessionRecord, StoreError>;
+
+    /// Takes the lease of a session that nobody holds, or whose holder is gone. A live holder elsewhere is
+    /// [`StoreError::Held`] unless `take_over` is set.
+    async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError>;
+
+    /// Gives the lease back; one that was lost already is fine.
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Appends events, all or none, and returns the number of the last one.
+    async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError>;
+
+    /// The events after number `after`, at most `limit`, in order.
+    async fn events(
+        &self,
+        id: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, SessionEvent)>, StoreError>;
+
+    /// Sessions, the last used first, optionally of one folder, after a cursor.
+    async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError>;
+}
+
+/// A session to be created.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewSession {
+    /// Its id.
+    pub id: SessionId,
+    /// Its folder.
+    pub cwd: AbsPath,
+    /// Further folders it may work in.
+    pub additional_directories: Vec<AbsPath>,
+    /// The model's full id.
+    pub model: String,
+    /// The agent mode.
+    pub mode: Mode,
+    /// The permission mode.
+    pub permission_mode: PermissionMode,
+}
+
+/// What is known of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRecord {
+    /// Its id.
+    pub id: SessionId,
+    /// Its folder.
+    pub cwd: AbsPath,
+    /// Further folders it may work in.
+    pub additional_directories: Vec<AbsPath>,
+    /// The model it was last on.
+    pub model: String,
+    /// The agent mode it was last in.
+    pub mode: Mode,
+    /// The permission mode it was last in.
+    pub permission_mode: PermissionMode,
+    /// Its title, once it has one.
+    pub title: Option<String>,
+    /// When it was created, in milliseconds since the epoch.
+    pub created_at: i64,
+    /// When it last changed, in milliseconds since the epoch.
+    pub updated_at: i64,
+    /// The number of its last event; 0 when it has none.
+    pub last_seq: u64,
+}
+
+/// The right to append to a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The session.
+    pub session: SessionId,
+    /// Grows with every change of owner.
+    pub epoch: u64,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListQuery {
+    /// Only those of this folder.
+    pub cwd: Option<AbsPath>,
+    /// Where the last page ended.
+    pub cursor: Option<String>,
+    /// The most to return.
+    pub limit: usize,
+}
+
+/// A page of sessions.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SessionPage {
+    /// The sessions.
+    pub sessions: Vec<SessionRecord>,
+    /// Where the next page begins, if there is one.
+    pub next_cursor: Option<String>,
+}
+
+/// Why the store did not do it. Nothing is half written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such session.
+    #[error("no session {0}")]
+    NotFound(SessionId),
+    /// Another live process holds the session.
+    #[error("session {session} is open in another process ({holder}); close it there, or take it over")]
+    Held {
+        /// The session.
+        session: SessionId,
+        /// Who holds it: process id, host, since when.
+        holder: String,
+    },
+    /// The lease was taken over; this owner must not write any more.
+    #[error("session {0} was taken over by another process; this one no longer writes to it")]
+    Fenced(SessionId),
+    /// A cursor that is none of ours.
+    #[error("bad cursor {0:?}: pass the nextCursor of the page before, unchanged")]
+    BadCursor(String),
+    /// The file's format is newer than this program, or it is damaged.
+    #[error("{0}")]
+    Format(String),
+    /// The disk is full, the file is locked for too long, and the like.
+    #[error("the session store failed: {0}")]
+    Io(String),
+}
