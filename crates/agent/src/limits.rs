@@ -84,3 +84,7 @@ pub const WALK_FILES: usize = 200_000;
 pub const TITLE_CHARS: usize = 80;
 /// Events read from the store at a time.
 pub const EVENTS_PAGE: usize = 500;
+/// How long a tool may take to end what it started once the turn is cancelled; then it is abandoned, which kills what it owns.
+pub const CANCEL_GRACE: Duration = Duration::from_millis(400);
+/// Bytes of the project's instructions that go into the system prompt.
+pub const INSTRUCTIONS_BYTES: usize = 32 * 1024;
