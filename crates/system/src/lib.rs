@@ -4,11 +4,14 @@
 //! argument and cannot tell whether it is the local machine (`LocalSystem`), an editor (`acp::AcpSystem`), a refusing
 //! wrapper (`ReadOnly`) or a fake in memory (`FakeSystem`).
 
-
+pub mod contract;
 mod error;
-
+pub mod fake;
 pub mod limits;
-#[expect(clippy::disallowed_methods, reason = "this module is what the banned functions are to be reached through")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is what the banned functions are to be reached through"
+)]
 mod local;
 mod output;
 mod path;
@@ -19,7 +22,7 @@ mod seam;
 mod text;
 
 pub use error::SystemError;
-
+pub use fake::FakeSystem;
 pub use local::LocalSystem;
 pub use path::{AbsPath, PathError};
 pub use process::{Command, ExitStatus, Output, Process, TerminalId, UNATTENDED_ENV};

@@ -44,7 +44,6 @@ pub struct TextRange {
     pub limit: usize,
 }
 
-
 /// Who carries out an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Route {

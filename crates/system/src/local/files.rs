@@ -57,7 +57,9 @@ pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
     crate::resolve::resolve(path, |candidate| match fs::read_link(candidate.as_std()) {
         Ok(target) => match target.to_str() {
             Some(target) => Ok(Some(target.to_owned())),
-            None => Err(io::Error::new(io::ErrorKind::InvalidData, "a link points to a path that is not UTF-8")),
+            None => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "a link points to a path that is not UTF-8"))
+            }
         },
         Err(error) => match error.kind() {
             // Not a link; not there; below something that is no folder.

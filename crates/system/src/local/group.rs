@@ -55,7 +55,12 @@ impl Drop for Group {
 }
 
 /// A thread and not a blocking task: a runtime that shuts down waits for its blocking tasks, and so would wait for the command.
-fn wait_then_reap(mut child: Child, id: Pid, ended: oneshot::Sender<ExitStatus>, released: &mpsc::Receiver<()>) {
+fn wait_then_reap(
+    mut child: Child,
+    id: Pid,
+    ended: oneshot::Sender<ExitStatus>,
+    released: &mpsc::Receiver<()>,
+) {
     let status = wait_without_reaping(id).unwrap_or_else(|error| {
         tracing::error!(%error, "the end of a process is unknown");
         ExitStatus::default()

@@ -30,12 +30,15 @@ pub(super) async fn spawn(command: Command, watchdog: Arc<Watchdog>) -> Result<L
     // What is started in there kills itself when the caller no longer waits for it.
     let (group, end, output) = blocking(move || {
         let cwd = &command.cwd;
-        let found = std::fs::metadata(cwd.as_std()).map_err(|source| SystemError::from_io("enter", cwd, source))?;
+        let found =
+            std::fs::metadata(cwd.as_std()).map_err(|source| SystemError::from_io("enter", cwd, source))?;
         if !found.is_dir() {
             return Err(SystemError::NotFound(cwd.clone()));
         }
         start(&command)
-            .and_then(|(child, output)| Group::adopt(child, watchdog).map(|(group, end)| (group, end, output)))
+            .and_then(|(child, output)| {
+                Group::adopt(child, watchdog).map(|(group, end)| (group, end, output))
+            })
             .map_err(|source| SystemError::Spawn { program: command.program, source })
     })
     .await?;

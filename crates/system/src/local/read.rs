@@ -18,7 +18,8 @@ pub(super) fn bytes(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
     }
     let mut bytes = Vec::with_capacity(size as usize + 1);
     // The size is that of a moment ago, and files of /proc have none: the limit is on what arrives.
-    let read = file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(path, source))? as u64;
+    let read =
+        file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(path, source))? as u64;
     if read > MAX_READ_BYTES { Err(too_large(read)) } else { Ok(bytes) }
 }
 

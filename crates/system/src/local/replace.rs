@@ -75,8 +75,8 @@ fn keep_owner_and_mode(file: &File, found: &Metadata) -> io::Result<()> {
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (found.uid(), found.gid()) {
         // Only root may give a file away, but a member may give it to a group.
-        if let Err(error) =
-            fchown(file, Some(found.uid()), Some(found.gid())).or_else(|_| fchown(file, None, Some(found.gid())))
+        if let Err(error) = fchown(file, Some(found.uid()), Some(found.gid()))
+            .or_else(|_| fchown(file, None, Some(found.gid())))
         {
             tracing::debug!(%error, "the owner of a replaced file could not be kept");
         }
@@ -107,4 +107,30 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 
 fn fail(path: &AbsPath, source: io::Error) -> SystemError {
     SystemError::from_io("write", path, source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rename_that_fails_leaves_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = AbsPath::from_os(&folder.path().join("taken")).unwrap();
+        fs::create_dir(target.as_std()).unwrap();
+        by_rename(&target, None, b"x").unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_write_in_place_shortens_and_lengthens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old and longer").unwrap();
+        let mut file = OpenOptions::new().write(true).open(&path).unwrap();
+        overwrite(&mut file, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        overwrite(&mut file, b"old and longer").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old and longer");
+    }
 }

@@ -31,7 +31,9 @@ pub(super) fn walk(root: &AbsPath, options: &WalkOptions) -> Result<Vec<AbsPath>
         });
     }
     let files = builder.build().filter_map(|entry| match entry {
-        Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => AbsPath::from_os(entry.path()).ok(),
+        Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+            AbsPath::from_os(entry.path()).ok()
+        }
         Ok(_) => None,
         Err(error) => {
             tracing::debug!(%error, "passed over in a walk");

@@ -75,6 +75,12 @@ impl Watchdog {
     pub(super) fn shell(&self) -> Option<u32> {
         self.lock().shell.as_ref().map(|shell| shell.child.id())
     }
+
+    /// Ends the shell's input, as the death of this process does.
+    #[cfg(test)]
+    pub(super) fn close_input(&self) {
+        drop(std::mem::take(&mut *self.lock()));
+    }
 }
 
 impl State {
