@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "these commands talk to a person at a terminal")]
 #![expect(clippy::print_stderr, reason = "these commands talk to a person at a terminal")]
 
+mod bench;
 mod ci;
 mod process;
 mod tidy;
@@ -16,6 +17,7 @@ usage: cargo xtask COMMAND
 
   ci     fmt, tidy, deny, clippy, doc tests and tests: everything that must pass, stopping at the first failure
   tidy   checks of the tree that no compiler makes
+  bench  times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
 ";
 
 fn main() -> ExitCode {
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["ci"] => ci::run(),
         ["tidy"] => tidy::run(),
+        ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())
