@@ -1,11 +1,12 @@
 //! A model server on loopback that speaks the chat-completions wire, and tells when it was asked and when it had answered.
 
 use super::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
-use super::script::Script;
+use super::script::{Answers, Script};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -37,11 +38,12 @@ impl ModelServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port for the model server")?;
         let address = listener.local_addr()?;
         let (sender, events) = channel();
+        let answers = Arc::new(Answers::prepare());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let sender = sender.clone();
+                let (sender, answers) = (sender.clone(), Arc::clone(&answers));
                 std::thread::spawn(move || {
-                    if let Err(error) = serve(&stream, &sender) {
+                    if let Err(error) = serve(&stream, &answers, &sender) {
                         eprintln!("bench: model server: {error:#}");
                     }
                 });
@@ -66,7 +68,7 @@ impl ModelServer {
     }
 }
 
-fn serve(stream: &TcpStream, events: &Sender<Event>) -> Result<()> {
+fn serve(stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Result<()> {
     stream.set_nodelay(true)?;
     let mut from = BufReader::new(stream);
     while let Some(request) = read_request(&mut from)? {
@@ -80,10 +82,10 @@ fn serve(stream: &TcpStream, events: &Sender<Event>) -> Result<()> {
             continue;
         };
         if script == Script::Hang {
-            hang(stream, events)?;
+            hang(stream, answers, events)?;
             break;
         }
-        let answered = answer(stream, script, results, received)?;
+        let answered = answer(stream, answers.events(script, results), script.pause(), received)?;
         if events.send(answered).is_err() {
             break;
         }
@@ -96,8 +98,7 @@ fn asked_for(request: &Request) -> Option<(Script, usize)> {
     Script::asked_for(&body).filter(|_| request.line == "POST /v1/chat/completions")
 }
 
-fn answer(stream: &TcpStream, script: Script, results: usize, received: Instant) -> Result<Event> {
-    let (data, pause) = script.events(results);
+fn answer(stream: &TcpStream, data: &[String], pause: Duration, received: Instant) -> Result<Event> {
     let mut to = BufWriter::with_capacity(16 << 10, stream);
     let mut sent = Vec::with_capacity(data.len());
     write_event_stream_head(&mut to)?;
@@ -117,9 +118,9 @@ fn answer(stream: &TcpStream, script: Script, results: usize, received: Instant)
 }
 
 /// Sends the first chunk and then waits for the client to go away.
-fn hang(mut stream: &TcpStream, events: &Sender<Event>) -> Result<()> {
+fn hang(mut stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Result<()> {
     write_event_stream_head(&mut stream)?;
-    let (data, _) = Script::Hang.events(0);
+    let data = answers.events(Script::Hang, 0);
     write_chunk(&mut stream, &format!("data: {}\n\n", data[0]))?;
     // Nobody listens any more when the bench is over; then there is nothing to wait for either.
     if events.send(Event::Hanging).is_ok() {

@@ -1,6 +1,7 @@
 //! What the model says, chosen by a word in the last prompt, so that the bench steers it through the product.
 
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// How many chunks a burst has.
@@ -9,11 +10,13 @@ pub(super) const BURST: usize = 5_000;
 pub(super) const PACED: usize = 100;
 /// The time between two paced chunks: a fast reader's speed.
 pub(super) const PACE: Duration = Duration::from_millis(10);
+/// How many tools the tool turn calls.
+const TOOLS: usize = 3;
 /// The file that the tool turn reads and writes, in the project's folder.
 pub(super) const FILE: &str = "notes.txt";
 
 /// An answer of the model. A prompt asks for it by containing its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Script {
     /// One chunk of text.
     One,
@@ -54,17 +57,45 @@ impl Script {
         )
     }
 
-    /// The data of the events to send, the first of which is sent by itself, and the pause between two.
-    pub(super) fn events(self, results: usize) -> (Vec<String>, Duration) {
-        let (events, pause) = match self {
-            Script::One => (vec![text("done")], Duration::ZERO),
-            Script::Burst => ((0..BURST).map(|index| text(&marker(index))).collect(), Duration::ZERO),
-            Script::Paced => ((0..PACED).map(|index| text(&marker(index))).collect(), PACE),
-            Script::Tools => (vec![step(results)], Duration::ZERO),
-            Script::Hang => return (vec![text("hanging")], Duration::ZERO),
+    /// The pause between two events.
+    pub(super) fn pause(self) -> Duration {
+        if self == Script::Paced { PACE } else { Duration::ZERO }
+    }
+
+    /// How many different answers it has.
+    fn steps(self) -> usize {
+        if self == Script::Tools { TOOLS + 1 } else { 1 }
+    }
+
+    fn events(self, step: usize) -> Vec<String> {
+        let events = match self {
+            Script::One => vec![text("done")],
+            Script::Burst => (0..BURST).map(|index| text(&marker(index))).collect(),
+            Script::Paced => (0..PACED).map(|index| text(&marker(index))).collect(),
+            Script::Tools => vec![tool_step(step)],
+            Script::Hang => return vec![text("hanging")],
         };
-        let reason = if self == Script::Tools && results < 3 { "tool_calls" } else { "stop" };
-        (events.into_iter().chain([end(reason), usage(), "[DONE]".to_owned()]).collect(), pause)
+        let reason = if self == Script::Tools && step < TOOLS { "tool_calls" } else { "stop" };
+        events.into_iter().chain([end(reason), usage(), "[DONE]".to_owned()]).collect()
+    }
+}
+
+/// Every answer, written out beforehand, so that the time it takes to write them is not measured.
+pub(super) struct Answers {
+    events: HashMap<(Script, usize), Vec<String>>,
+}
+
+impl Answers {
+    /// Writes every answer.
+    pub(super) fn prepare() -> Self {
+        let steps =
+            |script: Script| (0..script.steps()).map(move |step| ((script, step), script.events(step)));
+        Self { events: Script::ALL.into_iter().flat_map(steps).collect() }
+    }
+
+    /// The data of the events to send when so many tool results have come back.
+    pub(super) fn events(&self, script: Script, results: usize) -> &[String] {
+        &self.events[&(script, results.min(script.steps() - 1))]
     }
 }
 
@@ -73,8 +104,8 @@ pub(super) fn marker(index: usize) -> String {
     format!("w{index:05} ")
 }
 
-fn step(results: usize) -> String {
-    match results {
+fn tool_step(step: usize) -> String {
+    match step {
         0 => tool_call(0, "file_read", &json!({ "path": FILE })),
         1 => tool_call(1, "file_write", &json!({ "path": FILE, "content": "one\ntwo\nthree\n" })),
         2 => tool_call(2, "bash", &json!({ "command": "echo done" })),
@@ -129,12 +160,14 @@ mod tests {
 
     #[test]
     fn every_answer_ends_as_the_wire_wants() {
+        let answers = Answers::prepare();
         for script in [Script::One, Script::Burst, Script::Paced, Script::Tools] {
-            assert_eq!(script.events(3).0.last().unwrap(), "[DONE]");
+            assert_eq!(answers.events(script, 9).last().unwrap(), "[DONE]");
         }
-        assert_eq!(Script::Burst.events(0).0.len(), BURST + 3);
-        assert!(Script::Tools.events(0).0[1].contains("tool_calls"));
-        assert!(Script::Tools.events(3).0[1].contains("stop"));
+        assert_eq!(answers.events(Script::Burst, 0).len(), BURST + 3);
+        assert_eq!(answers.events(Script::Hang, 0).len(), 1);
+        assert!(answers.events(Script::Tools, 0)[1].contains("tool_calls"));
+        assert!(answers.events(Script::Tools, TOOLS)[1].contains("stop"));
     }
 
     #[test]
