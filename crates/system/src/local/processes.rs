@@ -35,6 +35,7 @@ pub(super) async fn spawn(command: Command, watchdog: Arc<Watchdog>) -> Result<L
         if !found.is_dir() {
             return Err(SystemError::NotFound(cwd.clone()));
         }
+        watchdog.prepare();
         start(&command)
             .and_then(|(child, output)| {
                 Group::adopt(child, watchdog).map(|(group, end)| (group, end, output))

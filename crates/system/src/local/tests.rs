@@ -267,6 +267,7 @@ async fn a_command_ends_when_this_process_is_killed() {
     if let Ok(root) = std::env::var(HELPER) {
         let _process =
             shell(&LocalSystem::new(), &AbsPath::new(root).unwrap(), "exec sleep 600 > held").await;
+        println!("started");
         return std::future::pending().await;
     }
     let (_keep, root) = folder();
@@ -277,12 +278,17 @@ async fn a_command_ends_when_this_process_is_killed() {
     let this_test = "local::tests::a_command_ends_when_this_process_is_killed";
     let helper = Command {
         program: std::env::current_exe().unwrap().into_os_string().into_string().unwrap(),
-        args: ["--exact", this_test].map(str::to_owned).to_vec(),
+        args: ["--nocapture", "--exact", this_test].map(str::to_owned).to_vec(),
         cwd: root.clone(),
         env: vec![(HELPER.to_owned(), root.to_string())],
         output_limit: 1 << 16,
     };
-    let helper = system.spawn(helper).await.unwrap();
+    let mut helper = system.spawn(helper).await.unwrap();
+    let mut said = String::new();
+    while !said.contains("started") {
+        let Some(Output::Text(text)) = helper.next_output().await else { panic!("the helper said {said:?}") };
+        said.push_str(&text);
+    }
     assert_eq!(reader.next_output().await, Some(Output::Text("opened\n".to_owned())));
     drop(helper);
     let rest = tokio::time::timeout(Duration::from_secs(20), drain(&mut *reader)).await;

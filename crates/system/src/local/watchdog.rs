@@ -28,7 +28,7 @@ done
 for group in $live; do kill -s KILL -- "-$group"; done
 "#;
 
-/// Tells the shell which process groups are alive. The shell is started with the first group.
+/// Tells the shell which process groups are alive.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
     state: Mutex<State>,
@@ -47,15 +47,20 @@ struct Shell {
 }
 
 impl Watchdog {
-    /// A group has come to be. Blocks for the start of the shell, the first time.
+    /// Sees to it that there is a shell. To be called before a command is started, because starting the shell takes far
+    /// longer than telling it, and a command that it has not been told of is not ended. Blocks.
+    pub(super) fn prepare(&self) {
+        let mut state = self.lock();
+        if state.shell.is_none() {
+            state.start();
+        }
+    }
+
+    /// A group has come to be.
     pub(super) fn watch(&self, group: Pid) {
         let mut state = self.lock();
         state.groups.insert(group.as_raw_pid());
-        if state.shell.is_some() {
-            state.tell('+', group.as_raw_pid());
-        } else {
-            state.start();
-        }
+        state.tell('+', group.as_raw_pid());
     }
 
     /// A group is gone. To be called while its number is still taken, that is before its leader is reaped.
@@ -97,7 +102,7 @@ impl State {
         }
     }
 
-    /// A shell that cannot be told is let go; the next group starts another, which is told of all.
+    /// A shell that cannot be told is let go; the next command starts another, which is told of all.
     fn tell(&mut self, change: char, group: i32) {
         let Some(shell) = &mut self.shell else { return };
         if let Err(error) = shell.input.write_all(format!("{change} {group}\n").as_bytes()) {
