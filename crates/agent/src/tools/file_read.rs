@@ -1,7 +1,9 @@
 //! `file_read`: a file's lines, from the editor's buffer where reads are delegated.
 
 use super::{
-    args, output,
+    args,
+    cancel::unless_cancelled,
+    output,
     path::{self, GivenPath},
 };
 use crate::{
@@ -60,7 +62,7 @@ impl Tool for FileRead {
         let path = self.path.at(&cx.cwd);
         let (first, limit) = (self.first(), self.most(cx));
         let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES };
-        let text = match cx.system.read_text(&path, Some(range)).await {
+        let text = match unless_cancelled(cx, cx.system.read_text(&path, Some(range))).await? {
             Ok(text) => text,
             Err(error) => return Err(self.explain(cx, &path, error).await),
         };
@@ -140,7 +142,7 @@ async fn near_names(cx: &ToolContext, path: &AbsPath) -> Vec<String> {
             let name = entry.path.file_name()?.to_lowercase();
             let likeness = strsim::normalized_damerau_levenshtein(&name, &wanted);
             let likeness = if stem(&name) == stem(&wanted) { 1.0 } else { likeness };
-            (likeness >= 0.6).then_some((likeness, entry.path))
+            (likeness >= 0.7).then_some((likeness, entry.path))
         })
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
