@@ -12,6 +12,7 @@ mod output;
 mod patch;
 mod path;
 mod search;
+mod task;
 mod write_through;
 
 #[cfg(test)]
@@ -32,5 +33,9 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<search::Glob>::new(),
         Typed::<search::Grep>::new(),
         Typed::<bash::Bash>::new(),
+        Typed::<task::TaskCreate>::new(),
+        Typed::<task::TaskUpdate>::new(),
+        Typed::<task::TaskList>::new(),
+        Typed::<task::TaskGet>::new(),
     ]
 }
