@@ -5,7 +5,7 @@ use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{GLOB_PATHS, WALK_FILES},
     tools::{
-        args, output,
+        output,
         path::{self, GivenPath},
     },
 };
@@ -18,8 +18,8 @@ use system::AbsPath;
 #[derive(Debug, serde::Deserialize)]
 pub(in crate::tools) struct Glob {
     pattern: String,
-    #[serde(default, deserialize_with = "args::optional")]
-    path: Option<String>,
+    #[serde(default, deserialize_with = "path::optional")]
+    path: Option<GivenPath>,
 }
 
 #[async_trait]
@@ -55,7 +55,8 @@ impl Tool for Glob {
         let found: Vec<_> = files.paths.iter().filter(|file| pattern.matches(file, &files.base)).collect();
         let mut text = match found.is_empty() {
             true => {
-                format!("No files matching '{}' in {}", self.pattern, self.path.as_deref().unwrap_or("."))
+                let place = self.path.as_ref().map_or_else(|| ".".to_owned(), ToString::to_string);
+                format!("No files matching '{}' in {place}", self.pattern)
             }
             false => {
                 let shown: Vec<_> =
@@ -77,13 +78,12 @@ impl Glob {
     fn root(&self, cwd: &AbsPath) -> AbsPath {
         match split_absolute(&self.pattern).0 {
             Some(folder) => AbsPath::new(folder).unwrap_or_else(|_| cwd.clone()),
-            None => root(self.path.as_deref(), cwd),
+            None => root(self.path.as_ref(), cwd),
         }
     }
 }
 
 /// The folder or file that a search was pointed at.
-pub(super) fn root(given: Option<&str>, cwd: &AbsPath) -> AbsPath {
-    let given = given.and_then(|given| GivenPath::try_from(given.to_owned()).ok());
+pub(super) fn root(given: Option<&GivenPath>, cwd: &AbsPath) -> AbsPath {
     given.map_or_else(|| cwd.clone(), |given| given.at(cwd))
 }

@@ -4,7 +4,12 @@ use super::{Files, glob::root, pattern::Pattern};
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{BINARY_PROBE_BYTES, GREP_LINE_CHARS, GREP_LINES, GREP_PER_FILE, GREP_TIME, WALK_FILES},
-    tools::{args, cancel::unless_cancelled, output, path},
+    tools::{
+        args,
+        cancel::unless_cancelled,
+        output,
+        path::{self, GivenPath},
+    },
 };
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -18,8 +23,8 @@ use tokio::time::Instant;
 #[derive(Debug, serde::Deserialize)]
 pub(in crate::tools) struct Grep {
     pattern: String,
-    #[serde(default, deserialize_with = "args::optional")]
-    path: Option<String>,
+    #[serde(default, deserialize_with = "path::optional")]
+    path: Option<GivenPath>,
     #[serde(default, deserialize_with = "args::optional")]
     glob: Option<String>,
 }
@@ -44,12 +49,12 @@ impl Tool for Grep {
     }
 
     fn describe(&self, cwd: &AbsPath) -> Description {
-        let locations = vec![Location { path: root(self.path.as_deref(), cwd), line: None }];
+        let locations = vec![Location { path: root(self.path.as_ref(), cwd), line: None }];
         Description { title: format!("Search {}", self.pattern), kind: ToolKind::Search, locations }
     }
 
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
-        vec![Access::Read(root(self.path.as_deref(), cwd))]
+        vec![Access::Read(root(self.path.as_ref(), cwd))]
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -57,7 +62,7 @@ impl Tool for Grep {
         let glob = self.glob.as_deref().map(Pattern::new).transpose()?;
         let include_ignored = glob.as_ref().is_some_and(|glob| glob.include_ignored);
         let deadline = Instant::now() + GREP_TIME;
-        let mut files = super::files(cx, &root(self.path.as_deref(), &cx.cwd), include_ignored).await?;
+        let mut files = super::files(cx, &root(self.path.as_ref(), &cx.cwd), include_ignored).await?;
         if let Some(glob) = &glob {
             let base = files.base.clone();
             files.paths.retain(|file| glob.matches(file, &base));

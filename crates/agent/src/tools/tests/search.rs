@@ -47,6 +47,11 @@ async fn finds_files_and_lines() {
             ("glob", json!({"pattern": "*.py", "path": "src"}), "No files matching '*.py' in src"),
             ("glob", json!({"pattern": "*.py"}), "No files matching '*.py' in ."),
             ("glob", json!({"pattern": "*", "path": "none"}), "! Path not found: none"),
+            (
+                "grep",
+                json!({"pattern": "x", "path": "file://elsewhere/x"}),
+                "! Invalid arguments for 'grep': not a file URI of this machine: file://elsewhere/x",
+            ),
             ("glob", json!({"pattern": "a["}), "! Invalid glob 'a[': unclosed character class; missing ']'"),
             ("grep", json!({"pattern": "TODO$"}), "src/a.rs:2:// TODO\nsrc/b.rs:2:TODO"),
             ("grep", json!({"pattern": "todo"}), "No matches found for 'todo'"),
