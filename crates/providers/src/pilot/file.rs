@@ -30,17 +30,17 @@ pub(crate) enum Change {
 
 /// Reads a file. When there is none of that path and the path is a bare name, the only file of that name in the project is taken;
 /// several are reported, never guessed between.
-pub(crate) fn open(script: &mut Script<'_>, path: &str, every_page: bool) -> Result<File, Pause> {
+pub(crate) fn open(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
     let first = script.call("file_read", json!({ "path": path }))?;
     if !first.is_error {
-        return pages(script, path, &first.text, every_page);
+        return pages(script, path, &first.text);
     }
     if !is_missing(&first.text) {
         return Err(Pause::Failed(first.text.trim().to_owned()));
     }
     let found = locate(script, path, first.text.trim())?;
     let text = script.must("file_read", json!({ "path": found }))?;
-    pages(script, &found, text, every_page)
+    pages(script, &found, text)
 }
 
 /// Reads files that are known to exist, all together.
@@ -49,7 +49,7 @@ pub(crate) fn open_all(script: &mut Script<'_>, paths: &[String]) -> Result<Vec<
     let first_pages = script.calls(paths.iter().map(read).collect())?;
     let open = |(path, page): (&String, &ToolResult)| match page.is_error {
         true => Err(Pause::Failed(page.text.trim().to_owned())),
-        false => pages(script, path, &page.text, true),
+        false => pages(script, path, &page.text),
     };
     paths.iter().zip(first_pages).map(open).collect()
 }
@@ -179,11 +179,11 @@ pub(crate) fn edit(path: &str, old: &str, new: &str, all: bool) -> Value {
     arguments
 }
 
-fn pages(script: &mut Script<'_>, path: &str, text: &str, every_page: bool) -> Result<File, Pause> {
+fn pages(script: &mut Script<'_>, path: &str, text: &str) -> Result<File, Pause> {
     let mut file = File { path: path.to_owned(), lines: Vec::new(), whole: false };
     let mut more = take_page(&mut file.lines, text);
     let mut count = 1;
-    while more && every_page && count < PAGES {
+    while more && count < PAGES {
         let seen = file.lines.len();
         let next = script.must("file_read", json!({ "path": path, "offset": seen + 1 }))?;
         more = take_page(&mut file.lines, next);

@@ -110,7 +110,7 @@ fn read_patch(patch: &str) -> Result<Step, String> {
 
 impl DeleteFile {
     pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
-        let file = file::open(script, &self.path, false)?;
+        let file = file::open(script, &self.path)?;
         let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch", file.path);
         script.must("apply_patch", json!({ "patch": patch }))?;
         let line = format!("deleted `{}`", file.path);
@@ -120,7 +120,7 @@ impl DeleteFile {
 
 impl Move {
     pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
-        let file = file::open(script, &self.from, false)?;
+        let file = file::open(script, &self.from)?;
         let patch = format!(
             "*** Begin Patch\n*** Update File: {}\n*** Move to: {}\n*** End Patch",
             file.path, self.to

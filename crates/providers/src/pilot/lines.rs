@@ -253,7 +253,7 @@ impl DeleteLines {
 }
 
 fn whole(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
-    let file = file::open(script, path, true)?;
+    let file = file::open(script, path)?;
     if file.whole {
         return Ok(file);
     }

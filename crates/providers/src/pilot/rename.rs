@@ -98,11 +98,14 @@ impl RenameSymbol {
 
     pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
         let mut renamed = BTreeMap::new();
+        let mut doubts = Vec::new();
         // A search shows a limited number of lines: it is repeated until it finds nothing, which is also the proof that all is done.
         for round in 0..limits::SEARCHES {
             let found = script.must("grep", self.search())?;
             let files = files_of(found, self.path.as_deref());
             if files.is_empty() {
+                // Notes in brackets say what was not searched.
+                doubts = found.lines().filter(|line| line.starts_with('(')).map(str::to_owned).collect();
                 break;
             }
             if let Some(again) = files.iter().find(|path| renamed.contains_key(*path)) {
@@ -126,9 +129,10 @@ impl RenameSymbol {
         if total == 0 {
             return Err(Pause::Failed(format!("the word `{}` was not found", self.from)));
         }
+        let left = if doubts.is_empty() { "none is left".to_owned() } else { doubts.join(" ") };
         Ok(Outcome {
             line: format!(
-                "renamed `{}` to `{}`: {total} place(s) in {} file(s); none is left",
+                "renamed `{}` to `{}`: {total} place(s) in {} file(s); {left}",
                 self.from,
                 self.to,
                 renamed.len()

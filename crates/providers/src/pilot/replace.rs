@@ -110,7 +110,7 @@ impl Replace {
     }
 
     pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
-        let file = file::open(script, &self.path, false)?;
+        let file = file::open(script, &self.path)?;
         let places = file.places(&self.old);
         if file.whole && places.is_empty() {
             return Err(Pause::Failed(format!("'{}' does not stand in `{}`", short(&self.old), file.path)));

@@ -105,17 +105,11 @@ impl Write {
 
     pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
         let path = &self.path;
-        let (folder, name) = path
-            .rsplit_once(['/', '\\'])
-            .map_or((None, path.as_str()), |(folder, name)| (Some(folder), name));
-        let mut arguments = json!({ "pattern": file::escape_glob(name) });
-        if let Some(folder) = folder {
-            arguments["path"] = json!(if folder.is_empty() { "/" } else { folder });
-        }
-        let found = script.call("glob", arguments)?;
+        let plain = path.strip_prefix("./").unwrap_or(path);
+        let found = script.call("glob", json!({ "pattern": file::escape_glob(plain) }))?;
+        // Paths in the project are told from its folder on, even when it was asked for an absolute one.
         let is_it = |found: &String| {
-            let found = found.strip_prefix("./").unwrap_or(found);
-            found == path || found == name || found.ends_with(&format!("/{}", path.trim_start_matches("./")))
+            found == plain || (plain.starts_with('/') && plain.ends_with(&format!("/{found}")))
         };
         if !found.is_error && file::paths(&found.text).iter().any(is_it) {
             if !self.overwrite {

@@ -187,6 +187,8 @@ fn whole_files() {
         &[("new/a.txt", "hi")],
     ));
     check(&case("create a.txt with\n```\nx\n\ny\n```", "glob file_write", &[], &[("a.txt", "x\n\ny\n")]));
+    // A file of the same name elsewhere is no obstacle.
+    check(&case("create same.txt with 'hi'", "glob file_write", &[], &[("same.txt", "hi")]));
     check(&case("create notes.md with 'hi'", "glob", &["exists already; say `overwrite notes.md"], &[]));
     check(&case(
         "overwrite notes.md with 'hi'",

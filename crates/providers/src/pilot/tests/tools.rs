@@ -173,7 +173,7 @@ impl World {
 
     fn glob(&self, pattern: &str, path: &str) -> String {
         let name = pattern.rsplit('/').next().unwrap_or(pattern);
-        let anywhere = pattern.starts_with("**/");
+        let anywhere = pattern.starts_with("**/") || !pattern.contains('/');
         let fits = |file: &&String| {
             let inside =
                 if path.is_empty() { Some(file.as_str()) } else { file.strip_prefix(&format!("{path}/")) };
@@ -183,7 +183,7 @@ impl World {
                 Some((before, after)) => base.starts_with(before) && base.ends_with(after),
                 None => base == name,
             };
-            is_name && (anywhere || base == inside)
+            if anywhere { is_name } else { inside == pattern }
         };
         let found: Vec<&str> = self.files.keys().filter(fits).map(String::as_str).collect();
         if found.is_empty() { format!("No files matching '{pattern}' in {path}") } else { found.join("\n") }
