@@ -13,6 +13,7 @@ mod limits;
 mod lines;
 mod parse;
 mod phrase;
+mod pieces;
 mod progress;
 mod rename;
 mod replace;
