@@ -1,12 +1,15 @@
 //! Starting other programs, and knowing where the workspace is.
 
 use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The workspace's root: the parent of this crate's folder.
+/// The workspace's root: the parent of this crate's folder, which cargo tells when it runs the program. What was true when it
+/// was built counts only without cargo: clones may share a target folder, or be moved.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace").to_owned()
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    folder.parent().expect("xtask is a folder of the workspace").to_owned()
 }
 
 /// Where cargo puts what it builds, and where tools that CI needs are installed.

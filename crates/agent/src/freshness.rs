@@ -94,7 +94,7 @@ impl FileTracker {
 }
 
 /// The rule itself, pure.
-pub fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
+pub(crate) fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
     let Some(text) = current else { return Freshness::Fresh };
     let Some(Seen { whole, parts }) = seen else { return Freshness::Unseen };
     if parts.iter().any(|(range, saw)| *saw != Fingerprint::of(lines(text, *range))) {
@@ -132,7 +132,7 @@ fn end(range: TextRange) -> usize {
 }
 
 /// The lines of a text that lie in a range, with their line ends.
-pub fn lines(text: &str, range: TextRange) -> &str {
+pub(crate) fn lines(text: &str, range: TextRange) -> &str {
     let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
     let Some(start) = starts.by_ref().nth(range.line.saturating_sub(1)) else { return "" };
     let end = match range.limit {
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(files.freshness(&path, Some("a\nd\n")), Freshness::Changed);
         files.touched(&path);
         assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
-        assert_eq!(files.paths(), [path.clone()]);
+        assert_eq!(files.paths(), std::slice::from_ref(&path));
         files.forget(&path);
         assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
     }

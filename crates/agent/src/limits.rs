@@ -63,31 +63,31 @@ impl Default for ToolLimits {
 }
 
 /// Lines of a file that one read returns when the model does not say.
-pub const READ_LINES: usize = 2_000;
+pub(crate) const READ_LINES: usize = 2_000;
 /// Lines of a file that one read returns at the most.
-pub const READ_LINES_MAX: usize = 5_000;
+pub(crate) const READ_LINES_MAX: usize = 5_000;
 /// Lines that a read looks ahead to say how many more there are.
-pub const READ_AHEAD_LINES: usize = 1_000;
+pub(crate) const READ_AHEAD_LINES: usize = 1_000;
 /// Characters of one line that a read shows.
-pub const READ_LINE_CHARS: usize = 2_000;
+pub(crate) const READ_LINE_CHARS: usize = 2_000;
 /// Paths that one glob returns.
-pub const GLOB_PATHS: usize = 200;
+pub(crate) const GLOB_PATHS: usize = 200;
 /// Matching lines of one file that a search returns.
-pub const GREP_PER_FILE: usize = 50;
+pub(crate) const GREP_PER_FILE: usize = 50;
 /// Lines that one search returns.
-pub const GREP_LINES: usize = 100;
+pub(crate) const GREP_LINES: usize = 100;
 /// How long one search may take.
-pub const GREP_TIME: Duration = Duration::from_secs(30);
+pub(crate) const GREP_TIME: Duration = Duration::from_secs(30);
 /// Files that one walk visits.
-pub const WALK_FILES: usize = 200_000;
+pub(crate) const WALK_FILES: usize = 200_000;
 /// Characters of a session's title, taken from its first prompt.
-pub const TITLE_CHARS: usize = 80;
-/// Events read from the store at a time.
-pub const EVENTS_PAGE: usize = 500;
+pub(crate) const TITLE_CHARS: usize = 80;
 /// How long a tool may take to end what it started once the turn is cancelled; then it is abandoned, which kills what it owns.
-pub const CANCEL_GRACE: Duration = Duration::from_millis(400);
+pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(400);
 /// Bytes of the project's instructions that go into the system prompt.
-pub const INSTRUCTIONS_BYTES: usize = 32 * 1024;
+pub(crate) const INSTRUCTIONS_BYTES: usize = 32 * 1024;
+/// Events read from the store at a time.
+pub(crate) const EVENTS_PAGE: usize = 500;
 /// Characters of one line that a search shows.
 pub(crate) const GREP_LINE_CHARS: usize = 500;
 /// Bytes at the start of a file in which a NUL byte makes it binary for a search.

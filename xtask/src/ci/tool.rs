@@ -61,7 +61,8 @@ impl Ready {
 impl Tool {
     /// Finds the tool, and installs it if there is none or only one that is too old.
     pub(super) fn ready(&self) -> Result<Ready> {
-        let folder = target_dir().join("tools");
+        // A folder for each tool: pip replaces the whole `bin` of a folder it installs into.
+        let folder = target_dir().join("tools").join(self.subcommand);
         let binary = folder.join("bin").join(format!("cargo-{}", self.subcommand));
         let known = [Ready::OnPath(self.subcommand), Ready::Installed(self.subcommand, binary.clone())];
         if let Some(ready) = known.into_iter().find(|ready| ready.version() >= Some(self.oldest)) {
@@ -77,7 +78,7 @@ impl Tool {
 
     fn install(&self, folder: &Path) -> Result<()> {
         for mut way in [self.pip_install(folder), self.cargo_install(folder)] {
-            println!("ci: cargo-{} is missing, installing it: {}", self.subcommand, shown(&way));
+            println!("ci: cargo-{} is missing or too old, installing it: {}", self.subcommand, shown(&way));
             match way.status() {
                 Ok(status) if status.success() => return Ok(()),
                 Ok(status) => println!("ci: that ended with {status}"),

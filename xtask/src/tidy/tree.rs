@@ -73,11 +73,11 @@ impl Tree {
 }
 
 impl File {
-    /// Whether the whole file is a test.
+    /// Whether the whole file is a test. A contract suite is one, though it is a module that other crates call.
     pub(super) fn is_test(&self) -> bool {
-        let name = self.path.rsplit('/').next().unwrap_or_default();
-        self.path.contains("/tests/")
-            || name == "tests.rs"
+        let (folders, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        folders.split('/').any(|folder| folder == "tests" || folder == "contract")
+            || ["tests.rs", "contract.rs"].contains(&name)
             || name.ends_with("_tests.rs")
             || name.ends_with("_test.rs")
     }
@@ -137,6 +137,19 @@ mod tests {
         };
         assert_eq!(tests("crates/x/src/a.rs"), [3, 4, 5]);
         assert_eq!(tests("crates/x/tests/it/main.rs"), [1]);
+    }
+
+    #[test]
+    fn whole_files_of_tests_are_known_by_their_names() {
+        let check = |path: &str, expected: bool| {
+            assert_eq!(Tree::of(&[(path, "")]).files()[0].is_test(), expected, "{path}");
+        };
+        check("crates/x/tests/it/main.rs", true);
+        check("crates/x/src/turn/tests.rs", true);
+        check("crates/x/src/contract/samples.rs", true);
+        check("crates/x/src/contract.rs", true);
+        check("crates/x/src/contracts.rs", false);
+        check("crates/x/src/attests.rs", false);
     }
 
     #[test]

@@ -27,6 +27,7 @@ struct Held {
     record: SessionRecord,
     events: Vec<SessionEvent>,
     epoch: u64,
+    leased: bool,
 }
 
 impl MemoryStore {
@@ -56,6 +57,9 @@ impl SessionStore for MemoryStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
         let mut state = self.lock();
         let now = state.tick();
+        if state.sessions.contains_key(&session.id) {
+            return Err(StoreError::Io(format!("session {} exists already", session.id)));
+        }
         let lease = Lease { session: session.id.clone(), epoch: 1 };
         let record = SessionRecord {
             id: session.id.clone(),
@@ -69,7 +73,7 @@ impl SessionStore for MemoryStore {
             updated_at: now,
             last_seq: 0,
         };
-        state.sessions.insert(session.id, Held { record, events: Vec::new(), epoch: 1 });
+        state.sessions.insert(session.id, Held { record, events: Vec::new(), epoch: 1, leased: true });
         Ok(lease)
     }
 
@@ -81,10 +85,14 @@ impl SessionStore for MemoryStore {
         let mut state = self.lock();
         let held = state.held(id)?;
         held.epoch += 1;
+        held.leased = true;
         Ok(Lease { session: id.clone(), epoch: held.epoch })
     }
 
-    async fn release(&self, _lease: &Lease) -> Result<(), StoreError> {
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        let held = state.held(&lease.session)?;
+        held.leased &= held.epoch != lease.epoch;
         Ok(())
     }
 
@@ -97,8 +105,11 @@ impl SessionStore for MemoryStore {
         }
         let now = state.tick();
         let held = state.held(&lease.session)?;
-        if held.epoch != lease.epoch {
+        if held.epoch != lease.epoch || !held.leased {
             return Err(StoreError::Fenced(lease.session.clone()));
+        }
+        if events.is_empty() {
+            return Ok(held.record.last_seq);
         }
         for event in events {
             match &event {
@@ -135,8 +146,8 @@ impl SessionStore for MemoryStore {
             None => 0,
             Some(cursor) => cursor.parse().map_err(|_| StoreError::BadCursor(cursor.clone()))?,
         };
-        let end = from + query.limit;
-        let next_cursor = (end < sessions.len()).then(|| end.to_string());
+        let end: usize = from + query.limit;
+        let next_cursor = (query.limit > 0 && end < sessions.len()).then(|| end.to_string());
         Ok(SessionPage { sessions: sessions.into_iter().skip(from).take(query.limit).collect(), next_cursor })
     }
 }

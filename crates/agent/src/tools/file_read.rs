@@ -1,7 +1,9 @@
 //! `file_read`: a file's lines, from the editor's buffer where reads are delegated.
 
 use super::{
-    args, output,
+    args,
+    cancel::unless_cancelled,
+    output,
     path::{self, GivenPath},
 };
 use crate::{
@@ -59,8 +61,9 @@ impl Tool for FileRead {
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let path = self.path.at(&cx.cwd);
         let (first, limit) = (self.first(), self.most(cx));
-        let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES };
-        let text = match cx.system.read_text(&path, Some(range)).await {
+        // One line more than is counted, so that "more than" is known to be true.
+        let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES + 1 };
+        let text = match unless_cancelled(cx, cx.system.read_text(&path, Some(range))).await? {
             Ok(text) => text,
             Err(error) => return Err(self.explain(cx, &path, error).await),
         };
@@ -76,7 +79,7 @@ impl Tool for FileRead {
             let seen = TextRange { line: first, limit: page.shown };
             cx.files.saw_part(&path, seen, &lines[..page.shown].join("\n"));
         }
-        Ok(ToolOutput::text(output::cap(page.text, &cx.limits)))
+        Ok(ToolOutput::text(page.text))
     }
 }
 
@@ -87,8 +90,7 @@ impl FileRead {
 
     fn most(&self, cx: &ToolContext) -> usize {
         let asked = self.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(READ_LINES);
-        // The last line that the limits allow is the one that says how to go on.
-        asked.clamp(1, READ_LINES_MAX).min(cx.limits.output_lines.saturating_sub(1)).max(1)
+        asked.clamp(1, READ_LINES_MAX).min(cx.limits.output_lines).max(1)
     }
 
     /// The texts for no lines at all: an empty file, or a page past the end.
@@ -140,7 +142,7 @@ async fn near_names(cx: &ToolContext, path: &AbsPath) -> Vec<String> {
             let name = entry.path.file_name()?.to_lowercase();
             let likeness = strsim::normalized_damerau_levenshtein(&name, &wanted);
             let likeness = if stem(&name) == stem(&wanted) { 1.0 } else { likeness };
-            (likeness >= 0.6).then_some((likeness, entry.path))
+            (likeness >= 0.7).then_some((likeness, entry.path))
         })
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -156,9 +158,9 @@ struct Page {
     shown: usize,
 }
 
-/// The numbered lines that fit, and how to go on.
+/// The numbered lines that fit the limits, and how to go on. It is cut here and not by [`output::cap`], because what was shown is remembered.
 fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
-    // Room for the tail, so that the cap never cuts what is remembered as shown.
+    // Leaves room for the tail.
     let bytes = cx.limits.output_bytes.saturating_sub(200);
     let mut text = String::new();
     let mut shown = 0;
@@ -175,7 +177,7 @@ fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
     }
     let more = lines.len() - shown;
     let next = first + shown;
-    if lines.len() >= limit + READ_AHEAD_LINES {
+    if lines.len() > limit + READ_AHEAD_LINES {
         // The look-ahead was filled: nobody knows how much follows it.
         let _ = write!(text, "\n... more than {READ_AHEAD_LINES} more lines (continue with offset={next})");
     } else if more > 0 {

@@ -1,6 +1,7 @@
 //! The built-in tools, one a file.
 
 mod args;
+mod bash;
 mod cancel;
 mod edit;
 mod file_edit;
@@ -10,6 +11,8 @@ mod nearest;
 mod output;
 mod patch;
 mod path;
+mod search;
+mod task;
 mod write_through;
 
 #[cfg(test)]
@@ -27,5 +30,12 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<file_write::FileWrite>::new(),
         Typed::<file_edit::FileEdit>::new(),
         Typed::<patch::ApplyPatch>::new(),
+        Typed::<search::Glob>::new(),
+        Typed::<search::Grep>::new(),
+        Typed::<bash::Bash>::new(),
+        Typed::<task::TaskCreate>::new(),
+        Typed::<task::TaskUpdate>::new(),
+        Typed::<task::TaskList>::new(),
+        Typed::<task::TaskGet>::new(),
     ]
 }

@@ -39,6 +39,12 @@ impl TryFrom<String> for GivenPath {
     }
 }
 
+/// A path that may be missing: `null` and blank text are `None`.
+pub(super) fn optional<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<GivenPath>, D::Error> {
+    let given = super::args::optional(from)?;
+    given.map(GivenPath::try_from).transpose().map_err(serde::de::Error::custom)
+}
+
 /// A path as shown in results: relative to the session's folder when it lies below it.
 pub(super) fn shown<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
     match path.relative_to(cwd) {

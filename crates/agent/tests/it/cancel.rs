@@ -4,7 +4,7 @@ use crate::stage::{Setting, stage};
 use agent::fake::Reply;
 use agent::{Message, ModelEvent, PermissionMode, SessionEvent, StopReason, ToolStatus, TurnEnd};
 use serde_json::json;
-use system::Script;
+use system::fake::Script;
 
 #[tokio::test]
 async fn before_the_first_token_and_in_the_middle_of_a_text() {

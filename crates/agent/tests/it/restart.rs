@@ -39,7 +39,7 @@ async fn a_session_goes_on_where_it_was() {
 async fn a_call_that_was_running_is_interrupted_and_never_run_again() {
     let script = vec![Reply::calls(&[("bash", json!({"command": "cargo test"}))])];
     let stage = stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
-    stage.system.on_command("cargo test", |_| system::Script::hangs());
+    stage.system.on_command("cargo test", |_| system::fake::Script::hangs());
     let crash = async {
         let running = |e: &SessionEvent| matches!(e, SessionEvent::ToolCall(u) if u.status == Some(ToolStatus::InProgress));
         stage.client.until(|client| client.events().iter().any(running)).await;

@@ -6,7 +6,7 @@ use agent::{
     RuntimeOptions, SessionEvent, SessionHandle, Surface, ToolStatus, TurnError,
 };
 use std::sync::Arc;
-use system::{AbsPath, FakeSystem, Script};
+use system::{AbsPath, FakeSystem, fake::Script};
 
 pub(crate) struct Stage {
     pub(crate) model: Arc<FakeModel>,

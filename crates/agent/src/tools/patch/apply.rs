@@ -27,7 +27,7 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
             wanted: missing.to_owned(),
             nearest: nearest::nearest(text, missing),
         };
-        let below = anchored(&lines, from, &hunk.anchors).map_err(|anchor| misfit(anchor))?;
+        let below = anchored(&lines, from, &hunk.anchors).map_err(misfit)?;
         let at = place(&lines, from, below, hunk, &wanted).ok_or_else(|| misfit(&wanted.join("\n")))?;
         out.extend(lines[from..at].iter().map(|&line| line.to_owned()));
         let mut old = at;

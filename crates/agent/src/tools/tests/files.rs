@@ -108,9 +108,9 @@ async fn refuses_bytes_and_keeps_a_page_within_the_limits() {
         &wide[wide.len() - 60..]
     );
     let deep = text(&cx, "file_read", json!({"path": "deep", "limit": 5_000})).await;
-    assert_eq!(deep.lines().count(), 2_000);
+    assert_eq!(deep.lines().count(), 2_001, "the limit, and how to go on");
     assert!(
-        deep.ends_with("\n... more than 1000 more lines (continue with offset=2000)"),
+        deep.ends_with("2000\td\n... 1000 more lines (continue with offset=2001)"),
         "{}",
         &deep[deep.len() - 60..]
     );

@@ -52,7 +52,7 @@ async fn a_patch_that_fails_changes_nothing() {
         ),
         (
             "*** Update File: b\n@@\n-yy\n+z",
-            "! Patch not applied: hunk 1 of b does not match. These lines were not found, as a block, below the hunk before:\nyy\nNearest lines:\n2\ty",
+            "! Patch not applied: hunk 1 of b does not match. These lines were not found, as a block, below the hunk before:\nyy",
         ),
         ("*** Update File: sub\n@@\n-yy\n+z", "! sub is a directory."),
     ] {

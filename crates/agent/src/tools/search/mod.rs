@@ -1,0 +1,81 @@
+//! What `glob` and `grep` share: which files there are below a folder, on disk and in the editor.
+
+mod glob;
+mod grep;
+mod pattern;
+
+pub(super) use glob::Glob;
+pub(super) use grep::Grep;
+
+use super::{cancel::unless_cancelled, path};
+use crate::{ToolContext, ToolError, limits::WALK_FILES};
+use std::collections::BTreeSet;
+use system::{AbsPath, FileKind, Route, SystemError, WalkOptions};
+
+/// The files to look at.
+struct Files {
+    /// All of them, sorted.
+    paths: Vec<AbsPath>,
+    /// Those whose text is the editor's, not the disk's.
+    overlaid: BTreeSet<AbsPath>,
+    /// The folder that patterns are relative to.
+    base: AbsPath,
+    /// There were more files than one walk visits.
+    partial: bool,
+}
+
+/// The files below `root`, or `root` itself when it is a file. Where text reads are delegated, the files that this session has read or written count
+/// with the editor's text, also those that are on no disk yet.
+async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Result<Files, ToolError> {
+    let mut overlaid = overlay(cx, root);
+    let (walked, base) = match unless_cancelled(cx, cx.system.metadata(root)).await? {
+        Ok(found) if found.kind == FileKind::Directory => {
+            let options = WalkOptions { limit: WALK_FILES, include_ignored };
+            (unless_cancelled(cx, cx.system.walk(root, options)).await??, root.clone())
+        }
+        Ok(_) => (vec![root.clone()], root.parent().unwrap_or_else(|| root.clone())),
+        // It may be a buffer, or a folder that only buffers are in.
+        Err(SystemError::NotFound(_)) if overlaid.contains(root) => {
+            (Vec::new(), root.parent().unwrap_or_else(|| root.clone()))
+        }
+        Err(SystemError::NotFound(_)) if !overlaid.is_empty() => (Vec::new(), root.clone()),
+        Err(SystemError::NotFound(_)) => {
+            return Err(ToolError::message(format!("Path not found: {}", path::shown(root, &cx.cwd))));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let partial = walked.len() >= WALK_FILES;
+    let mut paths: BTreeSet<AbsPath> = walked.into_iter().collect();
+    for file in overlaid.clone() {
+        if !paths.contains(&file) && !only_buffer(cx, &file, &base, include_ignored).await? {
+            overlaid.remove(&file);
+            continue;
+        }
+        paths.insert(file);
+    }
+    Ok(Files { paths: paths.into_iter().collect(), overlaid, base, partial })
+}
+
+fn overlay(cx: &ToolContext, root: &AbsPath) -> BTreeSet<AbsPath> {
+    match cx.system.routes().read_text {
+        Route::Client => cx.files.paths().into_iter().filter(|path| path.starts_with(root)).collect(),
+        Route::Local | Route::Refused => BTreeSet::new(),
+    }
+}
+
+/// Whether a file that the walk did not meet exists as a buffer only. One that is on disk was passed over because it is ignored.
+async fn only_buffer(
+    cx: &ToolContext,
+    file: &AbsPath,
+    base: &AbsPath,
+    include_ignored: bool,
+) -> Result<bool, ToolError> {
+    let below = file.relative_to(base).unwrap_or_default();
+    if !include_ignored && below.split('/').any(|part| part.starts_with('.')) {
+        return Ok(false);
+    }
+    if unless_cancelled(cx, cx.system.metadata(file)).await?.is_ok() {
+        return Ok(false);
+    }
+    Ok(unless_cancelled(cx, cx.system.read_text(file, None)).await?.is_ok())
+}

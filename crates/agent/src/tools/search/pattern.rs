@@ -1,0 +1,109 @@
+//! Patterns for paths.
+
+use crate::ToolError;
+use globset::{GlobBuilder, GlobMatcher};
+use system::AbsPath;
+
+/// A pattern for paths below a folder. `*` stays within a folder, `**` does not; without a slash it is a pattern for names at any depth.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    matcher: GlobMatcher,
+    by_name: bool,
+    negated: bool,
+    /// Whether it names hidden or ignored files, so that they are to be walked.
+    pub(super) include_ignored: bool,
+}
+
+impl Pattern {
+    pub(super) fn new(given: &str) -> Result<Self, ToolError> {
+        let (negated, pattern) = given.strip_prefix('!').map_or((false, given), |rest| (true, rest));
+        let pattern = pattern.trim_start_matches("./");
+        if pattern.trim().is_empty() {
+            return Err(ToolError::message("pattern cannot be empty."));
+        }
+        if pattern.split('/').any(|part| part == "..") {
+            return Err(ToolError::message(format!(
+                "Invalid glob '{given}': '..' is not matched; pass the folder as path."
+            )));
+        }
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        let glob =
+            glob.map_err(|error| ToolError::message(format!("Invalid glob '{given}': {}", error.kind())))?;
+        let include_ignored = pattern.split('/').any(|part| {
+            (part.starts_with('.') && part.len() > 1) || ["node_modules", "vendor", "target"].contains(&part)
+        });
+        Ok(Self {
+            matcher: glob.compile_matcher(),
+            by_name: !pattern.contains('/'),
+            negated,
+            include_ignored,
+        })
+    }
+
+    pub(super) fn matches(&self, path: &AbsPath, base: &AbsPath) -> bool {
+        let subject = match self.by_name {
+            true => path.file_name(),
+            false => path.relative_to(base),
+        };
+        subject.is_some_and(|subject| self.matcher.is_match(subject)) != self.negated
+    }
+}
+
+/// Splits an absolute pattern into the folder it begins in and the rest; a relative one has no such folder.
+pub(super) fn split_absolute(given: &str) -> (Option<&str>, &str) {
+    if !given.starts_with('/') {
+        return (None, given);
+    }
+    let special = given.find(['*', '?', '[', '{']).unwrap_or(given.len());
+    let slash = given[..special].rfind('/').unwrap_or(0);
+    (Some(if slash == 0 { "/" } else { &given[..slash] }), &given[slash + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_paths() {
+        let base = AbsPath::new("/w").unwrap();
+        for (pattern, file, expected) in [
+            ("*.rs", "/w/a.rs", true),
+            ("*.rs", "/w/src/a.rs", true),
+            ("src/*.rs", "/w/src/a.rs", true),
+            ("src/*.rs", "/w/src/b/a.rs", false),
+            ("./src/**/*.rs", "/w/src/b/a.rs", true),
+            ("**/*.{rs,toml}", "/w/Cargo.toml", true),
+            ("**", "/w/a/b", true),
+            ("!*.rs", "/w/a.rs", false),
+            ("!*.rs", "/w/a.md", true),
+            ("ü*", "/w/übung", true),
+            ("[ab].txt", "/w/b.txt", true),
+        ] {
+            let pattern_built = Pattern::new(pattern).unwrap();
+            assert_eq!(
+                pattern_built.matches(&AbsPath::new(file).unwrap(), &base),
+                expected,
+                "{pattern} {file}"
+            );
+        }
+        for (pattern, expected) in [
+            ("", "pattern cannot be empty."),
+            ("[a", "Invalid glob '[a': unclosed character class; missing ']'"),
+            ("../x", "Invalid glob '../x': '..' is not matched; pass the folder as path."),
+        ] {
+            assert_eq!(Pattern::new(pattern).unwrap_err().to_string(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn splits_absolute_patterns() {
+        for (given, expected) in [
+            ("/w/src/**/*.rs", (Some("/w/src"), "**/*.rs")),
+            ("/w/a.rs", (Some("/w"), "a.rs")),
+            ("/*.rs", (Some("/"), "*.rs")),
+            ("src/*.rs", (None, "src/*.rs")),
+        ] {
+            assert_eq!(split_absolute(given), expected, "{given}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `task_list`: all tasks.
+
+use crate::{
+    Access, Description, Effect, Tool, ToolContext, ToolError, ToolKind, ToolOutput, task,
+    tools::{args, output},
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use system::AbsPath;
+
+/// Shows the list.
+#[derive(Debug, serde::Deserialize)]
+pub(in crate::tools) struct TaskList {}
+
+#[async_trait]
+impl Tool for TaskList {
+    const NAME: &'static str = "task_list";
+    const DESCRIPTION: &'static str =
+        "Shows the session's tasks: ○ pending, ◎ in progress, ● completed, ✗ cancelled, ☠ failed.";
+    const EFFECT: Effect = Effect::Reads;
+
+    fn parameters() -> Value {
+        json!({"type": "object", "properties": {}})
+    }
+
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        super::description(Self::NAME, ToolKind::Read)
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        args::touches_nothing(Self::NAME)
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let tree = cx.tasks.with(|tasks| task::tree(tasks));
+        let text = if tree.is_empty() { "No tasks.".to_owned() } else { tree };
+        Ok(ToolOutput::text(output::cap(text, &cx.limits)))
+    }
+}

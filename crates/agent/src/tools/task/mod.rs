@@ -1,0 +1,30 @@
+//! The tools for the session's task list.
+
+mod create;
+mod get;
+mod list;
+mod update;
+
+pub(super) use create::TaskCreate;
+pub(super) use get::TaskGet;
+pub(super) use list::TaskList;
+pub(super) use update::TaskUpdate;
+
+use super::output;
+use crate::{Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput, task};
+
+fn description(name: &str, kind: ToolKind) -> Description {
+    Description { title: name.to_owned(), kind, locations: Vec::new() }
+}
+
+fn unknown(id: &str) -> ToolError {
+    ToolError::message(format!("Task '{id}' not found. Use task_list to see the ids."))
+}
+
+/// A change of the list: a line about it, the tree as it now is, and the new plan for the client.
+fn changed(cx: &ToolContext, said: &str, tasks: &[Task]) -> ToolOutput {
+    let text = format!("{said}\n{}", task::tree(tasks));
+    let mut output = ToolOutput::text(output::cap(text, &cx.limits));
+    output.events.push(SessionEvent::Plan(task::plan(tasks)));
+    output
+}

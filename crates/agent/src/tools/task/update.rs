@@ -1,0 +1,116 @@
+//! `task_update`: a task's status, words and order.
+
+use crate::{
+    Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolKind, ToolOutput, task,
+    tools::args,
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use system::AbsPath;
+
+/// Changes a task.
+#[derive(Debug, serde::Deserialize)]
+pub(in crate::tools) struct TaskUpdate {
+    id: String,
+    #[serde(default)]
+    status: Option<TaskStatus>,
+    #[serde(default, deserialize_with = "args::optional")]
+    subject: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    active_form: Option<String>,
+    #[serde(default, deserialize_with = "args::list")]
+    add_blocked_by: Vec<String>,
+    #[serde(default, deserialize_with = "args::list")]
+    add_blocks: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for TaskUpdate {
+    const NAME: &'static str = "task_update";
+    const DESCRIPTION: &'static str = "Changes a task: set `in_progress` when you begin it and `completed` when it is done. A task whose parts are all done is done too.";
+    const EFFECT: Effect = Effect::Session;
+
+    fn parameters() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "id": {"type": "string", "description": "The task"},
+                "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "cancelled", "failed"]},
+                "subject": {"type": "string"},
+                "description": {"type": "string"},
+                "active_form": {"type": "string"},
+                "add_blocked_by": {"type": "array", "items": {"type": "string"}, "description": "Tasks that must be done first"},
+                "add_blocks": {"type": "array", "items": {"type": "string"}, "description": "Tasks that must wait for this one"}
+            },
+            "required": ["id"]
+        })
+    }
+
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        super::description(Self::NAME, ToolKind::Edit)
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        args::touches_nothing(Self::NAME)
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        cx.tasks.with(|tasks| {
+            // Worked out on a copy, so that an update that is refused changes nothing.
+            let mut changed = tasks.clone();
+            self.apply(&mut changed)?;
+            task::complete_parents(&mut changed);
+            *tasks = changed;
+            let subject =
+                tasks.iter().find(|task| task.id == self.id).map_or("", |task| task.subject.as_str());
+            let said = format!("Updated task {}: {subject}", self.id);
+            Ok(super::changed(cx, &said, tasks))
+        })
+    }
+}
+
+impl TaskUpdate {
+    fn apply(&self, tasks: &mut [Task]) -> Result<(), ToolError> {
+        let task = find(tasks, &self.id)?;
+        if let Some(status) = self.status {
+            task.status = status;
+        }
+        for (field, new) in [
+            (&mut task.subject, &self.subject),
+            (&mut task.description, &self.description),
+            (&mut task.active_form, &self.active_form),
+        ] {
+            if let Some(new) = new {
+                field.clone_from(new);
+            }
+        }
+        for blocker in &self.add_blocked_by {
+            block(tasks, &self.id, blocker)?;
+        }
+        for blocked in &self.add_blocks {
+            block(tasks, blocked, &self.id)?;
+        }
+        Ok(())
+    }
+}
+
+fn find<'a>(tasks: &'a mut [Task], id: &str) -> Result<&'a mut Task, ToolError> {
+    tasks.iter_mut().find(|task| task.id == id).ok_or_else(|| super::unknown(id))
+}
+
+/// Lets one task wait for another.
+fn block(tasks: &mut [Task], id: &str, blocker: &str) -> Result<(), ToolError> {
+    find(tasks, blocker)?;
+    if task::waits_for(tasks, blocker, id) {
+        return Err(ToolError::message(format!(
+            "Task '{id}' cannot wait for '{blocker}': '{blocker}' already waits for '{id}'."
+        )));
+    }
+    let task = find(tasks, id)?;
+    if !task.blocked_by.iter().any(|known| known == blocker) {
+        task.blocked_by.push(blocker.to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Whole files: `delete FILE`, `move FILE to FILE`, `apply this patch`.
+
+use super::{
+    file,
+    lexer::Kind,
+    limits,
+    phrase::{Phrase, Split},
+    progress::{Call, Pause, Script},
+    step::{Command, Outcome, Step},
+};
+use serde_json::json;
+
+/// Deletes a file.
+pub(crate) const DELETE: Command = Command {
+    verbs: &["delete", "remove", "erase"],
+    form: "delete FILE",
+    example: "delete file old/notes.md",
+    parse: delete,
+};
+
+/// Moves a file.
+pub(crate) const MOVE: Command = Command {
+    verbs: &["move", "rename"],
+    form: "move FILE to FILE (or to FOLDER/)",
+    example: "move notes.md to docs/notes.md",
+    parse: relocate,
+};
+
+/// Applies a patch.
+pub(crate) const PATCH: Command = Command {
+    verbs: &["apply", "patch", "fix"],
+    form: "apply this patch: (a block from `*** Begin Patch` to `*** End Patch`)",
+    example: "apply this patch:\n*** Begin Patch\n*** Add File: hello.txt\n+Hello\n*** End Patch",
+    parse: patch,
+};
+
+/// A file to delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeleteFile {
+    /// The file.
+    pub(crate) path: String,
+}
+
+/// A file to move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Move {
+    /// Where it is.
+    pub(crate) from: String,
+    /// Where it goes.
+    pub(crate) to: String,
+}
+
+/// A patch to apply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Patch {
+    /// From `*** Begin Patch` to `*** End Patch`.
+    pub(crate) patch: String,
+}
+
+fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    let verb = phrase.eat(&["delete", "remove", "erase"]);
+    verb.then(|| phrase.file().map(|path| Step::DeleteFile(DeleteFile { path })))
+}
+
+fn relocate(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    phrase.eat(&["move", "rename"]).then(|| {
+        let (from, mut to, into) = match (phrase.split(&["to", "as"]), phrase.split(&["into"])) {
+            (Split::Once(from, to), Split::Absent) => (from, to, false),
+            (Split::Absent, Split::Once(from, to)) => (from, to, true),
+            (Split::Ambiguous(reason), _) | (_, Split::Ambiguous(reason)) => return Err(reason),
+            _ => return Err("it does not say where to: move FILE to FILE".to_owned()),
+        };
+        let from = from.file()?;
+        to.eat(&["the folder", "the directory", "folder", "directory"]);
+        let to = if into { to.place()?.unwrap_or_else(|| ".".to_owned()) + "/" } else { to.file()? };
+        let name = from.rsplit(['/', '\\']).next().unwrap_or(&from);
+        let to = if to.ends_with('/') { format!("{}/{name}", to.trim_end_matches('/')) } else { to };
+        if from == to {
+            return Err("the file is there already".to_owned());
+        }
+        Ok(Step::Move(Move { from, to }))
+    })
+}
+
+fn patch(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    let has_patch = phrase.tokens.first().is_some_and(|token| token.kind == Kind::Patch);
+    if !has_patch && !phrase.eat(&["apply", "patch"]) {
+        return None;
+    }
+    phrase.eat(&["this", "the", "the following"]);
+    phrase.eat(&["patch", "diff", "following patch"]);
+    Some(match phrase.trimmed().tokens {
+        [only] if only.is_literal() => read_patch(only.text.trim()),
+        [] => Err("the patch is missing: a block from `*** Begin Patch` to `*** End Patch`".to_owned()),
+        _ => Err("a patch stands alone, as a block from `*** Begin Patch` to `*** End Patch`".to_owned()),
+    })
+}
+
+fn read_patch(patch: &str) -> Result<Step, String> {
+    if !patch.starts_with("*** Begin Patch") || !patch.ends_with("*** End Patch") {
+        return Err("the patch must begin with `*** Begin Patch` and end with `*** End Patch`".to_owned());
+    }
+    let patch = Patch { patch: patch.to_owned() };
+    match patch.files().len() {
+        0 => Err("the patch names no file".to_owned()),
+        count if count > limits::ITEMS => Err(format!("the patch names more than {} files", limits::ITEMS)),
+        _ => Ok(Step::Patch(patch)),
+    }
+}
+
+impl DeleteFile {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+        let file = file::open(script, &self.path)?;
+        let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch", file.path);
+        script.must("apply_patch", json!({ "patch": patch }))?;
+        let line = format!("deleted `{}`", file.path);
+        Ok(Outcome { line, shown: None, changed: vec![(file.path, "deleted".to_owned())] })
+    }
+}
+
+impl Move {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+        let file = file::open(script, &self.from)?;
+        let patch = format!(
+            "*** Begin Patch\n*** Update File: {}\n*** Move to: {}\n*** End Patch",
+            file.path, self.to
+        );
+        script.must("apply_patch", json!({ "patch": patch }))?;
+        let line = format!("moved `{}` to `{}`", file.path, self.to);
+        Ok(Outcome { line, shown: None, changed: vec![(file.path, format!("moved to `{}`", self.to))] })
+    }
+}
+
+impl Patch {
+    pub(crate) fn describe(&self) -> String {
+        let files: Vec<String> = self.files().iter().map(|(_, path)| format!("`{path}`")).collect();
+        format!("apply the patch to {}", files.join(", "))
+    }
+
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+        let files = self.files();
+        let existing = files.iter().filter(|(change, _)| *change != "added");
+        let reads = existing
+            .map(|(_, path)| Call { name: "file_read", arguments: json!({ "path": path }) })
+            .collect();
+        let failed = script.calls(reads)?.into_iter().find(|result| result.is_error);
+        if let Some(failed) = failed {
+            return Err(Pause::Failed(failed.text.trim().to_owned()));
+        }
+        let told = script.must("apply_patch", json!({ "patch": self.patch }))?;
+        let changed = files.into_iter().map(|(change, path)| (path.to_owned(), change.to_owned())).collect();
+        Ok(Outcome { line: told.lines().next().unwrap_or("patch applied").to_owned(), shown: None, changed })
+    }
+
+    /// What is done to which file.
+    fn files(&self) -> Vec<(&'static str, &str)> {
+        let heads =
+            [("added", "*** Add File: "), ("updated", "*** Update File: "), ("deleted", "*** Delete File: ")];
+        let head = |line| {
+            heads.iter().find_map(|(change, head)| Some((*change, str::strip_prefix(line, *head)?.trim())))
+        };
+        self.patch.lines().filter_map(head).collect()
+    }
+}

@@ -1,0 +1,286 @@
+//! Lines of a file: `append X to FILE`, `insert X before/after …`, `delete lines A-B in FILE`.
+
+use super::{
+    file::{self, File},
+    lexer::Token,
+    phrase::{Phrase, Split, short},
+    progress::{Pause, Script},
+    step::{Command, Outcome, Step},
+};
+use std::ops::Range;
+
+/// Adds lines at the end.
+pub(crate) const APPEND: Command = Command {
+    verbs: &["append", "add"],
+    form: "append TEXT to FILE",
+    example: "append '- buy milk' to notes.md",
+    parse: append,
+};
+
+/// Adds lines at a place.
+pub(crate) const INSERT: Command = Command {
+    verbs: &["insert", "add", "prepend", "put"],
+    form: "insert TEXT before|after line N in FILE, or before|after 'TEXT' in FILE",
+    example: "insert 'use std::fmt;' before line 1 in src/main.rs",
+    parse: insert,
+};
+
+/// Takes lines out.
+pub(crate) const DELETE: Command = Command {
+    verbs: &["delete", "remove"],
+    form: "delete line N | lines A-B in FILE, or delete 'TEXT' in FILE",
+    example: "delete lines 3-5 in notes.md",
+    parse: delete,
+};
+
+/// Lines to add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Insert {
+    /// The file.
+    pub(crate) path: String,
+    /// The lines, without the last line end.
+    pub(crate) text: String,
+    /// Where.
+    pub(crate) place: Place,
+}
+
+/// Where lines are added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Before the first line.
+    Start,
+    /// After the last line.
+    End,
+    /// Before this 1-based line.
+    BeforeLine(usize),
+    /// After this 1-based line.
+    AfterLine(usize),
+    /// Before the only line that holds this text.
+    BeforeText(String),
+    /// After the only line that holds this text.
+    AfterText(String),
+}
+
+/// Lines to delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeleteLines {
+    /// The file.
+    pub(crate) path: String,
+    /// The first line, 1-based.
+    pub(crate) first: usize,
+    /// The last line.
+    pub(crate) last: usize,
+}
+
+fn append(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    let is_add = phrase.at("add");
+    if !phrase.eat(&["append", "add"]) {
+        return None;
+    }
+    if is_add && (phrase.at("task") || phrase.at("tasks") || phrase.at("todo") || phrase.at("todos")) {
+        return None;
+    }
+    noun(&mut phrase);
+    let split = match phrase.split(&["to"]) {
+        Split::Once(text, file) => (text, file),
+        Split::Ambiguous(reason) => return Some(Err(reason)),
+        // "add X before line 3 in FILE" is an insertion.
+        Split::Absent if is_add => return None,
+        Split::Absent => return Some(Err("it does not say to which file: append TEXT to FILE".to_owned())),
+    };
+    let (text, mut file) = split;
+    let start = file.eat(&["the top of", "the start of", "the beginning of", "top of"]);
+    file.eat(&["the end of", "the bottom of", "end of"]);
+    let place = if start { Place::Start } else { Place::End };
+    Some(text.literal().and_then(|text| added(text, file, place)))
+}
+
+fn insert(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    if phrase.eat(&["prepend"]) {
+        let Split::Once(text, file) = phrase.split(&["to"]) else {
+            return Some(Err("say to which file: prepend TEXT to FILE".to_owned()));
+        };
+        return Some(text.literal().and_then(|text| added(text, file, Place::Start)));
+    }
+    if !phrase.eat(&["insert", "add", "put"]) {
+        return None;
+    }
+    noun(&mut phrase);
+    Some(insertion(phrase))
+}
+
+fn insertion(phrase: Phrase<'_>) -> Result<Step, String> {
+    let (text, place, before) = match (phrase.split(&["before"]), phrase.split(&["after"])) {
+        (Split::Once(text, place), Split::Absent) => (text, place, true),
+        (Split::Absent, Split::Once(text, place)) => (text, place, false),
+        (Split::Absent, Split::Absent) => match phrase.split(&["at"]) {
+            Split::Once(text, place) => (text, place, true),
+            _ => {
+                return Err(
+                    "it does not say where: before line N, after line N, after 'TEXT', at the end".to_owned()
+                );
+            }
+        },
+        _ => return Err("it is not clear where; put the texts in quotes".to_owned()),
+    };
+    let text = text.literal()?;
+    let (mut place, file) = match place.split(&["in", "of", "into"]) {
+        Split::Once(place, file) => (place, file),
+        Split::Absent => return Err("it does not say in which file: end with `in FILE`".to_owned()),
+        Split::Ambiguous(reason) => return Err(reason),
+    };
+    if place.eat(&["the top", "the start", "the beginning", "top", "the first line"]) && place.is_empty() {
+        return added(text, file, Place::Start);
+    }
+    if place.eat(&["the end", "the bottom", "end", "the last line"]) && place.is_empty() {
+        return added(text, file, Place::End);
+    }
+    place.eat(&["the"]);
+    let is_number =
+        |token: &Token| !token.is_literal() && token.text.starts_with(|c: char| c.is_ascii_digit());
+    if place.eat(&["line"]) && place.tokens.first().is_some_and(is_number) {
+        let lines = place.lines()?;
+        if lines.start() != lines.end() {
+            return Err("name one line to insert at".to_owned());
+        }
+        let line = *lines.start();
+        return added(text, file, if before { Place::BeforeLine(line) } else { Place::AfterLine(line) });
+    }
+    place.eat(&["containing", "with", "that says"]);
+    let anchor = place.literal()?;
+    if anchor.is_empty() || anchor.contains('\n') {
+        return Err("the text to insert at must be part of one line".to_owned());
+    }
+    added(text, file, if before { Place::BeforeText(anchor) } else { Place::AfterText(anchor) })
+}
+
+fn noun(phrase: &mut Phrase<'_>) {
+    phrase.eat(&["the line", "the lines", "the text", "a line", "line", "lines"]);
+    *phrase = phrase.trimmed();
+}
+
+fn added(text: String, file: Phrase<'_>, place: Place) -> Result<Step, String> {
+    let text = text.strip_suffix('\n').map(str::to_owned).unwrap_or(text);
+    Ok(Step::Insert(Insert { path: file.file()?, text, place }))
+}
+
+fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    if !phrase.eat(&["delete", "remove"]) {
+        return None;
+    }
+    let mut all = phrase.eat(&["all occurrences of", "every occurrence of", "all", "every"]);
+    phrase.eat(&["the text", "the word", "the string", "the"]);
+    let Split::Once(mut what, file) = phrase.split(&["in", "from", "of"]) else { return None };
+    if what.eat(&["line", "lines"]) && !what.tokens.first().is_some_and(Token::is_literal) {
+        let step = what.lines().and_then(|lines| {
+            Ok(DeleteLines { path: file.file()?, first: *lines.start(), last: *lines.end() })
+        });
+        return Some(step.map(Step::DeleteLines));
+    }
+    let mut file = file.trimmed();
+    all |= file.eat_end(&["everywhere"]);
+    // Plain words could mean anything that stands in the file: only a quote is taken as its text.
+    if !matches!(what.trimmed().tokens, [only] if only.is_literal()) {
+        return Some(Err("put the text to delete in quotes, or name lines".to_owned()));
+    }
+    let removal = what.literal().and_then(|old| match old.is_empty() {
+        true => Err("the text to delete is empty".to_owned()),
+        false => Ok(super::replace::Replace { old, new: String::new(), path: file.file()?, all }),
+    });
+    Some(removal.map(Step::Replace))
+}
+
+impl Insert {
+    pub(crate) fn describe(&self) -> String {
+        let place = match &self.place {
+            Place::Start => "at the start of".to_owned(),
+            Place::End => return format!("append '{}' to `{}`", short(&self.text), self.path),
+            Place::BeforeLine(line) => format!("before line {line} in"),
+            Place::AfterLine(line) => format!("after line {line} in"),
+            Place::BeforeText(text) => format!("before the line with '{}' in", short(text)),
+            Place::AfterText(text) => format!("after the line with '{}' in", short(text)),
+        };
+        format!("insert '{}' {place} `{}`", short(&self.text), self.path)
+    }
+
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+        let file = whole(script, &self.path)?;
+        let at = self.place.index(&file)?;
+        let new: Vec<String> = self.text.split('\n').map(str::to_owned).collect();
+        file.splice(at..at, &new).make(script, &file.path)?;
+        let done = super::report::past(&Self { path: file.path.clone(), ..self.clone() }.describe());
+        Ok(Outcome {
+            line: done,
+            shown: None,
+            changed: vec![(file.path, format!("{} line(s) added", new.len()))],
+        })
+    }
+}
+
+impl Place {
+    /// The 0-based line before which the text goes.
+    fn index(&self, file: &File) -> Result<usize, Pause> {
+        match self {
+            Self::Start => Ok(0),
+            Self::End => Ok(file.lines.len()),
+            Self::BeforeLine(line) => Ok(existing(file, *line..*line)?.start),
+            Self::AfterLine(line) => Ok(existing(file, *line..*line)?.end),
+            Self::BeforeText(text) => Ok(only_line(file, text)? - 1),
+            Self::AfterText(text) => only_line(file, text),
+        }
+    }
+}
+
+impl DeleteLines {
+    pub(crate) fn describe(&self) -> String {
+        let lines = if self.first == self.last { "line" } else { "lines" };
+        let last = if self.first == self.last { String::new() } else { format!("-{}", self.last) };
+        format!("delete {lines} {}{last} in `{}`", self.first, self.path)
+    }
+
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+        let file = whole(script, &self.path)?;
+        let lines = existing(&file, self.first..self.last)?;
+        let count = lines.len();
+        file.splice(lines, &[]).make(script, &file.path)?;
+        let done = super::report::past(&Self { path: file.path.clone(), ..self.clone() }.describe());
+        Ok(Outcome {
+            line: done,
+            shown: None,
+            changed: vec![(file.path, format!("{count} line(s) deleted"))],
+        })
+    }
+}
+
+fn whole(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
+    let file = file::open(script, path)?;
+    if file.whole {
+        return Ok(file);
+    }
+    Err(Pause::Failed(format!("`{}` is too long, or has too long lines, to be edited by line", file.path)))
+}
+
+/// The 0-based range of 1-based lines `first..last`, both included.
+fn existing(file: &File, lines: Range<usize>) -> Result<Range<usize>, Pause> {
+    if lines.end <= file.lines.len() {
+        return Ok(lines.start - 1..lines.end);
+    }
+    Err(Pause::Failed(format!("`{}` has only {} line(s)", file.path, file.lines.len())))
+}
+
+/// The 1-based number of the only line with a text.
+fn only_line(file: &File, text: &str) -> Result<usize, Pause> {
+    let mut places = file.places(text);
+    places.dedup();
+    match places.as_slice() {
+        [only] => Ok(*only),
+        [] => Err(Pause::Failed(format!("'{}' does not stand in `{}`", short(text), file.path))),
+        several => Err(Pause::Failed(format!(
+            "'{}' stands in {} lines of `{}` ({}). Quote more of the line, or name its number",
+            short(text),
+            several.len(),
+            file.path,
+            several.iter().take(10).map(usize::to_string).collect::<Vec<_>>().join(", ")
+        ))),
+    }
+}

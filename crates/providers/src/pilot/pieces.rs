@@ -1,0 +1,120 @@
+//! Where one step ends and the next begins, and the words around a step that carry nothing.
+
+use super::{
+    lexer::{Kind, Token},
+    parse::is_verb,
+    phrase::{Phrase, is_word},
+};
+
+/// Cuts a prompt where steps end.
+pub(crate) fn pieces(phrase: Phrase<'_>) -> Vec<Phrase<'_>> {
+    let tokens = phrase.tokens;
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut index = 0;
+    while index < tokens.len() {
+        let length = separator(tokens, index);
+        if length > 0 {
+            pieces.push(&tokens[start..index]);
+            start = index + length;
+        }
+        index += length.max(1);
+    }
+    pieces.push(&tokens[start..]);
+    let pieces = pieces.into_iter().map(|tokens| tidy(phrase.with(tokens)));
+    pieces.filter(|piece| !piece.is_empty() && !is_noise(*piece)).collect()
+}
+
+/// How many tokens from here on separate two steps; 0 when a step goes on.
+fn separator(tokens: &[Token], index: usize) -> usize {
+    let next = tokens.get(index + 1);
+    match tokens[index].kind {
+        Kind::Semicolon => 1,
+        Kind::Break => {
+            let next = tokens[index..].iter().find(|token| token.kind != Kind::Break);
+            let goes_on = next.is_none_or(|next| {
+                next.is_literal() && next.kind != Kind::Patch || JOINS.iter().any(|word| is_word(next, word))
+            });
+            let is_patch_of = next.is_some_and(|next| next.kind == Kind::Patch);
+            usize::from(!goes_on && !is_patch_of)
+        }
+        Kind::Word if is_word(&tokens[index], "then") => 1,
+        Kind::Word if is_word(&tokens[index], "after") && next.is_some_and(|next| is_word(next, "that")) => 2,
+        Kind::Stop => {
+            let begins = |next: &Token| {
+                let is_capital = next.text.starts_with(char::is_uppercase);
+                is_capital
+                    && (is_verb(next)
+                        || FILLERS.iter().any(|word| is_word(next, word.split(' ').next().unwrap_or(word))))
+            };
+            usize::from(next.is_some_and(|next| next.kind == Kind::Word && begins(next)))
+        }
+        _ => 0,
+    }
+}
+
+/// Without the words and marks that carry nothing.
+fn tidy(phrase: Phrase<'_>) -> Phrase<'_> {
+    let mut phrase = lead(phrase);
+    while phrase.eat_end(&["and"]) {
+        phrase = phrase.trimmed();
+    }
+    phrase
+}
+
+/// Without the words at the start that carry nothing.
+pub(crate) fn lead(phrase: Phrase<'_>) -> Phrase<'_> {
+    let mut phrase = phrase.trimmed();
+    loop {
+        let before = phrase.tokens.len();
+        if phrase.eat(&["step"]) {
+            let is_number = phrase.tokens.first().is_some_and(|token| token.text.parse::<usize>().is_ok());
+            phrase.tokens = &phrase.tokens[usize::from(is_number)..];
+        }
+        phrase.eat(FILLERS);
+        phrase = phrase.trimmed();
+        if phrase.tokens.len() == before {
+            return phrase;
+        }
+    }
+}
+
+fn is_noise(mut phrase: Phrase<'_>) -> bool {
+    phrase.eat(NOISE) && phrase.is_empty()
+}
+
+const FILLERS: &[&str] = &[
+    "please",
+    "now",
+    "first",
+    "second",
+    "next",
+    "also",
+    "finally",
+    "lastly",
+    "kindly",
+    "ok",
+    "okay",
+    "and",
+    "so",
+    "just",
+    "can you",
+    "could you",
+    "would you",
+    "will you",
+    "i want you to",
+    "i would like you to",
+    "i'd like you to",
+    "let's",
+    "let us",
+    "hello",
+    "hi",
+    "hey",
+    "fix",
+    "after that",
+    "afterwards",
+    "you should",
+];
+const NOISE: &[&str] =
+    &["do the following", "do this", "follow these steps", "the following steps", "steps", "do these steps"];
+const JOINS: &[&str] = &["with", "by", "in", "to", "into", "from", "after", "before", "everywhere"];

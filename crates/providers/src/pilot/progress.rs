@@ -1,0 +1,186 @@
+//! Where a prompt stands: the conversation since the user's last message, played again.
+//!
+//! Commands are written as straight functions that make calls. A call that the conversation already holds gives its recorded result at
+//! once; the first one that it does not hold stops the function and becomes the answer. Nothing is remembered between requests.
+
+use super::{limits::CALLS_PER_REPLY, phrase::path_of_uri};
+use agent::{AnsweredCall, Content, Message, ModelRequest, ToolResult};
+use serde_json::Value;
+
+/// A tool call to make.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    /// The tool.
+    pub(crate) name: &'static str,
+    /// Its arguments, an object.
+    pub(crate) arguments: Value,
+}
+
+/// Why a command cannot go on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Pause {
+    /// It needs these calls' results.
+    Calls(Vec<Call>),
+    /// It failed; a sentence.
+    Failed(String),
+    /// The user refused the call.
+    Refused(&'static str),
+    /// What was recorded is not what these steps would have done.
+    Lost,
+}
+
+/// The user's last message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Prompt {
+    /// Its text. A resource named in the middle of a line stands there as a quoted path.
+    pub(crate) text: String,
+    /// Another reading of it, with every attached resource standing where it was given.
+    pub(crate) inline: String,
+    /// The resources attached to it, as paths.
+    pub(crate) attached: Vec<String>,
+}
+
+/// The calls answered since the user's last message, and what is to be said with the next ones.
+pub(crate) struct Script<'a> {
+    answered: Vec<&'a AnsweredCall>,
+    used: usize,
+    said: Vec<String>,
+    offered: Vec<&'a str>,
+}
+
+/// The user's last message, if there is one.
+pub(crate) fn prompt(request: &ModelRequest) -> Option<Prompt> {
+    let contents = request.messages.iter().rev().find_map(|message| match message {
+        Message::User(contents) => Some(contents),
+        Message::Assistant(_) => None,
+    })?;
+    let mut prompt = Prompt::default();
+    for content in contents {
+        match content {
+            Content::Text(text) => match attachment(text) {
+                Some(path) => prompt.attach(path),
+                None => {
+                    let text = text.replace("\r\n", "\n");
+                    push(&mut prompt.text, &text);
+                    push(&mut prompt.inline, &text);
+                }
+            },
+            Content::ResourceLink { uri, .. } | Content::Resource { uri, .. } => {
+                prompt.attach(path_of_uri(uri))
+            }
+            Content::Image { .. } => {}
+        }
+    }
+    prompt.attached.sort();
+    prompt.attached.dedup();
+    Some(prompt)
+}
+
+impl Prompt {
+    fn attach(&mut self, path: String) {
+        let quoted = format!("`{path}`");
+        // Editors cut a line at a mention in it; what is attached to the whole prompt follows the end of its text.
+        if self.text.ends_with([' ', '\t']) {
+            push(&mut self.text, &quoted);
+        }
+        push(&mut self.inline, &quoted);
+        self.attached.push(path);
+    }
+}
+
+impl<'a> Script<'a> {
+    /// What was answered since the user's last message.
+    pub(crate) fn of(request: &'a ModelRequest) -> Self {
+        let last_user = request.messages.iter().rposition(|message| matches!(message, Message::User(_)));
+        let since = &request.messages[last_user.map_or(0, |index| index + 1)..];
+        let answered = since
+            .iter()
+            .filter_map(|message| match message {
+                Message::Assistant(answer) => Some(&answer.calls),
+                Message::User(_) => None,
+            })
+            .flatten()
+            .collect();
+        let offered = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        Self { answered, used: 0, said: Vec::new(), offered }
+    }
+
+    /// Whether a tool may be called.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        self.offered.contains(&tool)
+    }
+
+    /// Says something with the next call, or with the report.
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.said.push(text.into());
+    }
+
+    /// What is to be said now.
+    pub(crate) fn take_said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// Makes a call; its result, good or bad, except that a refusal by the user ends the command.
+    pub(crate) fn call(&mut self, name: &'static str, arguments: Value) -> Result<&'a ToolResult, Pause> {
+        let results = self.calls(vec![Call { name, arguments }])?;
+        Ok(results[0])
+    }
+
+    /// Makes a call that must succeed.
+    pub(crate) fn must(&mut self, name: &'static str, arguments: Value) -> Result<&'a str, Pause> {
+        let result = self.call(name, arguments)?;
+        if result.is_error { Err(Pause::Failed(result.text.trim().to_owned())) } else { Ok(&result.text) }
+    }
+
+    /// Makes calls that do not depend on each other, together.
+    pub(crate) fn calls(&mut self, mut calls: Vec<Call>) -> Result<Vec<&'a ToolResult>, Pause> {
+        let mut results = Vec::with_capacity(calls.len());
+        for (index, call) in calls.iter().enumerate() {
+            let Some(answered) = self.answered.get(self.used) else {
+                let mut missing = calls.split_off(index);
+                missing.truncate(CALLS_PER_REPLY);
+                return Err(Pause::Calls(missing));
+            };
+            if answered.name != call.name || answered.arguments.as_ref() != Ok(&call.arguments) {
+                return Err(Pause::Lost);
+            }
+            self.used += 1;
+            self.said.clear();
+            if answered.result.is_error && is_refusal(&answered.result.text) {
+                return Err(Pause::Refused(call.name));
+            }
+            results.push(&answered.result);
+        }
+        Ok(results)
+    }
+}
+
+/// Calls made so far in the whole conversation: new ones are numbered from here, so that no id repeats.
+pub(crate) fn calls_made(messages: &[Message]) -> usize {
+    let count = |message: &Message| match message {
+        Message::Assistant(answer) => answer.calls.len(),
+        Message::User(_) => 0,
+    };
+    messages.iter().map(count).sum()
+}
+
+fn is_refusal(text: &str) -> bool {
+    text.trim_start().starts_with("User denied permission")
+}
+
+fn push(text: &mut String, more: &str) {
+    if !text.is_empty() && !text.ends_with(char::is_whitespace) && !more.starts_with(char::is_whitespace) {
+        text.push(' ');
+    }
+    text.push_str(more);
+}
+
+/// The path in a text that is an attachment and no words of the user: the runtime tells models of attached resources like this.
+fn attachment(text: &str) -> Option<String> {
+    let line = text.lines().next()?;
+    let uri = match line.strip_prefix("Attached: ") {
+        Some(uri) => uri,
+        None => line.strip_prefix("Attached by name only")?.strip_suffix(')')?.rsplit_once('(')?.1,
+    };
+    uri.contains("://").then(|| path_of_uri(uri))
+}

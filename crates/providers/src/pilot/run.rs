@@ -1,0 +1,107 @@
+//! `run CMD`: a shell command, exactly as written.
+
+use super::{
+    lexer::Kind,
+    phrase::{Phrase, short},
+    progress::{Pause, Script},
+    step::{Command, Outcome, Step},
+};
+use serde_json::json;
+
+/// The command.
+pub(crate) const COMMAND: Command = Command {
+    verbs: &["run", "execute", "exec"],
+    form: "run CMD (the rest of the step; in quotes or a code block when it holds `;` or `then`)",
+    example: "run cargo test",
+    parse,
+};
+
+/// A shell command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// The command line.
+    pub(crate) command: String,
+}
+
+fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    phrase.eat(COMMAND.verbs).then(|| {
+        phrase.eat(&[
+            "the command",
+            "this command",
+            "the following command",
+            "command",
+            "the shell command",
+            "this",
+            "the following",
+        ]);
+        let phrase = phrase.trimmed();
+        let vague = ["the", "my", "all", "some", "it", "that", "our"];
+        if let Some(word) = vague.iter().find(|word| phrase.at(word)) {
+            return Err(format!(
+                "`{word} …` is no command; write the command itself, for example `run cargo test`"
+            ));
+        }
+        let command = match phrase.tokens {
+            [] => return Err("the command is missing".to_owned()),
+            // What is quoted is a command, not a text: `\n` in it is the shell's business.
+            [only] if only.kind == Kind::Quoted => only.raw.replace("\\\"", "\""),
+            [only] if only.is_literal() => only.text.clone(),
+            tokens
+                if tokens
+                    .iter()
+                    .any(|token| matches!(token.kind, Kind::Fence | Kind::Patch | Kind::Break)) =>
+            {
+                return Err("a command over several lines needs a code block of its own".to_owned());
+            }
+            _ => match phrase.next_verb() {
+                Some(verb) => {
+                    return Err(format!(
+                        "it is not clear whether `and {verb}` belongs to the command; quote the command"
+                    ));
+                }
+                None => phrase.raw().to_owned(),
+            },
+        };
+        if command.trim().is_empty() {
+            return Err("the command is empty".to_owned());
+        }
+        Ok(Step::Run(Run { command }))
+    })
+}
+
+impl Run {
+    /// The command for people, in backticks.
+    pub(crate) fn describe(&self) -> String {
+        format!("`{}`", short(&self.command).replace('`', "'"))
+    }
+
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+        let result = script.call("bash", json!({ "command": self.command }))?;
+        let (output, code) = exit_code(&result.text);
+        let shown = if output.is_empty() { String::new() } else { super::report::block_end(output) };
+        let name = self.describe();
+        match code {
+            Some(0) if !result.is_error => {
+                let shown = Some(shown).filter(|shown| !shown.is_empty());
+                Ok(Outcome { line: format!("ran {name}: exit code 0"), shown, changed: Vec::new() })
+            }
+            Some(code) => Err(Pause::Failed(format!("{name} ended with exit code {code}\n\n{shown}"))),
+            None if result.is_error => Err(Pause::Failed(result.text.trim().to_owned())),
+            None => Ok(Outcome {
+                line: format!("ran {name}; no exit code was told"),
+                shown: Some(shown),
+                changed: Vec::new(),
+            }),
+        }
+    }
+}
+
+/// The output and the exit code, which stands in the last line.
+fn exit_code(text: &str) -> (&str, Option<i32>) {
+    let text = text.trim_end();
+    let (output, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    match last.strip_prefix("Exit code: ").and_then(|code| code.trim().parse().ok()) {
+        Some(code) => (output.trim_end(), Some(code)),
+        None => (text, None),
+    }
+}

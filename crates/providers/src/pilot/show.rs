@@ -1,0 +1,152 @@
+//! `show FILE [lines A-B]`: reads files and shows them.
+
+use super::{
+    file, limits,
+    phrase::{Phrase, Split},
+    progress::{Call, Pause, Script},
+    step::{Command, Outcome, Step},
+};
+use serde_json::json;
+use std::ops::RangeInclusive;
+
+/// The command.
+pub(crate) const COMMAND: Command = Command {
+    verbs: &["show", "read", "open", "print", "display", "cat", "view"],
+    form: "show FILE [lines A-B | line N | first N lines]",
+    example: "show src/main.rs lines 1-20",
+    parse,
+};
+
+/// A file, or lines of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct View {
+    /// The file.
+    pub(crate) path: String,
+    /// The 1-based lines; all of them when `None`.
+    pub(crate) lines: Option<RangeInclusive<usize>>,
+}
+
+fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+    let is_question = phrase.eat(&["what is in", "what's in", "what does"]);
+    if !is_question
+        && !phrase.eat(&["show me", "let me see", "look at", "take a look at"])
+        && !phrase.eat(COMMAND.verbs)
+    {
+        return None;
+    }
+    phrase.eat_end(&["contain", "say"]);
+    phrase.eat(&["the content of", "the contents of", "contents of"]);
+    let mut listing = phrase;
+    listing.eat(&["the", "all", "all the"]);
+    if listing.at("files") {
+        return super::search::parse_list_of(listing);
+    }
+    Some(views(phrase).map(Step::Show))
+}
+
+fn views(phrase: Phrase<'_>) -> Result<Vec<View>, String> {
+    let mut rest = phrase;
+    rest.eat(&["the", "only"]);
+    if rest.at("line") || rest.at("lines") || rest.at("first") {
+        if let Split::Once(lines, path) = rest.split(&["of", "in", "from"]) {
+            return Ok(vec![View { path: path.file()?, lines: Some(range(lines)?) }]);
+        }
+        return Err("say of which file: show lines 1-20 of FILE".to_owned());
+    }
+    let parts = phrase.parts();
+    if parts.len() > limits::ITEMS {
+        return Err(format!("more than {} files in one step", limits::ITEMS));
+    }
+    parts.into_iter().map(view).collect()
+}
+
+fn view(phrase: Phrase<'_>) -> Result<View, String> {
+    for (index, token) in phrase.tokens.iter().enumerate().skip(1) {
+        let is_range = ["line", "lines", "first", "from", "(lines", "the"]
+            .iter()
+            .any(|word| super::phrase::is_word(token, word));
+        if is_range {
+            let lines = range(phrase.with(&phrase.tokens[index..]))?;
+            return Ok(View { path: phrase.with(&phrase.tokens[..index]).file()?, lines: Some(lines) });
+        }
+    }
+    let path = phrase.file()?;
+    let is_quoted = phrase.trimmed().tokens.iter().any(super::lexer::Token::is_literal);
+    if let Some((name, numbers)) = path.rsplit_once(':').filter(|_| !is_quoted) {
+        let bounds = numbers.split_once('-').unwrap_or((numbers, numbers));
+        if let (Ok(first), Ok(last)) = (bounds.0.parse::<usize>(), bounds.1.parse::<usize>()) {
+            if first == 0 || last < first {
+                return Err(format!("`{numbers}` is no range of lines"));
+            }
+            return Ok(View { path: name.to_owned(), lines: Some(first..=last) });
+        }
+    }
+    Ok(View { path, lines: None })
+}
+
+fn range(mut phrase: Phrase<'_>) -> Result<RangeInclusive<usize>, String> {
+    phrase.eat(&["from"]);
+    phrase.eat(&["the"]);
+    if phrase.eat(&["first"]) {
+        if phrase.eat(&["line"]) && phrase.is_empty() {
+            return Ok(1..=1);
+        }
+        phrase.eat_end(&["lines", "line"]);
+        return Ok(1..=*phrase.lines()?.end());
+    }
+    if phrase.eat(&["line", "lines"]) {
+        phrase.lines()
+    } else {
+        Err(format!("`{}` is no range of lines", phrase.short()))
+    }
+}
+
+/// What a look at these files is.
+pub(crate) fn describe(views: &[View]) -> String {
+    let views: Vec<String> = views.iter().map(View::describe).collect();
+    format!("show {}", views.join(", "))
+}
+
+/// Reads them, all together.
+pub(crate) fn perform(views: &[View], script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    let calls =
+        views.iter().map(|view| Call { name: "file_read", arguments: view.arguments(&view.path) }).collect();
+    let results = script.calls(calls)?;
+    let (mut shown, mut read) = (Vec::new(), Vec::new());
+    for (view, result) in views.iter().zip(results) {
+        let (path, text) = match result.is_error {
+            false => (view.path.clone(), result.text.clone()),
+            true if file::is_missing(&result.text) => {
+                let found = file::locate(script, &view.path, result.text.trim())?;
+                let text = script.must("file_read", view.arguments(&found))?;
+                (found, text.to_owned())
+            }
+            true => return Err(Pause::Failed(result.text.trim().to_owned())),
+        };
+        let heading = View { path, ..view.clone() }.describe();
+        let block = super::report::block(&text);
+        shown.push(if views.len() == 1 { block } else { format!("{heading}:\n\n{block}") });
+        read.push(heading);
+    }
+    let line = format!("read {}", read.join(", "));
+    Ok(Outcome { line, shown: Some(shown.join("\n\n")), changed: Vec::new() })
+}
+
+impl View {
+    fn describe(&self) -> String {
+        match &self.lines {
+            None => format!("`{}`", self.path),
+            Some(lines) if lines.start() == lines.end() => format!("`{}` line {}", self.path, lines.start()),
+            Some(lines) => format!("`{}` lines {}-{}", self.path, lines.start(), lines.end()),
+        }
+    }
+
+    fn arguments(&self, path: &str) -> serde_json::Value {
+        match &self.lines {
+            None => json!({ "path": path }),
+            Some(lines) => {
+                json!({ "path": path, "offset": lines.start(), "limit": lines.end() - lines.start() + 1 })
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The thin stream around the pure core.
+
+use super::{super::OfflinePilot, tools::World};
+use agent::{AssistantMessage, Content, LanguageModel as _, Message, ModelEvent, ModelRequest, ModelStop};
+use futures::{StreamExt as _, executor::block_on};
+
+fn events(request: ModelRequest) -> Vec<ModelEvent> {
+    block_on(
+        OfflinePilot::default().stream(request).map(|event| event.expect("the pilot never fails")).collect(),
+    )
+}
+
+#[test]
+fn a_call_comes_after_its_text_and_before_usage_and_stop() {
+    let world = World::new(&[]);
+    let user = Message::User(vec![Content::text("show a.txt, b.txt")]);
+    let answered = Message::Assistant(AssistantMessage::default());
+    let all = events(world.request(vec![user.clone(), answered, user]));
+    let kinds: Vec<String> = all.iter().map(|event| format!("{event:?}").chars().take(4).collect()).collect();
+    assert_eq!(kinds, ["Text", "Tool", "Tool", "Usag", "Stop"]);
+    assert_eq!(all.last(), Some(&ModelEvent::Stop(ModelStop::ToolCalls)));
+    let ids: Vec<&str> = all
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::ToolCall { provider_id, .. } => Some(provider_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids, ["pilot_1", "pilot_2"]);
+}
+
+#[test]
+fn help_streams_in_a_few_pieces_and_ends_the_turn() {
+    let request = ModelRequest {
+        messages: vec![Message::User(vec![Content::text("help")])],
+        ..ModelRequest::default()
+    };
+    let all = events(request);
+    let texts = all.iter().filter(|event| matches!(event, ModelEvent::Text(_))).count();
+    assert!((3..=9).contains(&texts), "{texts} pieces");
+    assert_eq!(all.last(), Some(&ModelEvent::Stop(ModelStop::EndTurn)));
+    let ModelEvent::Usage(usage) = &all[all.len() - 2] else { panic!("usage comes before the stop") };
+    assert_eq!((usage.input, usage.output > 100), (1, true));
+}
+
+#[test]
+fn it_says_that_it_is_no_language_model() {
+    let pilot = OfflinePilot::default();
+    let info = pilot.info();
+    assert_eq!(info.id, "offline/pilot");
+    for text in [Some(&info.name), info.description.as_ref(), info.disclosure.as_ref()] {
+        assert!(
+            text.is_some_and(
+                |text| text.contains("no language model") || text.contains("not a language model")
+            )
+        );
+    }
+    assert!(!info.images);
+}
