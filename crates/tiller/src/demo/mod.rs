@@ -1,0 +1,1 @@
+//! `tiller demo`.
