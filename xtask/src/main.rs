@@ -1,2 +1,46 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands. `cargo xtask ci` is the one test command; the others are its parts or its neighbours.
+//!
+//! Architecture Invariant: nothing in the workspace depends on this crate, and it depends on nothing in the workspace. It
+//! sees the product as a stranger does: as manifests, as text and as a process.
+#![expect(clippy::print_stdout, reason = "these commands talk to a person at a terminal")]
+#![expect(clippy::print_stderr, reason = "these commands talk to a person at a terminal")]
+
+mod bench;
+mod ci;
+mod process;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  ci     fmt, tidy, deny, clippy, doc tests and tests: everything that must pass, stopping at the first failure
+  tidy   checks of the tree that no compiler makes
+  bench  times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["ci"] => ci::run(),
+        ["tidy"] => tidy::run(),
+        ["bench", options @ ..] => bench::run(options),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprint!("error: no such command: {}\n\n{USAGE}", words.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -10,15 +10,16 @@ pub struct FileTracker {
 }
 
 /// What was seen of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// All of it.
-    Whole(Fingerprint),
-    /// Some lines of it.
-    Part(TextRange, Fingerprint),
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// All of it, as it was then.
+    pub whole: Option<Fingerprint>,
+    /// Some lines of it, as they were then.
+    pub parts: Vec<(TextRange, Fingerprint)>,
 }
 
-/// A text's hash. Line ends do not count: editors show `\n` for files that hold `\r\n`.
+/// A text's hash. How lines end does not count: editors show `\n` for files that hold `\r\n`. Neither do line ends at the very end
+/// of the text: some editors leave them out when they are asked for a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 16]);
 
@@ -29,6 +30,8 @@ pub enum Freshness {
     Fresh,
     /// The model has never seen the file.
     Unseen,
+    /// The lines that the model has seen are as it saw them; others it has never seen.
+    Partial,
     /// The file is not what the model saw.
     Changed,
 }
@@ -37,7 +40,7 @@ impl Fingerprint {
     /// The hash of a text.
     pub fn of(text: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
-        for line in text.split('\n') {
+        for line in text.trim_end_matches(['\n', '\r']).split('\n') {
             hasher.update(line.strip_suffix('\r').unwrap_or(line).as_bytes());
             hasher.update(b"\n");
         }
@@ -50,12 +53,22 @@ impl Fingerprint {
 impl FileTracker {
     /// The model has seen, or written, all of a file.
     pub fn saw(&self, path: &AbsPath, text: &str) {
-        self.remember(path, Seen::Whole(Fingerprint::of(text)));
+        let seen = Seen { whole: Some(Fingerprint::of(text)), parts: Vec::new() };
+        self.lock().insert(path.clone(), seen);
     }
 
-    /// The model has seen some lines of a file. What it saw of the whole file, if that still holds for these lines, is better and kept.
+    /// The model has seen some lines of a file. Parts add up: a file read in several pages, all still as they were, is fresh. What it saw of the
+    /// whole file is kept, and still holds if the file is what it was then.
     pub fn saw_part(&self, path: &AbsPath, range: TextRange, text: &str) {
-        self.remember(path, Seen::Part(range, Fingerprint::of(text)));
+        let mut files = self.lock();
+        let parts = &mut files.entry(path.clone()).or_default().parts;
+        parts.retain(|(old, _)| !covers(range, *old));
+        parts.push((range, Fingerprint::of(text)));
+    }
+
+    /// The file was touched, but nothing of it that the model saw before holds any more. It stays in [`FileTracker::paths`].
+    pub fn touched(&self, path: &AbsPath) {
+        self.lock().insert(path.clone(), Seen::default());
     }
 
     /// The file is gone, by our hand.
@@ -65,7 +78,7 @@ impl FileTracker {
 
     /// Compares what the model saw of a file with its text now (`None`: there is no such file).
     pub fn freshness(&self, path: &AbsPath, current: Option<&str>) -> Freshness {
-        decide(self.lock().get(path).copied(), current)
+        decide(self.lock().get(path), current)
     }
 
     /// Every file the session has seen or written, sorted.
@@ -75,27 +88,47 @@ impl FileTracker {
         paths
     }
 
-    fn remember(&self, path: &AbsPath, seen: Seen) {
-        self.lock().insert(path.clone(), seen);
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<AbsPath, Seen>> {
         self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
 /// The rule itself, pure.
-pub fn decide(seen: Option<Seen>, current: Option<&str>) -> Freshness {
-    match (seen, current) {
-        (_, None) => Freshness::Fresh,
-        (None, Some(_)) => Freshness::Unseen,
-        (Some(Seen::Whole(saw)), Some(text)) => same(saw, text),
-        (Some(Seen::Part(range, saw)), Some(text)) => same(saw, lines(text, range)),
+pub fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
+    let Some(text) = current else { return Freshness::Fresh };
+    let Some(Seen { whole, parts }) = seen else { return Freshness::Unseen };
+    if parts.iter().any(|(range, saw)| *saw != Fingerprint::of(lines(text, *range))) {
+        return Freshness::Changed;
+    }
+    if whole.is_some_and(|whole| whole == Fingerprint::of(text)) {
+        return Freshness::Fresh;
+    }
+    if !parts.is_empty() && cover_all(parts.iter().map(|(range, _)| *range).collect(), text.lines().count()) {
+        return Freshness::Fresh;
+    }
+    match (whole, parts.is_empty()) {
+        (None, true) => Freshness::Unseen,
+        (None, false) => Freshness::Partial,
+        (Some(_), _) => Freshness::Changed,
     }
 }
 
-fn same(saw: Fingerprint, text: &str) -> Freshness {
-    if saw == Fingerprint::of(text) { Freshness::Fresh } else { Freshness::Changed }
+fn cover_all(mut ranges: Vec<TextRange>, lines: usize) -> bool {
+    ranges.sort_by_key(|range| range.line);
+    let seen = ranges.iter().fold(0, |seen, range| match range.line <= seen + 1 {
+        true => seen.max(end(*range)),
+        false => seen,
+    });
+    seen >= lines
+}
+
+fn covers(new: TextRange, old: TextRange) -> bool {
+    new.line <= old.line && end(old) <= end(new)
+}
+
+/// The last line of a range.
+fn end(range: TextRange) -> usize {
+    range.line.saturating_add(range.limit).saturating_sub(1)
 }
 
 /// The lines of a text that lie in a range, with their line ends.
@@ -123,10 +156,32 @@ mod tests {
         assert_eq!(files.freshness(&path, Some("a\nb\n")), Freshness::Fresh);
         assert_eq!(files.freshness(&path, Some("a\nc\n")), Freshness::Changed);
         files.saw_part(&path, TextRange { line: 2, limit: 1 }, "c\n");
-        assert_eq!(files.freshness(&path, Some("changed elsewhere\nc\n")), Freshness::Fresh);
+        assert_eq!(
+            files.freshness(&path, Some("a\nb\n")),
+            Freshness::Changed,
+            "the part is newer than the whole"
+        );
+        assert_eq!(files.freshness(&path, Some("changed elsewhere\nc\n")), Freshness::Changed);
         assert_eq!(files.freshness(&path, Some("a\nd\n")), Freshness::Changed);
+        files.touched(&path);
+        assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
+        assert_eq!(files.paths(), [path.clone()]);
         files.forget(&path);
         assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
+    }
+
+    #[test]
+    fn parts_add_up() {
+        let path = AbsPath::new("/w/a").unwrap();
+        let files = FileTracker::default();
+        files.saw_part(&path, TextRange { line: 3, limit: 2 }, "c\nd");
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\n")), Freshness::Partial);
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nx\n")), Freshness::Changed);
+        files.saw_part(&path, TextRange { line: 1, limit: 2 }, "a\nb\n");
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\n")), Freshness::Fresh);
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\ne\n")), Freshness::Partial);
+        files.saw_part(&path, TextRange { line: 1, limit: 5 }, "a\nb\nc\nd\ne");
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\ne\n")), Freshness::Fresh);
     }
 
     #[test]

@@ -1,26 +1,38 @@
 //! The domain: sessions, turns, the gate, history, events and tools. No wire, no OS, no HTTP.
 //!
 //! Architecture Invariant: this crate names no protocol and no vendor, and touches the world through [`system::System`],
-//! [`LanguageModel`], [`Client`] and [`SessionStore`] alone.
+//! [`LanguageModel`], [`Client`] and [`SessionStore`] alone. Read `turn.rs` first: a turn is one straight function.
 
 mod access;
+mod attachments;
+mod calls;
 mod client;
+mod commands;
 mod content;
 mod event;
+pub mod fake;
 mod freshness;
+mod gate;
+mod history;
 mod ids;
 mod limits;
+mod log;
 mod mode;
 mod model;
+mod policy;
+mod prompt;
 mod runtime;
 mod session;
+mod session_task;
 mod store;
 mod task;
 mod tool;
 pub mod tools;
+mod turn;
 
 pub use access::Access;
 pub use client::{Client, PermissionOutcome, PermissionRequest};
+pub use commands::{SlashCommand, commands};
 pub use content::{Content, Diff, Location, ToolContent};
 pub use event::{
     MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent,
@@ -28,6 +40,7 @@ pub use event::{
     UsageUpdate,
 };
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen};
+pub use history::History;
 pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
 pub use limits::{Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};

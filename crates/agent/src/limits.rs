@@ -84,3 +84,29 @@ pub const WALK_FILES: usize = 200_000;
 pub const TITLE_CHARS: usize = 80;
 /// Events read from the store at a time.
 pub const EVENTS_PAGE: usize = 500;
+/// How long a tool may take to end what it started once the turn is cancelled; then it is abandoned, which kills what it owns.
+pub const CANCEL_GRACE: Duration = Duration::from_millis(400);
+/// Bytes of the project's instructions that go into the system prompt.
+pub const INSTRUCTIONS_BYTES: usize = 32 * 1024;
+/// Characters of one line that a search shows.
+pub(crate) const GREP_LINE_CHARS: usize = 500;
+/// Bytes at the start of a file in which a NUL byte makes it binary for a search.
+pub(crate) const BINARY_PROBE_BYTES: usize = 8_192;
+/// Characters of a command that its title shows.
+pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
+/// The shortest time between two updates of a running command's output.
+pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(200);
+/// Bytes of a running command's latest output that one update shows.
+pub(crate) const LIVE_BYTES: usize = 4_096;
+/// Tasks that one session holds.
+pub(crate) const TASKS: usize = 500;
+/// Lines of a file that are compared with a text that was not found in it.
+pub(crate) const NEAREST_SEARCHED: usize = 20_000;
+/// Lines that one place near to a text that was not found shows.
+pub(crate) const NEAREST_SHOWN: usize = 12;
+/// Characters of one line in a message about an edit that did not fit.
+pub(crate) const NEAREST_LINE_CHARS: usize = 200;
+/// Names offered for a file that was not found.
+pub(crate) const NEAR_NAMES: usize = 3;
+/// Lines of the difference that an editor made to a text on taking it.
+pub(crate) const REFORMAT_LINES: usize = 60;

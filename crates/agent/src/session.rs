@@ -1,13 +1,21 @@
 //! A session: a value owned by one task, and the handle that sends it messages.
 
-use crate::{Content, Mode, ModelError, PermissionMode, SessionId, StopReason, StoreError, Usage};
+use crate::{
+    Content, Mode, ModelError, Models, PermissionMode, SessionId, StopReason, StoreError, Usage,
+    session_task::Message,
+};
+use std::sync::Arc;
 use system::AbsPath;
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Sends messages to a session's task. Cheap to clone; the session closes when [`SessionHandle::close`] is called.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SessionHandle {
     id: SessionId,
     cwd: AbsPath,
+    inbox: mpsc::UnboundedSender<Message>,
+    state: watch::Receiver<SessionState>,
+    models: Arc<dyn Models>,
 }
 
 /// What a client may show and change of a session.
@@ -84,6 +92,16 @@ pub enum SessionError {
 }
 
 impl SessionHandle {
+    pub(crate) fn new(
+        id: SessionId,
+        cwd: AbsPath,
+        inbox: mpsc::UnboundedSender<Message>,
+        state: watch::Receiver<SessionState>,
+        models: Arc<dyn Models>,
+    ) -> Self {
+        Self { id, cwd, inbox, state, models }
+    }
+
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.id
@@ -96,37 +114,61 @@ impl SessionHandle {
 
     /// What the session is set to now.
     pub fn state(&self) -> SessionState {
-        unimplemented!()
+        self.state.borrow().clone()
     }
 
-    /// Runs a prompt's turn, after those that wait already, and returns how it ended. Every prompt settles exactly once; dropping the future
-    /// does not cancel the turn.
-    pub async fn prompt(&self, _content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
-        unimplemented!()
+    /// Runs a prompt's turn, after those that wait already, and returns how it ended. Every prompt settles exactly once; dropping the
+    /// future does not cancel the turn.
+    pub async fn prompt(&self, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
+        let (reply, settled) = oneshot::channel();
+        self.inbox.send(Message::Prompt(content, reply)).map_err(|_| TurnError::Closed)?;
+        settled.await.unwrap_or(Err(TurnError::Closed))
     }
 
     /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing happens when none runs.
     pub fn cancel(&self) {
-        unimplemented!()
+        // A task that is gone runs nothing that could be cancelled.
+        let _ = self.inbox.send(Message::Cancel);
     }
 
     /// Changes the agent mode, for the running turn's next step too. The client is notified; it is recorded.
-    pub async fn set_mode(&self, _mode: Mode) -> Result<(), SessionError> {
-        unimplemented!()
+    pub async fn set_mode(&self, mode: Mode) -> Result<(), SessionError> {
+        self.change(|reply| Message::SetMode(mode, reply)).await
     }
 
     /// Changes the permission mode and forgets the session's grants. The client is notified; it is recorded.
-    pub async fn set_permission_mode(&self, _mode: PermissionMode) -> Result<(), SessionError> {
-        unimplemented!()
+    pub async fn set_permission_mode(&self, mode: PermissionMode) -> Result<(), SessionError> {
+        self.change(|reply| Message::SetPermissionMode(mode, reply)).await
     }
 
-    /// Changes the model, from the next request on. The client is notified; it is recorded.
-    pub async fn set_model(&self, _id: &str) -> Result<(), SessionError> {
-        unimplemented!()
+    /// Changes the model, from the next request on. The client is notified; it is recorded. A model that cannot be had is an error,
+    /// and the session stays on the one it was on.
+    pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
+        self.models.get(id).await?;
+        self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
     }
 
     /// Cancels what runs, waits for it to settle, gives the lease back and ends the task. Closing twice is fine.
     pub async fn close(&self) {
-        unimplemented!()
+        let (closed, done) = oneshot::channel();
+        if self.inbox.send(Message::Close(closed)).is_ok() {
+            // An error means that the task ended before it took the message.
+            let _ = done.await;
+        }
+    }
+
+    async fn change(
+        &self,
+        message: impl FnOnce(oneshot::Sender<Result<(), StoreError>>) -> Message,
+    ) -> Result<(), SessionError> {
+        let (reply, done) = oneshot::channel();
+        self.inbox.send(message(reply)).map_err(|_| SessionError::Closed)?;
+        Ok(done.await.map_err(|_| SessionError::Closed)??)
+    }
+}
+
+impl std::fmt::Debug for SessionHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionHandle").field("id", &self.id).field("cwd", &self.cwd).finish_non_exhaustive()
     }
 }

@@ -1,1 +1,12 @@
-//! Session stores: the append-only event log in SQLite and in memory.
+//! Session stores: the append-only event log in SQLite.
+//!
+//! Architecture Invariant: this is the only crate that knows SQL, and the only one that knows the stored form of an event (`stored`).
+//! Its own database file is the one file of the project that does not go through [`system::System`]: it belongs to the
+//! program, not to the workspace, and no editor stands in for it.
+
+pub mod contract;
+mod limits;
+mod sqlite;
+mod stored;
+
+pub use sqlite::{Holder, SqliteStore};

@@ -4,12 +4,27 @@
 //! argument and cannot tell whether it is the local machine (`LocalSystem`), an editor (`acp::AcpSystem`), a refusing
 //! wrapper (`ReadOnly`) or a fake in memory (`FakeSystem`).
 
+pub mod contract;
 mod error;
+pub mod fake;
+pub mod limits;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is what the banned functions are to be reached through"
+)]
+mod local;
+mod output;
 mod path;
 mod process;
+mod read_only;
+mod resolve;
 mod seam;
+mod text;
 
 pub use error::SystemError;
+pub use fake::FakeSystem;
+pub use local::LocalSystem;
 pub use path::{AbsPath, PathError};
-pub use process::{Command, ExitStatus, Output, Process, TerminalId};
+pub use process::{Command, ExitStatus, Output, Process, TerminalId, UNATTENDED_ENV};
+pub use read_only::ReadOnly;
 pub use seam::{Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};

@@ -18,7 +18,27 @@ pub struct Command {
     pub output_limit: usize,
 }
 
+/// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at a terminal to answer a
+/// question or to leave a pager, so programs are told not to ask and not to page.
+///
+/// An editor that git opens would wait for ever; with `true` git goes on with the message it proposes, or gives up on an
+/// empty one.
+pub const UNATTENDED_ENV: [(&str, &str); 5] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("PAGER", "cat"),
+];
+
 impl Command {
+    /// What is added to the inherited environment: [`UNATTENDED_ENV`], then [`Command::env`], so that the command's own
+    /// value is the last of its name.
+    pub fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        UNATTENDED_ENV.into_iter().filter(|(name, _)| !self.env.iter().any(|(own, _)| own == name)).chain(own)
+    }
+
     /// Runs a shell line: `sh -c LINE`.
     pub fn shell(line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
         Self {

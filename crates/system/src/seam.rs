@@ -121,7 +121,7 @@ pub trait System: Send + Sync {
     /// are below the deepest folder that does.
     async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError>;
 
-    /// The regular files below a folder, sorted by path. Links are not followed.
+    /// The regular files below a folder, sorted by path; a file is its own only one. Links are not followed.
     async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError>;
 
     /// Starts a process in a group of its own, with standard input closed.

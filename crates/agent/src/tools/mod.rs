@@ -1,9 +1,31 @@
 //! The built-in tools, one a file.
 
-use crate::AnyTool;
+mod args;
+mod cancel;
+mod edit;
+mod file_edit;
+mod file_read;
+mod file_write;
+mod nearest;
+mod output;
+mod patch;
+mod path;
+mod write_through;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+use crate::{AnyTool, Typed};
 use std::sync::Arc;
 
 /// Every built-in tool, in the order models are told of them.
 pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
-    Vec::new()
+    vec![
+        Typed::<file_read::FileRead>::new(),
+        Typed::<file_write::FileWrite>::new(),
+        Typed::<file_edit::FileEdit>::new(),
+        Typed::<patch::ApplyPatch>::new(),
+    ]
 }

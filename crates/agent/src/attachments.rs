@@ -1,0 +1,97 @@
+//! Links in a prompt, turned into what a model can read.
+
+use crate::Content;
+use system::{AbsPath, System};
+
+/// Bytes of a linked file that go into the prompt; a larger one is only named.
+const LINKED_BYTES: usize = 100_000;
+
+/// Replaces each link to a text file of the project by its current text (the editor's, where reads are delegated). A link that leads outside, to a
+/// blocked path, or to something that is no text is left as a link: the model is told of it, and may ask to read it.
+pub(crate) async fn expand(
+    content: Vec<Content>,
+    system: &dyn System,
+    may_read: &(dyn Fn(&AbsPath, &AbsPath) -> bool + Send + Sync),
+) -> Vec<Content> {
+    let mut expanded = Vec::with_capacity(content.len());
+    for item in content {
+        expanded.push(match &item {
+            Content::ResourceLink { uri, .. } => match linked_text(uri, system, may_read).await {
+                Some(text) => Content::Resource { uri: uri.clone(), mime_type: None, text },
+                None => item,
+            },
+            _ => item,
+        });
+    }
+    expanded
+}
+
+async fn linked_text(
+    uri: &str,
+    system: &dyn System,
+    may_read: &(dyn Fn(&AbsPath, &AbsPath) -> bool + Send + Sync),
+) -> Option<String> {
+    let path = AbsPath::new(percent_decode(uri.strip_prefix("file://")?)?).ok()?;
+    let canonical = system.resolve(&path).await.ok()?;
+    if !may_read(&path, &canonical) {
+        return None;
+    }
+    let text = system.read_text(&path, None).await.ok()?;
+    (text.len() <= LINKED_BYTES).then_some(text)
+}
+
+/// What a model reads of a prompt: texts and images; resources as fenced text, links by name.
+pub(crate) fn for_model(content: &[Content]) -> Vec<Content> {
+    content
+        .iter()
+        .map(|item| match item {
+            Content::Text(_) | Content::Image { .. } => item.clone(),
+            Content::Resource { uri, text, .. } => {
+                let fence = if text.contains("```") { "~~~~" } else { "```" };
+                Content::text(format!("Attached: {uri}\n{fence}\n{text}\n{fence}"))
+            }
+            Content::ResourceLink { uri, name } => {
+                Content::text(format!("Attached by name only, read it if you need it: {name} ({uri})"))
+            }
+        })
+        .collect()
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'%' => {
+                let (high, low) = (rest.next()?, rest.next()?);
+                let hex = [high, low];
+                bytes.push(u8::from_str_radix(std::str::from_utf8(&hex).ok()?, 16).ok()?);
+            }
+            byte => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_uris() {
+        assert_eq!(percent_decode("/a%20b/%C3%BC").as_deref(), Some("/a b/ü"));
+        assert_eq!(percent_decode("/a%2"), None);
+        assert_eq!(percent_decode("/a%ff"), None);
+    }
+
+    #[test]
+    fn a_resource_with_a_fence_gets_another_fence() {
+        let resource = Content::Resource {
+            uri: "file:///a".to_owned(),
+            mime_type: None,
+            text: "```\nx\n```".to_owned(),
+        };
+        let Content::Text(text) = &for_model(&[resource])[0] else { panic!() };
+        assert_eq!(text, "Attached: file:///a\n~~~~\n```\nx\n```\n~~~~");
+    }
+}

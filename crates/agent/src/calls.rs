@@ -1,0 +1,318 @@
+//! The tool calls of one answer: announced, passed through the gate, run, recorded.
+//!
+//! Reads that need no question run side by side; writes and commands run one after the other, in the order the model gave them. A call is
+//! recorded as started before it runs and as ended after it, each before the next side effect.
+
+use crate::{
+    AnyCall, AnyTool, Description, Effect, Location, MalformedArguments, SessionEvent, StoreError,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolResult,
+    ToolStatus,
+    gate::{Answer, Applicant, Ruling},
+    limits::CANCEL_GRACE,
+    session_task::{Controls, Session},
+};
+use futures::FutureExt as _;
+use serde_json::Value;
+use std::{panic::AssertUnwindSafe, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// A call of an answer, parsed as far as it could be.
+pub(crate) struct Candidate {
+    request: ToolCallRequest,
+    description: Description,
+    arguments: Value,
+    parsed: Result<Parsed, String>,
+}
+
+struct Parsed {
+    effect: Effect,
+    call: Box<dyn AnyCall>,
+}
+
+/// How the calls of an answer ended.
+pub(crate) struct Round {
+    /// One result for each call, in the order of the calls.
+    pub(crate) results: Vec<ToolResult>,
+    /// Whether the turn is to end: it was cancelled, or the user dismissed a question.
+    pub(crate) cancelled: bool,
+}
+
+/// Parses the calls of an answer. The events announce them; they are recorded together with the answer.
+pub(crate) fn announce(
+    session: &Session,
+    requests: &[ToolCallRequest],
+) -> (Vec<Candidate>, Vec<SessionEvent>) {
+    let limit = session.gate.limits.calls_per_response;
+    let candidates: Vec<_> = requests
+        .iter()
+        .enumerate()
+        .map(|(index, request)| {
+            let mut candidate = Candidate::new(session, request);
+            if index >= limit {
+                candidate.parsed = Err(format!(
+                    "Too many tool calls in one answer ({limit} are allowed). Call this one again."
+                ));
+            }
+            candidate
+        })
+        .collect();
+    let events = candidates
+        .iter()
+        .map(|candidate| {
+            let mut update = candidate.update(ToolStatus::Pending);
+            update.title = Some(candidate.description.title.clone());
+            update.kind = Some(candidate.description.kind);
+            update.locations = Some(candidate.description.locations.clone());
+            update.raw_input = Some(candidate.arguments.clone());
+            SessionEvent::ToolCall(update)
+        })
+        .collect();
+    (candidates, events)
+}
+
+/// Runs the calls. Every call gets a result, whatever happens.
+pub(crate) async fn run(
+    session: &Session,
+    controls: &Controls,
+    candidates: Vec<Candidate>,
+    cancel: &CancellationToken,
+) -> Result<Round, StoreError> {
+    let mut results = Vec::with_capacity(candidates.len());
+    let mut dismissed = false;
+    let mut batch: Vec<(Candidate, Ruling)> = Vec::new();
+    for candidate in candidates {
+        let ruling = match &candidate.parsed {
+            Ok(parsed) if !dismissed && !cancel.is_cancelled() => {
+                Some(session.gate.rule(&controls.state(), &candidate.applicant(parsed), &session.cwd).await)
+            }
+            _ => None,
+        };
+        let parallel = matches!(&candidate.parsed, Ok(parsed) if parsed.effect == Effect::Reads);
+        match ruling {
+            Some(ruling) if parallel && ruling.allows() => batch.push((candidate, ruling)),
+            ruling => {
+                results.extend(run_batch(session, std::mem::take(&mut batch), cancel).await?);
+                let (result, dismiss) = run_alone(session, candidate, ruling, cancel).await?;
+                results.push(result);
+                dismissed |= dismiss;
+            }
+        }
+    }
+    results.extend(run_batch(session, batch, cancel).await?);
+    Ok(Round { results, cancelled: dismissed || cancel.is_cancelled() })
+}
+
+async fn run_batch(
+    session: &Session,
+    batch: Vec<(Candidate, Ruling)>,
+    cancel: &CancellationToken,
+) -> Result<Vec<ToolResult>, StoreError> {
+    if batch.is_empty() {
+        return Ok(Vec::new());
+    }
+    let started =
+        batch.iter().map(|(candidate, _)| SessionEvent::ToolCall(candidate.update(ToolStatus::InProgress)));
+    session.log.record(started.collect()).await?;
+    let ended = futures::future::join_all(batch.into_iter().map(async |(mut candidate, _)| {
+        let cx = session.tool_context(&candidate.request.id, cancel, false);
+        let outcome = candidate.execute(&cx, cancel).await;
+        candidate.ended(outcome, Vec::new())
+    }))
+    .await;
+    let (results, events): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
+    session.log.record(events.into_iter().flatten().collect()).await?;
+    Ok(results)
+}
+
+/// One call by itself, with all that may stand in its way. The flag says that the user wants the turn to end.
+async fn run_alone(
+    session: &Session,
+    mut candidate: Candidate,
+    ruling: Option<Ruling>,
+    cancel: &CancellationToken,
+) -> Result<(ToolResult, bool), StoreError> {
+    let id = candidate.request.id.clone();
+    let mut dismissed = false;
+    let (outcome, content) = 'outcome: {
+        if let Err(reason) = &candidate.parsed {
+            break 'outcome (Err(ToolError::message(reason.clone())), Vec::new());
+        }
+        let Some(ruling) = ruling else { break 'outcome (Err(ToolError::Cancelled(None)), Vec::new()) };
+        if let Some(reason) = ruling.denial() {
+            let text = format!("{reason} Try a different approach.");
+            break 'outcome (Err(ToolError::message(text)), Vec::new());
+        }
+        let asked = !ruling.allows();
+        let cx = session.tool_context(&id, cancel, asked);
+        let content = match candidate.prepare(&cx, cancel).await {
+            Ok(content) => content,
+            Err(error) => break 'outcome (Err(error), Vec::new()),
+        };
+        if asked {
+            let parsed = candidate.parsed.as_ref().expect("checked above");
+            match session.gate.ask(&ruling, &candidate.applicant(parsed), content.clone(), cancel).await? {
+                Answer::Allowed => {}
+                Answer::Refused => {
+                    let text = format!(
+                        "User denied permission for '{}'. Try a different approach.",
+                        candidate.request.name
+                    );
+                    break 'outcome (Err(ToolError::message(text)), content);
+                }
+                Answer::Cancelled => {
+                    dismissed = true;
+                    break 'outcome (Err(ToolError::Cancelled(None)), content);
+                }
+            }
+        }
+        let mut started = candidate.update(ToolStatus::InProgress);
+        started.content = (!content.is_empty()).then(|| content.clone());
+        session.log.record(vec![SessionEvent::ToolCall(started)]).await?;
+        (candidate.execute(&cx, cancel).await, content)
+    };
+    let (result, events) = candidate.ended(outcome, content);
+    session.log.record(events).await?;
+    Ok((result, dismissed))
+}
+
+impl Candidate {
+    fn new(session: &Session, request: &ToolCallRequest) -> Self {
+        let unknown = Description {
+            title: request.name.clone(),
+            kind: ToolKind::Other,
+            locations: Vec::<Location>::new(),
+        };
+        let (arguments, parsed) = match &request.arguments {
+            Err(malformed) => (Value::String(malformed.raw.clone()), Err(malformed_text(malformed))),
+            Ok(arguments) => match session.tools.iter().find(|tool| tool.spec().name == request.name) {
+                None => (arguments.clone(), Err(unknown_tool_text(&request.name, &session.tools))),
+                Some(tool) => {
+                    let parsed = tool
+                        .parse(arguments.clone())
+                        .map(|call| Parsed { effect: tool.effect(), call })
+                        .map_err(|error| error.to_string());
+                    (arguments.clone(), parsed)
+                }
+            },
+        };
+        let description = match &parsed {
+            Ok(parsed) => parsed.call.describe(&session.cwd),
+            Err(_) => unknown,
+        };
+        Self { request: request.clone(), description, arguments, parsed }
+    }
+
+    fn applicant<'a>(&'a self, parsed: &'a Parsed) -> Applicant<'a> {
+        Applicant {
+            id: &self.request.id,
+            tool: &self.request.name,
+            effect: parsed.effect,
+            call: parsed.call.as_ref(),
+            description: &self.description,
+            arguments: &self.arguments,
+        }
+    }
+
+    fn update(&self, status: ToolStatus) -> ToolCallUpdate {
+        ToolCallUpdate::of(self.request.id.clone(), self.request.name.clone()).status(status)
+    }
+
+    async fn prepare(
+        &mut self,
+        cx: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<ToolContent>, ToolError> {
+        let parsed = self.parsed.as_mut().expect("only parsed calls are prepared");
+        guarded(parsed.call.prepare(cx), cancel).await
+    }
+
+    async fn execute(
+        &mut self,
+        cx: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, ToolError> {
+        let parsed = self.parsed.as_mut().expect("only parsed calls are run");
+        guarded(parsed.call.run(cx), cancel).await
+    }
+
+    /// The result for the model and the events that end the call.
+    fn ended(
+        &self,
+        outcome: Result<ToolOutput, ToolError>,
+        content: Vec<ToolContent>,
+    ) -> (ToolResult, Vec<SessionEvent>) {
+        let (status, result, shown, events) = match outcome {
+            Ok(ToolOutput { result, shown, events }) => {
+                let status = if result.is_error { ToolStatus::Failed } else { ToolStatus::Completed };
+                (status, result, shown, events)
+            }
+            Err(ToolError::Cancelled(partial)) => {
+                let text = match partial {
+                    Some(partial) => format!("The call was cancelled. Until then:\n{partial}"),
+                    None => "The call was cancelled.".to_owned(),
+                };
+                (ToolStatus::Cancelled, ToolResult::error(text), None, Vec::new())
+            }
+            Err(error) => {
+                // What was going to be written stays in sight beside the reason why it was not.
+                let text = error.to_string();
+                let mut shown = vec![ToolContent::Content(crate::Content::text(text.clone()))];
+                shown.extend(content);
+                (ToolStatus::Failed, ToolResult::error(text), Some(shown), Vec::new())
+            }
+        };
+        let text = || vec![ToolContent::Content(crate::Content::text(result.text.clone()))];
+        let mut update = self.update(status).content(shown.unwrap_or_else(text));
+        update.result = Some(result.clone());
+        (result, std::iter::once(SessionEvent::ToolCall(update)).chain(events).collect())
+    }
+}
+
+/// Runs a step of a tool so that neither a panic nor a tool that ignores the cancellation reaches the turn.
+async fn guarded<T>(
+    step: impl Future<Output = Result<T, ToolError>>,
+    cancel: &CancellationToken,
+) -> Result<T, ToolError> {
+    let abandoned = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        result = AssertUnwindSafe(step).catch_unwind() => result.unwrap_or_else(|panic| {
+            Err(ToolError::message(format!("Error during tool execution: {}", panic_text(panic.as_ref()))))
+        }),
+        () = abandoned => Err(ToolError::Cancelled(None)),
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "the tool panicked".to_owned())
+}
+
+fn malformed_text(malformed: &MalformedArguments) -> String {
+    format!(
+        "Invalid tool call arguments (malformed JSON): {}. You sent: {} Please retry with valid JSON arguments.",
+        malformed.error, malformed.raw
+    )
+}
+
+fn unknown_tool_text(name: &str, tools: &[Arc<dyn AnyTool>]) -> String {
+    let mut near: Vec<_> = tools
+        .iter()
+        .map(|tool| tool.spec().name)
+        .filter(|known| {
+            strsim::jaro_winkler(known, name) > 0.7 || known.contains(name) || name.contains(known.as_str())
+        })
+        .collect();
+    near.truncate(3);
+    match near.as_slice() {
+        [] => format!("Tool '{name}' not found."),
+        near => format!("Tool '{name}' not found. Did you mean {}?", near.join(", ")),
+    }
+}

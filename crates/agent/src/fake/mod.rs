@@ -1,0 +1,9 @@
+//! Stand-ins for the seams, stricter than the real things, for tests of this crate and of those around it.
+
+mod client;
+mod model;
+mod store;
+
+pub use client::FakeClient;
+pub use model::{FakeModel, FakeModels, Reply};
+pub use store::MemoryStore;

@@ -1,0 +1,171 @@
+//! A model that plays a script and fails the test on a conversation no provider would take.
+
+use crate::{
+    LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models, Usage,
+};
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream::BoxStream};
+use serde_json::Value;
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// One answer of the script.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// These events, one after the other.
+    Events(Vec<Result<ModelEvent, ModelError>>),
+    /// These events, and then nothing, for ever.
+    Hang(Vec<ModelEvent>),
+    /// A panic, as a defect would.
+    Panic,
+}
+
+impl Reply {
+    /// Says a text and stops.
+    pub fn text(text: &str) -> Self {
+        Self::ok(vec![ModelEvent::Text(text.to_owned()), Self::usage(), ModelEvent::Stop(ModelStop::EndTurn)])
+    }
+
+    /// Calls tools, in one answer.
+    pub fn calls(calls: &[(&str, Value)]) -> Self {
+        let calls = calls.iter().enumerate().map(|(index, (name, arguments))| ModelEvent::ToolCall {
+            provider_id: format!("call_{index}"),
+            name: (*name).to_owned(),
+            arguments: Ok(arguments.clone()),
+        });
+        Self::ok(calls.chain([Self::usage(), ModelEvent::Stop(ModelStop::ToolCalls)]).collect())
+    }
+
+    /// Fails.
+    pub fn error(error: ModelError) -> Self {
+        Self::Events(vec![Err(error)])
+    }
+
+    /// These events, all of them in order.
+    pub fn ok(events: Vec<ModelEvent>) -> Self {
+        Self::Events(events.into_iter().map(Ok).collect())
+    }
+
+    fn usage() -> ModelEvent {
+        ModelEvent::Usage(Usage { input: 10, output: 5, ..Usage::default() })
+    }
+}
+
+/// A model that plays a script. Asking it more often than the script says fails the test; so does an illegal conversation, and dropping it
+/// with answers left.
+pub struct FakeModel {
+    info: ModelInfo,
+    script: Mutex<VecDeque<Reply>>,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl FakeModel {
+    /// A model called `fake/model`.
+    pub fn new(script: impl IntoIterator<Item = Reply>) -> Arc<Self> {
+        Self::with_info(
+            ModelInfo {
+                id: "fake/model".to_owned(),
+                name: "Fake".to_owned(),
+                description: None,
+                context_size: 100_000,
+                max_output: 4_096,
+                images: true,
+                disclosure: None,
+            },
+            script,
+        )
+    }
+
+    /// A model that is called something else, or has something to disclose.
+    pub fn with_info(info: ModelInfo, script: impl IntoIterator<Item = Reply>) -> Arc<Self> {
+        Arc::new(Self { info, script: Mutex::new(script.into_iter().collect()), requests: Mutex::default() })
+    }
+
+    /// What it was asked so far.
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn next(&self) -> Reply {
+        let next = self.script.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        next.expect("the model was asked more often than the test's script says")
+    }
+}
+
+impl LanguageModel for FakeModel {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        check(&request);
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        match self.next() {
+            Reply::Events(events) => futures::stream::iter(events).boxed(),
+            Reply::Hang(events) => {
+                futures::stream::iter(events.into_iter().map(Ok)).chain(futures::stream::pending()).boxed()
+            }
+            Reply::Panic => panic!("the model panicked, as the test wanted"),
+        }
+    }
+}
+
+impl Drop for FakeModel {
+    fn drop(&mut self) {
+        let left = self.script.lock().unwrap_or_else(PoisonError::into_inner).len();
+        assert!(
+            left == 0 || std::thread::panicking(),
+            "{left} answers of the model's script were never asked for"
+        );
+    }
+}
+
+/// What providers insist on, and what this project insists on beyond that.
+fn check(request: &ModelRequest) {
+    assert!(
+        matches!(request.messages.first(), Some(Message::User(_))),
+        "a conversation begins with the user"
+    );
+    match request.messages.last() {
+        Some(Message::User(content)) => assert!(!content.is_empty(), "a user message says something"),
+        Some(Message::Assistant(message)) => {
+            assert!(!message.calls.is_empty(), "the model is asked again only after its calls were answered");
+        }
+        None => panic!("a conversation is never empty"),
+    }
+    for message in &request.messages {
+        if let Message::Assistant(message) = message {
+            assert!(
+                !message.text.is_empty() || !message.calls.is_empty(),
+                "an assistant message says or does something"
+            );
+            let ids: HashSet<_> = message.calls.iter().map(|call| &call.provider_id).collect();
+            assert_eq!(ids.len(), message.calls.len(), "the ids of one answer's calls differ");
+        }
+    }
+    let names: HashSet<_> = request.tools.iter().map(|tool| &tool.name).collect();
+    assert_eq!(names.len(), request.tools.len(), "tool names are unique");
+}
+
+/// One model, as all there are.
+pub struct FakeModels(pub Arc<dyn LanguageModel>);
+
+#[async_trait]
+impl Models for FakeModels {
+    fn list(&self) -> Vec<ModelInfo> {
+        vec![self.0.info().clone()]
+    }
+
+    async fn default_id(&self) -> String {
+        self.0.info().id.clone()
+    }
+
+    async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        if id == self.0.info().id {
+            return Ok(self.0.clone());
+        }
+        Err(ModelError::NotConfigured(format!("no model {id}; there is {}", self.0.info().id)))
+    }
+}

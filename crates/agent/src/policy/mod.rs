@@ -1,0 +1,290 @@
+//! Who may do what: a pure chain of rules over declared accesses.
+//!
+//! Architecture Invariant: [`decide`] is called in `gate.rs` and nowhere else, and looks at nothing but its arguments. The order of the chain is
+//! the specification's: mode, blocked path, denied command, denied tool, protected path, project boundary, session grant, tool lists,
+//! permission mode. A denial is never overruled by a later rule.
+
+mod grants;
+mod rules;
+mod shell;
+
+pub(crate) use grants::{Grants, label, scope};
+pub(crate) use shell::Shell;
+
+use crate::{Access, Effect, Mode, PermissionMode};
+use system::{AbsPath, Route};
+
+/// What a decision is about.
+pub(crate) struct Subject<'a> {
+    /// The tool.
+    pub(crate) tool: &'a str,
+    /// What the tool does to the world.
+    pub(crate) effect: Effect,
+    /// All it is going to touch.
+    pub(crate) accesses: &'a [Resolved],
+    /// The session's folder and the further ones it may work in.
+    pub(crate) roots: &'a [AbsPath],
+}
+
+/// An access with what had to be looked up about it.
+#[derive(Debug, Clone)]
+pub(crate) struct Resolved {
+    /// As declared.
+    pub(crate) access: Access,
+    /// The path with links resolved, for accesses to files.
+    pub(crate) canonical: Option<AbsPath>,
+    /// The parsed command, for executions.
+    pub(crate) shell: Option<Shell>,
+}
+
+impl Resolved {
+    /// Parses what is parsed; `canonical` was looked up by the caller.
+    pub(crate) fn new(access: Access, canonical: Option<AbsPath>) -> Self {
+        let shell = match &access {
+            Access::Execute { command, .. } => Some(shell::parse(command)),
+            _ => None,
+        };
+        Self { access, canonical, shell }
+    }
+}
+
+/// The settings that decide.
+pub(crate) struct Policy<'a> {
+    /// The agent mode.
+    pub(crate) mode: Mode,
+    /// The permission mode.
+    pub(crate) permission_mode: PermissionMode,
+    /// Paths outside the project that are not asked about.
+    pub(crate) allowed_paths: &'a [AbsPath],
+    /// Blocked path patterns beside the built-in ones.
+    pub(crate) blocked_paths: &'a [String],
+    /// Tools that are denied.
+    pub(crate) denied_tools: &'a [String],
+    /// What the user said "always" to.
+    pub(crate) grants: &'a Grants,
+    /// Who would run a command.
+    pub(crate) executor: Route,
+}
+
+/// What the chain says, and which rule said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Run it.
+    Allow { rule: &'static str },
+    /// Ask, with this question.
+    Ask { rule: &'static str, question: String },
+    /// Do not run it; the reason is for the model.
+    Deny { rule: &'static str, reason: String },
+}
+
+/// Tools that need no approval, whatever they touch inside the project.
+const SAFE_TOOLS: &[&str] =
+    &["file_read", "glob", "grep", "task_create", "task_update", "task_list", "task_get"];
+/// Tools that need approval.
+const APPROVAL_REQUIRED: &[&str] = &["file_write", "file_edit", "apply_patch", "bash"];
+
+/// Walks the chain.
+pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
+    if let Some(denial) = mode_denial(policy, subject)
+        .or_else(|| blocked_path(policy, subject))
+        .or_else(|| denied_command(subject))
+        .or_else(|| denied_tool(policy, subject))
+    {
+        return denial;
+    }
+    let protected = protected_path(subject);
+    let asks = protected
+        .clone()
+        .or_else(|| project_boundary(policy, subject))
+        .or_else(|| approval_required(policy, subject));
+    let Some(Decision::Ask { rule, question }) = asks else {
+        return asks.unwrap_or_else(|| not_listed(subject));
+    };
+    match policy.grants.answer(subject) {
+        Some(true) => return Decision::Allow { rule: "SessionGrant" },
+        Some(false) => {
+            let reason = format!("User denied permission for '{}'.", subject.tool);
+            return Decision::Deny { rule: "SessionGrant", reason };
+        }
+        None => {}
+    }
+    match policy.permission_mode {
+        PermissionMode::Prometheus if protected.is_none() => Decision::Allow { rule: "Prometheus" },
+        PermissionMode::Guardian if rule == "ApprovalRequired" && guardian_allows(subject) => {
+            Decision::Allow { rule: "Guardian" }
+        }
+        _ => Decision::Ask { rule, question },
+    }
+}
+
+fn mode_denial(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    let (mode, label) = (policy.mode, policy.mode.label());
+    if mode == Mode::Edit {
+        return None;
+    }
+    if subject.effect == Effect::Writes {
+        let reason = format!(
+            "Tool '{}' is not available in {label} mode. Switch to Edit mode to use write tools.",
+            subject.tool
+        );
+        return Some(Decision::Deny { rule: "Mode", reason });
+    }
+    let mutative = subject.accesses.iter().filter_map(|a| a.shell.as_ref()).any(|shell| match shell {
+        Shell::Commands(commands) => commands.iter().any(rules::is_mutative),
+        Shell::Unknown { .. } => true,
+    });
+    mutative.then(|| Decision::Deny {
+        rule: "Mode",
+        reason: format!(
+            "Command blocked in {label} mode (read-only). Switch to Edit mode for write operations."
+        ),
+    })
+}
+
+fn blocked_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    subject.accesses.iter().find_map(|resolved| {
+        let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
+        let spellings = [Some(path), resolved.canonical.as_ref()];
+        spellings.into_iter().flatten().find(|path| is_blocked(policy, path.as_str())).map(|_| {
+            Decision::Deny {
+                rule: "BlockedPath",
+                reason: format!(
+                    "Path '{path}' is blocked by policy: it may hold secrets or repository internals."
+                ),
+            }
+        })
+    })
+}
+
+fn is_blocked(policy: &Policy<'_>, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let own = policy.blocked_paths.iter().map(String::as_str);
+    if own.clone().any(|pattern| rules::matches(pattern, path) || rules::matches(pattern, name)) {
+        return true;
+    }
+    !rules::NOT_BLOCKED.iter().any(|pattern| rules::matches(pattern, name))
+        && rules::BLOCKED_PATHS.iter().any(|p| rules::matches(p, path) || rules::matches(p, name))
+}
+
+fn denied_command(subject: &Subject<'_>) -> Option<Decision> {
+    subject.accesses.iter().filter_map(|a| a.shell.as_ref()).find_map(|shell| {
+        let (Shell::Commands(commands) | Shell::Unknown { seen: commands, .. }) = shell;
+        commands.iter().find_map(rules::denied).map(|pattern| Decision::Deny {
+            rule: "DenyPattern",
+            reason: format!("Command matches the denied pattern '{pattern}' and is never run."),
+        })
+    })
+}
+
+fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    policy.denied_tools.iter().any(|tool| tool == subject.tool).then(|| Decision::Deny {
+        rule: "DeniedTools",
+        reason: format!("Tool '{}' is denied by the setting tools.denied_tools.", subject.tool),
+    })
+}
+
+fn protected_path(subject: &Subject<'_>) -> Option<Decision> {
+    subject.accesses.iter().find_map(|resolved| {
+        let Access::Write(path) = &resolved.access else { return None };
+        let spellings = [Some(path), resolved.canonical.as_ref()];
+        spellings
+            .into_iter()
+            .flatten()
+            .any(|path| rules::PROTECTED_PATHS.iter().any(|pattern| rules::matches(pattern, path.as_str())))
+            .then(|| Decision::Ask {
+                rule: "ProtectedPath",
+                question: format!(
+                    "'{path}' decides what may run on this machine. Allow '{}' to write it?",
+                    subject.tool
+                ),
+            })
+    })
+}
+
+fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    if policy.permission_mode == PermissionMode::Prometheus {
+        return None;
+    }
+    subject.accesses.iter().find_map(|resolved| {
+        let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
+        let allowed = inside(subject.roots, resolved) || inside(policy.allowed_paths, resolved);
+        (!allowed).then(|| Decision::Ask {
+            rule: "ProjectBoundary",
+            question: format!("Path '{path}' is outside the project root. Allow?"),
+        })
+    })
+}
+
+/// Whether a path lies below one of the folders, both as it is spelled and with links resolved.
+pub(crate) fn inside(roots: &[AbsPath], resolved: &Resolved) -> bool {
+    let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return true };
+    let below = |path: &AbsPath| roots.iter().any(|root| path.starts_with(root));
+    below(resolved.canonical.as_ref().unwrap_or(path))
+}
+
+fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    if SAFE_TOOLS.contains(&subject.tool) {
+        return Some(Decision::Allow { rule: "SafeTools" });
+    }
+    APPROVAL_REQUIRED
+        .contains(&subject.tool)
+        .then(|| Decision::Ask { rule: "ApprovalRequired", question: question(policy, subject) })
+}
+
+fn question(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
+    let mut writes = Vec::new();
+    for resolved in subject.accesses {
+        match &resolved.access {
+            Access::Execute { command, cwd } => {
+                let executor = match policy.executor {
+                    Route::Client => "in the editor's terminal",
+                    _ => "on this machine",
+                };
+                return format!("Run `{command}` {executor}, in {cwd}?");
+            }
+            Access::Write(path) => writes.push(path.as_str()),
+            _ => {}
+        }
+    }
+    match writes.as_slice() {
+        [] => format!("Allow '{}'?", subject.tool),
+        writes => format!("Write {}?", writes.join(", ")),
+    }
+}
+
+/// What Guardian lets pass without asking: writes of the file tools inside the project with no symbolic link on the way, and commands that are
+/// all known to be safe.
+fn guardian_allows(subject: &Subject<'_>) -> bool {
+    subject.accesses.iter().all(|resolved| match &resolved.access {
+        Access::Write(path) => {
+            subject.tool != "apply_patch"
+                && resolved.canonical.as_ref() == Some(path)
+                && subject.roots.iter().any(|root| path.starts_with(root))
+        }
+        Access::Execute { .. } => match resolved.shell.as_ref() {
+            Some(Shell::Commands(commands)) => {
+                !commands.is_empty() && commands.iter().all(|c| rules::is_safe(c) && names_no_secret(c))
+            }
+            _ => false,
+        },
+        Access::Read(_) => true,
+        Access::Fetch(_) | Access::Call { .. } => false,
+    })
+}
+
+/// A command that names a blocked path is never safe, whatever the program.
+fn names_no_secret(command: &shell::SimpleCommand) -> bool {
+    !command.words.iter().skip(1).any(|word| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        !rules::NOT_BLOCKED.iter().any(|pattern| rules::matches(pattern, name))
+            && rules::BLOCKED_PATHS.iter().any(|p| rules::matches(p, word) || rules::matches(p, name))
+    })
+}
+
+fn not_listed(subject: &Subject<'_>) -> Decision {
+    let reason = format!("Tool '{}' is not explicitly allowed by policy.", subject.tool);
+    Decision::Deny { rule: "NotListed", reason }
+}
+
+#[cfg(test)]
+mod tests;

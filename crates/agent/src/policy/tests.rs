@@ -1,0 +1,178 @@
+//! The chain as a table: one call, three permission modes, what is said.
+
+use super::{grants::Grant, *};
+use std::sync::Arc;
+
+struct Case {
+    mode: Mode,
+    grants: Grants,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self { mode: Mode::Edit, grants: Grants::default() }
+    }
+
+    fn decide(
+        &self,
+        permission_mode: PermissionMode,
+        tool: &str,
+        effect: Effect,
+        accesses: Vec<Resolved>,
+    ) -> Decision {
+        let roots = [AbsPath::new("/w").unwrap()];
+        let tmp = [AbsPath::new("/tmp").unwrap()];
+        let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
+        let policy = Policy {
+            mode: self.mode,
+            permission_mode,
+            allowed_paths: &tmp,
+            blocked_paths: &[],
+            denied_tools: &["grep".to_owned()],
+            grants: &self.grants,
+            executor: Route::Local,
+        };
+        decide(&policy, &subject)
+    }
+
+    /// One letter for each of Guardian, Argus, Prometheus: a(llow), ?(ask), d(eny).
+    fn verdicts(&self, tool: &str, effect: Effect, accesses: &[Resolved]) -> String {
+        PermissionMode::ALL
+            .into_iter()
+            .map(|mode| match self.decide(mode, tool, effect, accesses.to_vec()) {
+                Decision::Allow { .. } => 'a',
+                Decision::Ask { .. } => '?',
+                Decision::Deny { .. } => 'd',
+            })
+            .collect()
+    }
+}
+
+fn path(text: &str) -> AbsPath {
+    AbsPath::new(text).unwrap()
+}
+
+fn write(text: &str) -> Vec<Resolved> {
+    vec![Resolved::new(Access::Write(path(text)), Some(path(text)))]
+}
+
+fn read(text: &str) -> Vec<Resolved> {
+    vec![Resolved::new(Access::Read(path(text)), Some(path(text)))]
+}
+
+fn run(command: &str) -> Vec<Resolved> {
+    vec![Resolved::new(Access::Execute { command: command.to_owned(), cwd: path("/w") }, None)]
+}
+
+#[test]
+fn the_chain_in_edit_mode() {
+    let case = Case::new();
+    for (tool, effect, accesses, expected) in [
+        ("file_read", Effect::Reads, read("/w/a"), "aaa"),
+        ("file_read", Effect::Reads, read("/etc/hosts"), "??a"),
+        ("file_read", Effect::Reads, read("/tmp/x"), "aaa"),
+        ("file_read", Effect::Reads, read("/w/.env"), "ddd"),
+        ("file_read", Effect::Reads, read("/w/.env.example"), "aaa"),
+        ("file_read", Effect::Reads, read("/w/.git/config"), "ddd"),
+        ("file_read", Effect::Reads, read("/w/.GIT/config"), "ddd"),
+        ("file_read", Effect::Reads, read("/work-evil/a"), "??a"),
+        ("file_write", Effect::Writes, write("/w/a"), "a?a"),
+        ("file_write", Effect::Writes, write("/etc/a"), "??a"),
+        ("file_write", Effect::Writes, write("/w/.mcp.json"), "???"),
+        ("file_write", Effect::Writes, write("/w/.tiller/config.toml"), "???"),
+        ("apply_patch", Effect::Writes, write("/w/a"), "??a"),
+        ("bash", Effect::Executes, run("ls -la && git status"), "a?a"),
+        ("bash", Effect::Executes, run("cargo test"), "??a"),
+        ("bash", Effect::Executes, run("cat .env"), "??a"),
+        ("bash", Effect::Executes, run("cd x && rm -rf y"), "ddd"),
+        ("bash", Effect::Executes, run("echo $(rm -rf y)"), "ddd"),
+        ("bash", Effect::Executes, run("ls $(pwd)"), "??a"),
+        ("bash", Effect::Executes, run("ls > x"), "??a"),
+        ("bash", Effect::Executes, run("ls ("), "??a"),
+        ("grep", Effect::Reads, read("/w"), "ddd"),
+        ("task_list", Effect::Session, vec![], "aaa"),
+        ("unheard_of", Effect::Reads, vec![], "ddd"),
+    ] {
+        assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
+    }
+}
+
+#[test]
+fn a_link_out_of_the_project_is_outside_and_never_passes_silently() {
+    let case = Case::new();
+    let out = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/etc/a")))];
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &out), "??a");
+    let within = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/w/real/a")))];
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &within), "??a");
+    let secret = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/w/.env")))];
+    assert_eq!(case.verdicts("file_read", Effect::Reads, &secret), "ddd");
+}
+
+#[test]
+fn read_only_modes_run_nothing_that_changes_anything() {
+    let case = Case { mode: Mode::Plan, ..Case::new() };
+    for (tool, effect, accesses, expected) in [
+        ("file_write", Effect::Writes, write("/w/a"), "ddd"),
+        ("bash", Effect::Executes, run("ls"), "a?a"),
+        ("bash", Effect::Executes, run("touch x"), "ddd"),
+        ("bash", Effect::Executes, run("ls > x"), "ddd"),
+        ("bash", Effect::Executes, run("ls $(x)"), "ddd"),
+        ("file_read", Effect::Reads, read("/w/a"), "aaa"),
+    ] {
+        assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
+    }
+    let Decision::Deny { reason, .. } =
+        case.decide(PermissionMode::Guardian, "bash", Effect::Executes, run("touch x"))
+    else {
+        panic!()
+    };
+    assert_eq!(reason, "Command blocked in Plan mode (read-only). Switch to Edit mode for write operations.");
+}
+
+#[test]
+fn always_covers_the_prefix_the_folder_and_nothing_more() {
+    let case = Case::new();
+    let roots = [path("/w")];
+    let remember = |tool: &str, effect, accesses: Vec<Resolved>, allow| {
+        let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
+        let scope = scope(&subject);
+        let label = label(&scope);
+        case.grants.remember(scope, allow);
+        label
+    };
+    assert_eq!(
+        remember("bash", Effect::Executes, run("cargo test -p x"), true),
+        "`cargo test …` in this session"
+    );
+    assert_eq!(
+        remember("file_edit", Effect::Writes, write("/w/src/a.rs"), true),
+        "file_edit in /w/src in this session"
+    );
+    remember("bash", Effect::Executes, run("make deploy"), false);
+    for (tool, effect, accesses, expected) in [
+        ("bash", Effect::Executes, run("cargo test"), "aaa"),
+        ("bash", Effect::Executes, run("cargo test && ls"), "aaa"),
+        ("bash", Effect::Executes, run("cargo test && cargo publish"), "??a"),
+        ("bash", Effect::Executes, run("cargo test > x"), "??a"),
+        ("bash", Effect::Executes, run("cargo test; rm -rf x"), "ddd"),
+        ("bash", Effect::Executes, run("cargo build"), "??a"),
+        ("bash", Effect::Executes, run("make deploy"), "ddd"),
+        ("file_edit", Effect::Writes, write("/w/src/deep/b.rs"), "aaa"),
+        ("file_edit", Effect::Writes, write("/w/b.rs"), "a?a"),
+        ("file_write", Effect::Writes, write("/w/src/a.rs"), "a?a"),
+        ("file_edit", Effect::Writes, write("/w/src/.env"), "ddd"),
+    ] {
+        assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
+    }
+    case.grants.clear();
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("cargo test")), "??a");
+}
+
+#[test]
+fn grants_are_shared_between_threads() {
+    let grants = Arc::new(Grants::default());
+    let other = grants.clone();
+    std::thread::spawn(move || other.remember(vec![Grant::Tool("x".into())], true)).join().unwrap();
+    let subject = Subject { tool: "x", effect: Effect::Reads, accesses: &[], roots: &[] };
+    assert_eq!(grants.answer(&subject), Some(true));
+}

@@ -1,0 +1,78 @@
+//! What a model is asked: the system prompt and the request, built from values alone.
+
+use crate::{AnyTool, Effect, History, Mode, ModelRequest, SessionId};
+use std::{fmt::Write as _, sync::Arc};
+use system::{AbsPath, Route, Routes};
+
+/// What a request is built from.
+pub(crate) struct Ingredients<'a> {
+    pub(crate) session: &'a SessionId,
+    pub(crate) history: &'a History,
+    pub(crate) tools: &'a [Arc<dyn AnyTool>],
+    pub(crate) mode: Mode,
+    pub(crate) cwd: &'a AbsPath,
+    pub(crate) additional_directories: &'a [AbsPath],
+    pub(crate) routes: Routes,
+    /// The project's own instructions (`AGENTS.md`), if it has any.
+    pub(crate) instructions: Option<&'a str>,
+    /// Text added by the user's settings.
+    pub(crate) append: Option<&'a str>,
+}
+
+/// Builds the request of one round.
+pub(crate) fn build(from: &Ingredients<'_>) -> ModelRequest {
+    ModelRequest {
+        system: system_prompt(from),
+        messages: from.history.messages().to_vec(),
+        tools: from
+            .tools
+            .iter()
+            .filter(|tool| available(tool.effect(), from.mode))
+            .map(|tool| tool.spec())
+            .collect(),
+        max_output: None,
+        reasoning_effort: None,
+        cache_key: Some(from.session.to_string()),
+    }
+}
+
+/// Whether a tool exists in a mode.
+pub(crate) fn available(effect: Effect, mode: Mode) -> bool {
+    mode == Mode::Edit || effect != Effect::Writes
+}
+
+fn system_prompt(from: &Ingredients<'_>) -> String {
+    let mut text = String::from(
+        "You are Tiller, a coding agent. You work on the user's project with the tools you are given, and you answer in Markdown.\n\n\
+         - Look before you act: read a file before you change it, search before you assume.\n\
+         - Make the smallest change that does what was asked, in the style of the code around it.\n\
+         - Run the project's own tests or checks after a change when there are any, and report what they really said.\n\
+         - When a tool fails or the user refuses it, do not repeat the same call: change your approach, or say what you need.\n\
+         - Several independent reads belong in one round of calls.\n\
+         - End with a short account of what you did and what is left.\n",
+    );
+    let _ = writeln!(text, "\nThe project is at {}. Relative paths are relative to it.", from.cwd);
+    for folder in from.additional_directories {
+        let _ = writeln!(text, "You may also work in {folder}.");
+    }
+    if from.routes.read_text == Route::Client {
+        text.push_str("Files are read through the user's editor: you see unsaved changes as well.\n");
+    }
+    if from.routes.spawn == Route::Client {
+        text.push_str("Commands run in the user's terminal panel, where the user sees them.\n");
+    }
+    match from.mode {
+        Mode::Edit => {}
+        Mode::Plan => text.push_str(
+            "\nYou are in Plan mode: change nothing. Read, think, and present a plan that the user can approve.\n",
+        ),
+        Mode::Ask => text.push_str("\nYou are in Ask mode: change nothing. Read and answer the question.\n"),
+    }
+    if let Some(instructions) = from.instructions {
+        let _ = write!(text, "\n# Instructions of the project (AGENTS.md)\n\n{}\n", instructions.trim());
+    }
+    if let Some(append) = from.append {
+        let _ = write!(text, "\n{}\n", append.trim());
+    }
+    text
+}

@@ -1,0 +1,100 @@
+//! Arguments as models really send them: numbers and booleans as text, lists as JSON in a string, empty text for "none".
+
+use crate::Access;
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+/// A whole number, or its text. Missing, `null` and empty text are `None`.
+pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let wrong = |given: &Value| D::Error::custom(format!("expected a whole number from 0, got {given}"));
+    match Value::deserialize(from)? {
+        Value::Null => Ok(None),
+        Value::String(text) if text.trim().is_empty() => Ok(None),
+        Value::String(text) => text.trim().parse().map(Some).map_err(|_| wrong(&Value::String(text))),
+        Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+            (Some(number), _) => Ok(Some(number)),
+            (None, Some(float)) if float.fract() == 0.0 && (0.0..1e15).contains(&float) => {
+                Ok(Some(float as u64))
+            }
+            _ => Err(wrong(&Value::Number(number))),
+        },
+        other => Err(wrong(&other)),
+    }
+}
+
+/// A boolean, or its text. `null` and empty text are `false`.
+pub(super) fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Null => Ok(false),
+        Value::Bool(flag) => Ok(flag),
+        Value::String(text) if text.is_empty() || text.eq_ignore_ascii_case("false") => Ok(false),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        other => Err(D::Error::custom(format!("expected true or false, got {other}"))),
+    }
+}
+
+/// Text that may be missing: `null` and blank text are `None`.
+pub(super) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.filter(|text| !text.trim().is_empty()))
+}
+
+/// A list of texts: a JSON array, the same in a string, or one text with commas.
+pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Null => Ok(Vec::new()),
+        Value::String(text) if text.trim_start().starts_with('[') => {
+            serde_json::from_str(&text).map_err(D::Error::custom)
+        }
+        Value::String(text) => {
+            Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect())
+        }
+        list => serde_json::from_value(list).map_err(D::Error::custom),
+    }
+}
+
+/// What a call declares that touches nothing but the session's own state, or that is refused before it touches anything.
+pub(super) fn touches_nothing(tool: &str) -> Vec<Access> {
+    vec![Access::Call { function: tool.to_owned(), read_only: true }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn takes_what_models_send() {
+        for (given, expected) in [
+            (json!(5), Some(Some(5))),
+            (json!("7"), Some(Some(7))),
+            (json!(2.0), Some(Some(2))),
+            (json!(""), Some(None)),
+            (json!(null), Some(None)),
+            (json!(-1), None),
+            (json!(1.5), None),
+            (json!("x"), None),
+            (json!([]), None),
+        ] {
+            assert_eq!(count(given.clone()).ok(), expected, "{given}");
+        }
+        for (given, expected) in [
+            (json!(true), Some(true)),
+            (json!("True"), Some(true)),
+            (json!("false"), Some(false)),
+            (json!(null), Some(false)),
+            (json!(1), None),
+        ] {
+            assert_eq!(flag(given.clone()).ok(), expected, "{given}");
+        }
+        for (given, expected) in [
+            (json!(["a", "b"]), Some(vec!["a", "b"])),
+            (json!("[\"a\"]"), Some(vec!["a"])),
+            (json!("a, b,"), Some(vec!["a", "b"])),
+            (json!(null), Some(vec![])),
+            (json!(3), None),
+        ] {
+            let got = list(given.clone()).ok();
+            assert_eq!(got, expected.map(|list| list.into_iter().map(str::to_owned).collect()), "{given}");
+        }
+    }
+}

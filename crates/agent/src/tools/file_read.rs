@@ -1,0 +1,185 @@
+//! `file_read`: a file's lines, from the editor's buffer where reads are delegated.
+
+use super::{
+    args, output,
+    path::{self, GivenPath},
+};
+use crate::{
+    Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
+    limits::{NEAR_NAMES, READ_AHEAD_LINES, READ_LINE_CHARS, READ_LINES, READ_LINES_MAX},
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use system::{AbsPath, FileKind, SystemError, TextRange};
+
+/// Reads lines of a text file.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct FileRead {
+    path: GivenPath,
+    #[serde(default, deserialize_with = "args::count")]
+    offset: Option<u64>,
+    #[serde(default, deserialize_with = "args::count")]
+    limit: Option<u64>,
+}
+
+#[async_trait]
+impl Tool for FileRead {
+    const NAME: &'static str = "file_read";
+    const DESCRIPTION: &'static str = "Reads a text file. Returns lines as `N\\tline`. Long files are read in pages: \
+        pass `offset` and `limit` to go on. Unsaved changes in the editor are included.";
+    const EFFECT: Effect = Effect::Reads;
+
+    fn parameters() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
+                "offset": {"type": "integer", "minimum": 1, "description": "First line to read, from 1 (default 1)"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": READ_LINES_MAX,
+                    "description": "Most lines to read (default 2000)"}
+            },
+            "required": ["path"]
+        })
+    }
+
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        let line = self.offset.map(|_| self.first());
+        Description {
+            title: format!("Read {}", self.path),
+            kind: ToolKind::Read,
+            locations: vec![Location { path: self.path.at(cwd), line }],
+        }
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Read(self.path.at(cwd))]
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let path = self.path.at(&cx.cwd);
+        let (first, limit) = (self.first(), self.most(cx));
+        let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES };
+        let text = match cx.system.read_text(&path, Some(range)).await {
+            Ok(text) => text,
+            Err(error) => return Err(self.explain(cx, &path, error).await),
+        };
+        // A range may come without its last line end, and then the `\r` stands alone.
+        let lines: Vec<&str> = text.lines().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+        if lines.is_empty() {
+            return Ok(self.nothing(cx, &path, first, &text));
+        }
+        let page = page(&lines, first, limit, cx);
+        if first == 1 && page.shown == lines.len() {
+            cx.files.saw(&path, &text);
+        } else {
+            let seen = TextRange { line: first, limit: page.shown };
+            cx.files.saw_part(&path, seen, &lines[..page.shown].join("\n"));
+        }
+        Ok(ToolOutput::text(output::cap(page.text, &cx.limits)))
+    }
+}
+
+impl FileRead {
+    fn first(&self) -> usize {
+        usize::try_from(self.offset.unwrap_or(1)).unwrap_or(usize::MAX >> 1).max(1)
+    }
+
+    fn most(&self, cx: &ToolContext) -> usize {
+        let asked = self.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(READ_LINES);
+        // The last line that the limits allow is the one that says how to go on.
+        asked.clamp(1, READ_LINES_MAX).min(cx.limits.output_lines.saturating_sub(1)).max(1)
+    }
+
+    /// The texts for no lines at all: an empty file, or a page past the end.
+    fn nothing(&self, cx: &ToolContext, path: &AbsPath, first: usize, text: &str) -> ToolOutput {
+        if first > 1 {
+            let given = &self.path;
+            let text = format!(
+                "{given} has no line {first}: offset is past the end of the file. Read it with a smaller offset."
+            );
+            return ToolOutput::text(text);
+        }
+        cx.files.saw(path, text);
+        ToolOutput::text(format!("{} is empty.", self.path))
+    }
+
+    async fn explain(&self, cx: &ToolContext, path: &AbsPath, error: SystemError) -> ToolError {
+        let given = &self.path;
+        ToolError::message(match error {
+            SystemError::NotFound(_) => return not_found(cx, given, path).await,
+            SystemError::IsDirectory(_) => {
+                format!("{given} is a directory. List it with glob: pattern \"*\", path \"{given}\".")
+            }
+            SystemError::NotText { size, .. } => format!(
+                "{given} is not readable as text: {size} bytes of binary or non-UTF-8 data. Look at it with bash (`file`, `xxd {given} | head`)."
+            ),
+            other => format!("{given} is not readable: {other}"),
+        })
+    }
+}
+
+/// `File not found: p`, with names from the same folder that are near.
+pub(super) async fn not_found(cx: &ToolContext, given: &GivenPath, path: &AbsPath) -> ToolError {
+    let mut text = format!("File not found: {given}");
+    let names = near_names(cx, path).await;
+    if !names.is_empty() {
+        let _ = write!(text, "\nDid you mean: {}?", names.join(", "));
+    }
+    ToolError::message(text)
+}
+
+async fn near_names(cx: &ToolContext, path: &AbsPath) -> Vec<String> {
+    let (Some(folder), Some(wanted)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let wanted = wanted.to_lowercase();
+    let entries = cx.system.read_dir(&folder).await.unwrap_or_default();
+    let mut near: Vec<(f64, AbsPath)> = entries
+        .into_iter()
+        .filter(|entry| entry.kind == FileKind::File)
+        .filter_map(|entry| {
+            let name = entry.path.file_name()?.to_lowercase();
+            let likeness = strsim::normalized_damerau_levenshtein(&name, &wanted);
+            let likeness = if stem(&name) == stem(&wanted) { 1.0 } else { likeness };
+            (likeness >= 0.6).then_some((likeness, entry.path))
+        })
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    near.iter().take(NEAR_NAMES).map(|(_, near)| path::shown(near, &cx.cwd).to_owned()).collect()
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+struct Page {
+    text: String,
+    shown: usize,
+}
+
+/// The numbered lines that fit, and how to go on.
+fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
+    // Room for the tail, so that the cap never cuts what is remembered as shown.
+    let bytes = cx.limits.output_bytes.saturating_sub(200);
+    let mut text = String::new();
+    let mut shown = 0;
+    for line in lines.iter().take(limit) {
+        let line = format!("{}\t{}", first + shown, output::cut(line, READ_LINE_CHARS));
+        if shown > 0 && text.len() + line.len() + 1 > bytes {
+            break;
+        }
+        if shown > 0 {
+            text.push('\n');
+        }
+        text.push_str(&line);
+        shown += 1;
+    }
+    let more = lines.len() - shown;
+    let next = first + shown;
+    if lines.len() >= limit + READ_AHEAD_LINES {
+        // The look-ahead was filled: nobody knows how much follows it.
+        let _ = write!(text, "\n... more than {READ_AHEAD_LINES} more lines (continue with offset={next})");
+    } else if more > 0 {
+        let _ = write!(text, "\n... {more} more lines (continue with offset={next})");
+    }
+    Page { text, shown }
+}

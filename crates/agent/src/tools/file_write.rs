@@ -1,0 +1,111 @@
+//! `file_write`: a file's whole text.
+
+use super::{
+    edit,
+    path::GivenPath,
+    write_through::{self, Change},
+};
+use crate::{
+    Access, Description, Effect, Freshness, Location, Tool, ToolContent, ToolContext, ToolError, ToolKind,
+    ToolOutput,
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use system::AbsPath;
+
+/// Creates a text file, or replaces one that the model has seen as it is.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct FileWrite {
+    path: GivenPath,
+    content: String,
+    #[serde(skip)]
+    change: Option<Change>,
+}
+
+#[async_trait]
+impl Tool for FileWrite {
+    const NAME: &'static str = "file_write";
+    const DESCRIPTION: &'static str = "Creates a text file, or replaces all of an existing one (read it with file_read first). \
+        Missing folders are created. To change a part of a file use file_edit.";
+    const EFFECT: Effect = Effect::Writes;
+
+    fn parameters() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
+                "content": {"type": "string", "description": "The whole text of the file"}
+            },
+            "required": ["path", "content"]
+        })
+    }
+
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        Description {
+            title: format!("Write {}", self.path),
+            kind: ToolKind::Edit,
+            locations: vec![Location { path: self.path.at(cwd), line: None }],
+        }
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Write(self.path.at(cwd))]
+    }
+
+    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        let change = self.decide(cx).await?;
+        let shown = vec![change.diff()];
+        self.change = Some(change);
+        Ok(shown)
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let change = match self.change.take() {
+            Some(change) => change,
+            None => self.decide(cx).await?,
+        };
+        change.still_fits(cx).await?;
+        let written = change.write(cx, true).await?;
+        let lines = change.after.lines().count();
+        let text = format!("Wrote {lines} lines to {}{}", self.path, written.note);
+        Ok(ToolOutput::shown(
+            text,
+            vec![write_through::diff(&change.path, change.before, Some(written.text))],
+        ))
+    }
+}
+
+impl FileWrite {
+    async fn decide(&self, cx: &ToolContext) -> Result<Change, ToolError> {
+        let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
+        let before = write_through::text_now(cx, &path, &name).await?;
+        let freshness = cx.files.freshness(&path, before.as_deref());
+        let after = match &before {
+            Some(before) if !self.content.contains("\r\n") => {
+                edit::with_line_ends(&self.content, edit::is_crlf(before))
+            }
+            _ => self.content.clone(),
+        };
+        // Where nothing would be lost there is nothing to refuse.
+        let harmless = before
+            .as_ref()
+            .is_some_and(|before| *before == after || (before.is_empty() && freshness == Freshness::Unseen));
+        let refused = match freshness {
+            Freshness::Fresh => None,
+            _ if harmless => None,
+            Freshness::Unseen => {
+                Some("exists, and you have not read it. Read it with file_read first, then write it.")
+            }
+            Freshness::Partial => Some(
+                "has been read in part only. Read the rest with file_read first, or change the part you know with file_edit.",
+            ),
+            Freshness::Changed => {
+                Some("has changed since you last read it. Read it again with file_read, then write it.")
+            }
+        };
+        match refused {
+            Some(why) => Err(ToolError::message(format!("{name} {why} Nothing was written."))),
+            None => Ok(Change { path, name, before, after, freshness }),
+        }
+    }
+}

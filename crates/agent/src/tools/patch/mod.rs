@@ -1,0 +1,154 @@
+//! `apply_patch`: several files changed, created, moved and deleted at once, or none.
+
+mod apply;
+mod parse;
+mod plan;
+
+use super::{args, cancel::unless_cancelled, path::GivenPath, write_through};
+use crate::{
+    Access, Description, Effect, Location, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+};
+use async_trait::async_trait;
+use parse::{Operation, ParseError};
+use plan::{Plan, Step};
+use serde_json::{Value, json};
+use system::{AbsPath, SystemError};
+
+/// Applies a patch.
+#[derive(Debug, serde::Deserialize)]
+#[serde(from = "Raw")]
+pub(super) struct ApplyPatch {
+    patch: Result<Vec<Operation>, ParseError>,
+    plan: Option<Plan>,
+}
+
+#[derive(serde::Deserialize)]
+struct Raw {
+    patch: String,
+}
+
+impl From<Raw> for ApplyPatch {
+    fn from(raw: Raw) -> Self {
+        Self { patch: parse::parse(&raw.patch), plan: None }
+    }
+}
+
+#[async_trait]
+impl Tool for ApplyPatch {
+    const NAME: &'static str = "apply_patch";
+    const DESCRIPTION: &'static str = "Changes several files at once; if any part does not fit, nothing changes. Format:\n\
+        *** Begin Patch\n*** Add File: path\n+line\n*** Update File: path\n*** Move to: new path (optional)\n@@ line above the change \
+        (optional)\n context\n-old line\n+new line\n*** Delete File: path\n*** End Patch\n\
+        Give three lines of context around each change.";
+    const EFFECT: Effect = Effect::Writes;
+
+    fn parameters() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "patch": {"type": "string", "description": "The patch, from `*** Begin Patch` to `*** End Patch`"}
+            },
+            "required": ["patch"]
+        })
+    }
+
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        let names: Vec<String> = self.paths().map(ToString::to_string).collect();
+        let title = if names.is_empty() { "files".to_owned() } else { names.join(", ") };
+        let locations = self.paths().map(|path| Location { path: path.at(cwd), line: None }).collect();
+        Description { title: format!("Edit {title}"), kind: ToolKind::Edit, locations }
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        match &self.patch {
+            Ok(_) => self.paths().map(|path| Access::Write(path.at(cwd))).collect(),
+            // It is refused before it touches anything.
+            Err(_) => args::touches_nothing(Self::NAME),
+        }
+    }
+
+    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        let plan = self.decide(cx).await?;
+        let shown = plan.diffs();
+        self.plan = Some(plan);
+        Ok(shown)
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let plan = match self.plan.take() {
+            Some(plan) => plan,
+            None => self.decide(cx).await?,
+        };
+        plan.still_fits(cx).await?;
+        let mut done = Vec::new();
+        let mut notes = String::new();
+        let mut shown: Vec<_> = plan.gone().collect();
+        for step in &plan.steps {
+            match carry_out(cx, step, &mut shown).await {
+                Ok(note) => {
+                    notes.push_str(&note);
+                    done.push(step.change.name.as_str());
+                }
+                Err(error) => return Err(stopped(step, &done, error)),
+            }
+        }
+        let text = format!("{}{}{notes}", plan.summary(), plan.changed_note());
+        Ok(ToolOutput::shown(super::output::cap(text, &cx.limits), shown))
+    }
+}
+
+impl ApplyPatch {
+    fn paths(&self) -> impl Iterator<Item = &GivenPath> {
+        self.patch.iter().flatten().flat_map(Operation::paths)
+    }
+
+    async fn decide(&self, cx: &ToolContext) -> Result<Plan, ToolError> {
+        let operations = self.patch.as_ref().map_err(|error| ToolError::message(error.to_string()))?;
+        Plan::make(cx, operations).await
+    }
+}
+
+/// Makes one file what the plan says, and adds what the user is shown of it.
+async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) -> Result<String, ToolError> {
+    let change = &step.change;
+    if step.removes {
+        remove(cx, &change.path).await?;
+        shown.push(write_through::diff(&change.path, change.before.clone(), None));
+        return Ok(String::new());
+    }
+    if let Some(from) = &step.moved_from {
+        // Renamed where there is something on disk, so that the mode and the history of the file go along.
+        if let Some(folder) = change.path.parent() {
+            unless_cancelled(cx, cx.system.create_dir_all(&folder)).await??;
+        }
+        match unless_cancelled(cx, cx.system.rename(from, &change.path)).await? {
+            Ok(()) | Err(SystemError::NotFound(_)) => cx.files.forget(from),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let written = change.write(cx, step.known_whole()).await?;
+    shown.push(write_through::diff(&change.path, change.before.clone(), Some(written.text)));
+    Ok(if written.note.is_empty() { String::new() } else { format!("\n{}:{}", change.name, written.note) })
+}
+
+async fn remove(cx: &ToolContext, path: &AbsPath) -> Result<(), ToolError> {
+    match unless_cancelled(cx, cx.system.remove(path)).await? {
+        // A buffer that was never saved has nothing on disk to remove.
+        Ok(()) | Err(SystemError::NotFound(_)) => {
+            cx.files.forget(path);
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn stopped(step: &Step, done: &[&str], error: ToolError) -> ToolError {
+    let name = &step.change.name;
+    let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
+    match error {
+        ToolError::Cancelled(_) => {
+            ToolError::Cancelled(Some(format!("at {name}; changed before it: {done}")))
+        }
+        error => ToolError::message(format!("Patch failed at {name}: {error}. Changed before it: {done}.")),
+    }
+}

@@ -1,0 +1,239 @@
+//! What a patch comes to, file by file, all of it checked before the first write.
+
+use super::{
+    apply,
+    parse::{Hunk, Operation},
+};
+use crate::{
+    Freshness, ToolContent, ToolContext, ToolError,
+    tools::{
+        file_read,
+        path::GivenPath,
+        write_through::{self, Change},
+    },
+};
+use std::fmt::Write as _;
+use system::AbsPath;
+
+/// Every file that a patch changes, each once, in the order they are first named.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    /// The files that are renamed, as they were.
+    sources: Vec<Change>,
+    /// What is said about it: verb and names.
+    told: [(&'static str, Vec<String>); 4],
+}
+
+/// One file's change.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) change: Change,
+    /// The file it is renamed from.
+    pub(super) moved_from: Option<AbsPath>,
+    /// The file goes; the change's text after is of no matter.
+    pub(super) removes: bool,
+    /// Parts of the patch that touched it so far ended with a file here.
+    exists: bool,
+}
+
+const ADDED: usize = 0;
+const UPDATED: usize = 1;
+const MOVED: usize = 2;
+const DELETED: usize = 3;
+
+impl Plan {
+    /// Reads every file and checks every part. Parts see what those before them did.
+    pub(super) async fn make(cx: &ToolContext, operations: &[Operation]) -> Result<Self, ToolError> {
+        let told = [("added", vec![]), ("updated", vec![]), ("moved", vec![]), ("deleted", vec![])];
+        let mut plan = Self { steps: Vec::new(), sources: Vec::new(), told };
+        for operation in operations {
+            match operation {
+                Operation::Add { path, text } => plan.add(cx, path, text).await?,
+                Operation::Delete { path } => plan.delete(cx, path).await?,
+                Operation::Update { path, move_to, hunks } => {
+                    plan.update(cx, path, move_to.as_ref(), hunks).await?
+                }
+            }
+        }
+        plan.settle();
+        Ok(plan)
+    }
+
+    /// Refuses when a file is no longer what the user was asked about.
+    pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
+        for change in self.sources.iter().chain(self.steps.iter().map(|step| &step.change)) {
+            change.still_fits(cx).await?;
+        }
+        Ok(())
+    }
+
+    /// The changes as the user sees them.
+    pub(super) fn diffs(&self) -> Vec<ToolContent> {
+        let diff = |step: &Step| match step.removes {
+            true => write_through::diff(&step.change.path, step.change.before.clone(), None),
+            false => step.change.diff(),
+        };
+        self.gone().chain(self.steps.iter().map(diff)).collect()
+    }
+
+    /// The renamed files' old places, as the user sees them.
+    pub(super) fn gone(&self) -> impl Iterator<Item = ToolContent> {
+        self.sources.iter().map(|source| write_through::diff(&source.path, source.before.clone(), None))
+    }
+
+    /// `Patch applied: added 1 file(s), …`, then the files by what was done to them.
+    pub(super) fn summary(&self) -> String {
+        let counts: Vec<_> =
+            self.done().map(|(verb, names)| format!("{verb} {} file(s)", names.len())).collect();
+        let mut text = format!("Patch applied: {}", counts.join(", "));
+        for (verb, names) in self.done() {
+            let _ = write!(text, "\n{verb}: {}", names.join(", "));
+        }
+        text
+    }
+
+    /// What to say of files that were not as the model had seen them.
+    pub(super) fn changed_note(&self) -> String {
+        let changed = self.steps.iter().filter(|step| step.change.freshness == Freshness::Changed);
+        let names: Vec<_> = changed.map(|step| step.change.name.as_str()).collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => format!(
+                "\nChanged since you last read them, and patched as they are now: {}. Read them again before you rely on the rest of them.",
+                names.join(", ")
+            ),
+        }
+    }
+
+    /// Leaves what is to be done: nothing for a file that came and went within the patch, and no removal of one that is renamed.
+    fn settle(&mut self) {
+        let kept: Vec<AbsPath> =
+            self.steps.iter().filter(|step| !step.removes).map(|step| step.change.path.clone()).collect();
+        for step in &mut self.steps {
+            // Something new stands where it was: that must not be carried off by the rename.
+            step.moved_from = step.moved_from.take().filter(|from| !kept.contains(from));
+        }
+        let renamed: Vec<AbsPath> = self.steps.iter().filter_map(|step| step.moved_from.clone()).collect();
+        let steps = std::mem::take(&mut self.steps).into_iter();
+        let (gone, steps): (Vec<_>, Vec<_>) = steps.partition(|step| {
+            step.removes && (step.change.before.is_none() || renamed.contains(&step.change.path))
+        });
+        self.steps = steps;
+        self.sources =
+            gone.into_iter().map(|step| step.change).filter(|change| change.before.is_some()).collect();
+    }
+
+    fn done(&self) -> impl Iterator<Item = &(&'static str, Vec<String>)> {
+        self.told.iter().filter(|(_, names)| !names.is_empty())
+    }
+
+    async fn add(&mut self, cx: &ToolContext, given: &GivenPath, text: &str) -> Result<(), ToolError> {
+        let step = self.step(cx, given).await?;
+        if step.exists {
+            return Err(refused(format!("{given} exists already; use '*** Update File: {given}'")));
+        }
+        step.becomes(text.to_owned());
+        self.told[ADDED].1.push(given.to_string());
+        Ok(())
+    }
+
+    async fn delete(&mut self, cx: &ToolContext, given: &GivenPath) -> Result<(), ToolError> {
+        let path = given.at(&cx.cwd);
+        let step = self.step(cx, given).await?;
+        if !step.exists {
+            return Err(file_read::not_found(cx, given, &path).await);
+        }
+        if step.change.freshness == Freshness::Changed {
+            return Err(refused(format!(
+                "{given} has changed since you last read it; read it again before you delete it"
+            )));
+        }
+        step.goes();
+        self.told[DELETED].1.push(given.to_string());
+        Ok(())
+    }
+
+    async fn update(
+        &mut self,
+        cx: &ToolContext,
+        given: &GivenPath,
+        move_to: Option<&GivenPath>,
+        hunks: &[Hunk],
+    ) -> Result<(), ToolError> {
+        let path = given.at(&cx.cwd);
+        let step = self.step(cx, given).await?;
+        if !step.exists {
+            return Err(file_read::not_found(cx, given, &path).await);
+        }
+        if step.change.freshness == Freshness::Changed && write_through::writes_blindly(cx) {
+            return Err(refused(format!(
+                "{given} on disk is not what you last read or wrote, and the editor may hold newer text; ask the user to save it, then read it again"
+            )));
+        }
+        let text = apply::apply(&step.change.after, hunks).map_err(|misfit| {
+            refused(format!(
+                "hunk {} of {given} does not match. These lines were not found, as a block, below the hunk before:\n{}{}",
+                misfit.hunk, misfit.wanted, misfit.nearest
+            ))
+        })?;
+        let freshness = step.change.freshness;
+        match move_to.filter(|to| to.at(&cx.cwd) != path) {
+            None => {
+                step.becomes(text);
+                self.told[UPDATED].1.push(given.to_string());
+            }
+            Some(to) => {
+                let from = step.moved_from.take().or_else(|| step.change.before.is_some().then_some(path));
+                step.goes();
+                let target = self.step(cx, to).await?;
+                if target.exists || target.change.before.is_some() {
+                    return Err(refused(format!("{to} exists already; {given} cannot be moved there")));
+                }
+                target.moved_from = from;
+                target.change.freshness = freshness;
+                target.becomes(text);
+                self.told[MOVED].1.push(format!("{given} -> {to}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is planned for a file so far; read when it is named first.
+    async fn step(&mut self, cx: &ToolContext, given: &GivenPath) -> Result<&mut Step, ToolError> {
+        let path = given.at(&cx.cwd);
+        let index = match self.steps.iter().position(|step| step.change.path == path) {
+            Some(index) => index,
+            None => {
+                let name = given.to_string();
+                let before = write_through::text_now(cx, &path, &name).await?;
+                let freshness = cx.files.freshness(&path, before.as_deref());
+                let (exists, after) = (before.is_some(), before.clone().unwrap_or_default());
+                let change = Change { path, name, before, after, freshness };
+                self.steps.push(Step { change, moved_from: None, removes: false, exists });
+                self.steps.len() - 1
+            }
+        };
+        Ok(&mut self.steps[index])
+    }
+}
+
+impl Step {
+    /// Whether the model knows all of the text that will be there.
+    pub(super) fn known_whole(&self) -> bool {
+        self.change.freshness == Freshness::Fresh
+    }
+
+    fn becomes(&mut self, text: String) {
+        self.change.after = text;
+        (self.exists, self.removes) = (true, false);
+    }
+
+    fn goes(&mut self) {
+        (self.exists, self.removes) = (false, true);
+    }
+}
+
+fn refused(why: String) -> ToolError {
+    ToolError::message(format!("Patch not applied: {why}"))
+}

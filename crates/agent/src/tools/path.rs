@@ -1,0 +1,98 @@
+//! Paths as models give them.
+
+use std::fmt;
+use system::AbsPath;
+
+/// A path as the model wrote it: absolute, relative to the session's folder, or a `file://` URI. `~` is a name like any other.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct GivenPath(String);
+
+impl GivenPath {
+    /// The path it means in a session's folder.
+    pub(super) fn at(&self, cwd: &AbsPath) -> AbsPath {
+        cwd.join(&self.0)
+    }
+}
+
+impl fmt::Display for GivenPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for GivenPath {
+    type Error = String;
+
+    fn try_from(given: String) -> Result<Self, String> {
+        let path = match given.strip_prefix("file://") {
+            Some(rest) => decode(rest).ok_or_else(|| format!("not a file URI of this machine: {given}"))?,
+            None => given,
+        };
+        if path.trim().is_empty() {
+            return Err("path cannot be empty".to_owned());
+        }
+        if path.contains('\0') {
+            return Err(format!("path holds a NUL byte: {path:?}"));
+        }
+        Ok(Self(path))
+    }
+}
+
+/// A path as shown in results: relative to the session's folder when it lies below it.
+pub(super) fn shown<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
+    match path.relative_to(cwd) {
+        Some("") => ".",
+        Some(below) => below,
+        None => path.as_str(),
+    }
+}
+
+/// The path of a `file://` URI after the scheme, percent-decoded.
+fn decode(rest: &str) -> Option<String> {
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !path.starts_with('/') {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut left = path.as_bytes();
+    while let Some((&first, rest)) = left.split_first() {
+        left = rest;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let hex = std::str::from_utf8(left.get(..2)?).ok()?;
+        bytes.push(u8::from_str_radix(hex, 16).ok()?);
+        left = &left[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn understands_what_models_write() {
+        let cwd = AbsPath::new("/w").unwrap();
+        for (given, expected) in [
+            ("a.txt", Some("/w/a.txt")),
+            ("./a/../b", Some("/w/b")),
+            ("../x", Some("/x")),
+            ("/etc/hosts", Some("/etc/hosts")),
+            ("~/x", Some("/w/~/x")),
+            ("file:///w/a%20b", Some("/w/a b")),
+            ("file://localhost/w/ü", Some("/w/ü")),
+            ("file://elsewhere/x", None),
+            ("file:///w/%zz", None),
+            ("file:///w/%ü", None),
+            ("file:///w/%00", None),
+            ("", None),
+            (" ", None),
+        ] {
+            let got = GivenPath::try_from(given.to_owned()).ok().map(|path| path.at(&cwd).to_string());
+            assert_eq!(got.as_deref(), expected, "{given}");
+        }
+    }
+}

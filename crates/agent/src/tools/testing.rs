@@ -1,0 +1,315 @@
+//! A system in memory for the tools' tests: buffers over a disk, routes that can be set, processes that follow a script.
+
+use crate::{
+    FileTracker, TaskList, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, freshness,
+};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard},
+};
+use system::{
+    AbsPath, Command, Entry, ExitStatus, FileKind, Metadata, Output, Process, Route, Routes, System,
+    SystemError, TerminalId, TextRange, WalkOptions,
+};
+use tokio_util::sync::CancellationToken;
+
+/// The routes that a client without any capability, with reads, with writes and with both leads to.
+pub(super) const ROUTES: [(&str, Route, Route); 4] = [
+    ("none", Route::Local, Route::Local),
+    ("read", Route::Client, Route::Local),
+    ("write", Route::Local, Route::Client),
+    ("both", Route::Client, Route::Client),
+];
+
+/// What there is.
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) disk: BTreeMap<AbsPath, Vec<u8>>,
+    pub(super) buffers: BTreeMap<AbsPath, String>,
+    pub(super) routes: Option<Routes>,
+    /// What the editor makes of a text it is given.
+    pub(super) format: Option<fn(&str) -> String>,
+    /// Processes to come, the next one first.
+    pub(super) scripts: VecDeque<Script>,
+    /// What was done, in order.
+    pub(super) log: Vec<String>,
+    /// Paths that cannot be written.
+    pub(super) unwritable: Vec<AbsPath>,
+}
+
+/// How a process goes.
+#[derive(Default)]
+pub(super) struct Script {
+    pub(super) terminal: Option<TerminalId>,
+    pub(super) steps: VecDeque<Step>,
+    pub(super) status: Option<ExitStatus>,
+}
+
+pub(super) enum Step {
+    Say(Output),
+    Sleep(std::time::Duration),
+    /// Goes on until it is killed; then says this.
+    Hang(&'static str),
+}
+
+#[derive(Default, Clone)]
+pub(super) struct Memory(Arc<Mutex<World>>);
+
+impl Memory {
+    pub(super) fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap()
+    }
+
+    pub(super) fn route(&self, read_text: Route, write_text: Route) {
+        self.world().routes = Some(Routes { read_text, write_text, spawn: Route::Local });
+    }
+
+    pub(super) fn disk(&self, file: &str, text: &str) -> &Self {
+        self.world().disk.insert(path(file), text.into());
+        self
+    }
+
+    pub(super) fn buffer(&self, file: &str, text: &str) -> &Self {
+        self.world().buffers.insert(path(file), text.to_owned());
+        self
+    }
+
+    /// What a person sees who looks at a file: the editor's text, or the disk's.
+    pub(super) fn seen(&self, file: &str) -> Option<String> {
+        let world = self.world();
+        let buffer = world.buffers.get(&path(file)).cloned();
+        buffer.or_else(|| world.disk.get(&path(file)).map(|bytes| String::from_utf8(bytes.clone()).unwrap()))
+    }
+}
+
+/// A path in the session's folder, `/w`.
+pub(super) fn path(file: &str) -> AbsPath {
+    AbsPath::new("/w").unwrap().join(file)
+}
+
+/// A context over a system, with the progress it showed.
+pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUpdate>>>) {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let progress = Arc::clone(&shown);
+    let cx = ToolContext {
+        system: Arc::new(system.clone()),
+        cwd: path(""),
+        files: Arc::new(FileTracker::default()),
+        tasks: Arc::new(TaskList::default()),
+        call: "tool_0".into(),
+        progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
+        cancel: CancellationToken::new(),
+        asked: false,
+        limits: ToolLimits::default(),
+    };
+    (cx, shown)
+}
+
+/// Parses, prepares and runs a call, as a session does.
+pub(super) async fn call(cx: &ToolContext, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+    let tool = super::builtin().into_iter().find(|tool| tool.spec().name == name).expect("a built-in tool");
+    let mut call = tool.parse(arguments)?;
+    call.prepare(cx).await?;
+    call.run(cx).await
+}
+
+/// What the model reads of a call, whether it went well or not.
+pub(super) async fn text(cx: &ToolContext, name: &str, arguments: Value) -> String {
+    match call(cx, name, arguments).await {
+        Ok(output) => output.result.text,
+        Err(error) => format!("! {error}"),
+    }
+}
+
+#[async_trait]
+impl System for Memory {
+    async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+        let world = self.world();
+        match world.disk.get(path) {
+            Some(bytes) => Ok(bytes.clone()),
+            None if is_folder(&world, path) => Err(SystemError::IsDirectory(path.clone())),
+            None => Err(SystemError::NotFound(path.clone())),
+        }
+    }
+
+    async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
+        self.world().log.push(format!("read_text {path}"));
+        let buffer = match self.routes().read_text {
+            Route::Client => self.world().buffers.get(path).cloned(),
+            _ => None,
+        };
+        let text = match buffer {
+            Some(text) => text,
+            None => {
+                let bytes = self.read(path).await?;
+                let size = bytes.len() as u64;
+                String::from_utf8(bytes).map_err(|_| SystemError::NotText { path: path.clone(), size })?
+            }
+        };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        // Ranges come back without their last line end, as from many editors.
+        Ok(match range {
+            Some(range) => {
+                let part = freshness::lines(text, range);
+                part.strip_suffix('\n').unwrap_or(part).to_owned()
+            }
+            None => text.to_owned(),
+        })
+    }
+
+    async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.world().disk.insert(path.clone(), bytes.to_vec());
+        Ok(())
+    }
+
+    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
+        let route = self.routes().write_text;
+        let mut world = self.world();
+        world.log.push(format!("write_text {path}"));
+        if world.unwritable.contains(path) || route == Route::Refused {
+            return Err(SystemError::ReadOnly { operation: "write" });
+        }
+        match (route, world.format) {
+            (Route::Client, format) => {
+                let text = format.map_or_else(|| text.to_owned(), |format| format(text));
+                world.buffers.insert(path.clone(), text);
+            }
+            _ => {
+                let bom = world.disk.get(path).is_some_and(|old| old.starts_with("\u{feff}".as_bytes()));
+                let text = if bom { format!("\u{feff}{text}") } else { text.to_owned() };
+                world.disk.insert(path.clone(), text.into_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
+        let world = self.world();
+        let kind = match world.disk.contains_key(path) {
+            true => FileKind::File,
+            false if is_folder(&world, path) => FileKind::Directory,
+            false => return Err(SystemError::NotFound(path.clone())),
+        };
+        Ok(Metadata {
+            kind,
+            size: world.disk.get(path).map_or(0, |bytes| bytes.len() as u64),
+            modified: None,
+        })
+    }
+
+    async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
+        let world = self.world();
+        let files = world.disk.keys().filter(|file| file.parent().as_ref() == Some(path));
+        Ok(files.map(|file| Entry { path: file.clone(), kind: FileKind::File }).collect())
+    }
+
+    async fn create_dir_all(&self, _path: &AbsPath) -> Result<(), SystemError> {
+        Ok(())
+    }
+
+    async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
+        let mut world = self.world();
+        world.log.push(format!("remove {path}"));
+        world.buffers.remove(path);
+        world.disk.remove(path).map(|_| ()).ok_or_else(|| SystemError::NotFound(path.clone()))
+    }
+
+    async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
+        let mut world = self.world();
+        world.log.push(format!("rename {from} {to}"));
+        let bytes = world.disk.remove(from).ok_or_else(|| SystemError::NotFound(from.clone()))?;
+        world.buffers.remove(from);
+        world.disk.insert(to.clone(), bytes);
+        Ok(())
+    }
+
+    async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
+        Ok(path.clone())
+    }
+
+    async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
+        let hidden = |file: &AbsPath| {
+            let below = file.relative_to(root).unwrap_or_default();
+            below.split('/').any(|part| part.starts_with('.') || part == "node_modules")
+        };
+        let world = self.world();
+        let files = world.disk.keys().filter(|file| file.starts_with(root));
+        Ok(files
+            .filter(|file| options.include_ignored || !hidden(file))
+            .take(options.limit)
+            .cloned()
+            .collect())
+    }
+
+    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
+        let mut world = self.world();
+        world.log.push(format!("spawn {} {}", command.program, command.args.join(" ")));
+        let script = world.scripts.pop_front().ok_or_else(|| SystemError::Spawn {
+            program: command.program,
+            source: std::io::Error::other("no script"),
+        })?;
+        Ok(Box::new(Scripted { script, world: self.clone() }))
+    }
+
+    fn routes(&self) -> Routes {
+        self.world().routes.unwrap_or(Routes::LOCAL)
+    }
+
+    async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
+        match self.read(path).await {
+            Ok(bytes) => {
+                let size = bytes.len() as u64;
+                let text = String::from_utf8(bytes);
+                text.map(Some).map_err(|_| SystemError::NotText { path: path.clone(), size })
+            }
+            Err(SystemError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn is_folder(world: &World, path: &AbsPath) -> bool {
+    world.disk.keys().any(|file| file != path && file.starts_with(path))
+}
+
+struct Scripted {
+    script: Script,
+    world: Memory,
+}
+
+#[async_trait]
+impl Process for Scripted {
+    fn terminal(&self) -> Option<&TerminalId> {
+        self.script.terminal.as_ref()
+    }
+
+    async fn next_output(&mut self) -> Option<Output> {
+        loop {
+            match self.script.steps.front()? {
+                Step::Sleep(time) => {
+                    tokio::time::sleep(*time).await;
+                    self.script.steps.pop_front();
+                }
+                Step::Hang(_) => std::future::pending().await,
+                Step::Say(_) => match self.script.steps.pop_front() {
+                    Some(Step::Say(output)) => return Some(output),
+                    _ => unreachable!("looked at just now"),
+                },
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Result<ExitStatus, SystemError> {
+        Ok(self.script.status.clone().unwrap_or_default())
+    }
+
+    async fn kill(&mut self) {
+        self.world.world().log.push("kill".to_owned());
+        if let Some(Step::Hang(last)) = self.script.steps.pop_front() {
+            self.script.steps.clear();
+            self.script.steps.push_back(Step::Say(Output::Text(last.to_owned())));
+        }
+    }
+}

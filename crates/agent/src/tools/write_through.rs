@@ -1,0 +1,160 @@
+//! How every tool changes a file's text, so that no edit is lost between the editor, the disk and the model.
+
+use super::{cancel::unless_cancelled, output};
+use crate::{Diff, Freshness, ToolContent, ToolContext, ToolError, limits::REFORMAT_LINES};
+use similar::TextDiff;
+use system::{AbsPath, Route, SystemError};
+
+/// A change of one file's text, decided on but not yet made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The file.
+    pub(super) path: AbsPath,
+    /// How the model calls it.
+    pub(super) name: String,
+    /// Its text when the change was decided on; `None` for a new file.
+    pub(super) before: Option<String>,
+    /// Its text afterwards.
+    pub(super) after: String,
+    /// How `before` compared with what the model had seen.
+    pub(super) freshness: Freshness,
+}
+
+/// What came of a change.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    /// The file's text now; what was sent, unless the editor made something else of it.
+    pub(super) text: String,
+    /// For the model: what it must know beside the fact, each on a line of its own. Empty, or begins with a line end.
+    pub(super) note: String,
+}
+
+impl Change {
+    /// The change as the user sees it.
+    pub(super) fn diff(&self) -> ToolContent {
+        diff(&self.path, self.before.clone(), Some(self.after.clone()))
+    }
+
+    /// Refuses when the file is no longer what the user was asked about. Without a question there was no time for that.
+    pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
+        if cx.asked && text_now(cx, &self.path, &self.name).await? != self.before {
+            return Err(ToolError::message(format!(
+                "{} changed while the user was asked; nothing was written. Read it again with file_read, then repeat the change.",
+                self.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// Makes the change, and remembers what the model now knows: all of the text when it knew all of it before (`whole`), else only that the file
+    /// was touched.
+    pub(super) async fn write(&self, cx: &ToolContext, whole: bool) -> Result<Written, ToolError> {
+        match unless_cancelled(cx, cx.system.write_text(&self.path, &self.after)).await {
+            Ok(done) => done?,
+            Err(_) => {
+                return Err(ToolError::Cancelled(Some(format!("the write of {} had begun", self.name))));
+            }
+        }
+        let written = self.read_back(cx).await;
+        match (&written, whole) {
+            (Ok((text, told)), true) if *told => cx.files.saw(&self.path, text),
+            _ => cx.files.touched(&self.path),
+        }
+        Ok(match written {
+            Ok((text, _)) => Written { note: self.reformatted(&text), text },
+            Err(note) => Written { text: self.after.clone(), note },
+        })
+    }
+
+    /// The text that the editor holds after it took a write, and whether the model can be told all of what it changed. An editor that formats on save
+    /// holds other text than was sent.
+    async fn read_back(&self, cx: &ToolContext) -> Result<(String, bool), String> {
+        let routes = cx.system.routes();
+        if (routes.read_text, routes.write_text) != (Route::Client, Route::Client) {
+            return Ok((self.after.clone(), true));
+        }
+        match unless_cancelled(cx, cx.system.read_text(&self.path, None)).await {
+            Ok(Ok(text)) => {
+                let told = self.reformatted(&text).lines().count() <= REFORMAT_LINES;
+                Ok((text, told))
+            }
+            Ok(Err(error)) => {
+                Err(format!("\nThe editor took the text, but it could not be read back: {error}"))
+            }
+            Err(_) => Err("\nThe editor took the text, but it was not read back: cancelled".to_owned()),
+        }
+    }
+
+    fn reformatted(&self, text: &str) -> String {
+        if same_text(text, &self.after) {
+            return String::new();
+        }
+        let diff = TextDiff::from_lines(self.after.as_str(), text);
+        let diff = diff.unified_diff().context_radius(1).to_string();
+        let mut shown: Vec<_> =
+            diff.lines().take(REFORMAT_LINES).map(|line| output::cut(line, 200)).collect();
+        if diff.lines().count() > shown.len() {
+            shown.push("... more changes; read the file again before you write it".into());
+        }
+        format!(
+            "\nThe editor changed the text as it took it (formatting on save, for example):\n{}",
+            shown.join("\n")
+        )
+    }
+}
+
+/// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
+/// cannot be changed without losing it.
+pub(super) async fn text_now(
+    cx: &ToolContext,
+    path: &AbsPath,
+    name: &str,
+) -> Result<Option<String>, ToolError> {
+    let held = match unless_cancelled(cx, cx.system.read_text(path, None)).await? {
+        Ok(text) => Some(text),
+        Err(SystemError::NotFound(_)) => None,
+        Err(error) => return Err(unreadable(name, error)),
+    };
+    // Asked for after the read: a client that turned out not to read has changed the routes by now.
+    let routes = cx.system.routes();
+    if routes.read_text != Route::Client || (held.is_some() && routes.write_text == Route::Client) {
+        return Ok(held);
+    }
+    // An editor may know nothing of a file that is on disk all the same; and one that reads but cannot write must hold just what is on disk.
+    let on_disk = unless_cancelled(cx, cx.system.read_text_on_disk(path)).await?;
+    let on_disk = on_disk.map_err(|error| unreadable(name, error))?;
+    match (&held, &on_disk) {
+        (Some(held), Some(disk)) if same_text(held, disk) => Ok(on_disk),
+        (Some(_), _) => Err(ToolError::message(format!(
+            "The editor holds unsaved changes of {name} and cannot take writes; nothing was written. Ask the user to save the file (or to reload \
+             it, if it is older than the file on disk), then try again."
+        ))),
+        (None, _) => Ok(on_disk),
+    }
+}
+
+/// Whether the client takes writes but cannot be read: what it made of a write is known only once it saves.
+pub(super) fn writes_blindly(cx: &ToolContext) -> bool {
+    let routes = cx.system.routes();
+    routes.write_text == Route::Client && routes.read_text != Route::Client
+}
+
+/// A change as the user sees it.
+pub(super) fn diff(path: &AbsPath, old_text: Option<String>, new_text: Option<String>) -> ToolContent {
+    ToolContent::Diff(Diff { path: path.clone(), old_text, new_text })
+}
+
+/// Whether two texts differ in nothing but how their lines end.
+fn same_text(a: &str, b: &str) -> bool {
+    a == b || a.replace("\r\n", "\n") == b.replace("\r\n", "\n")
+}
+
+fn unreadable(name: &str, error: SystemError) -> ToolError {
+    ToolError::message(match error {
+        SystemError::IsDirectory(_) => format!("{name} is a directory."),
+        SystemError::NotText { size, .. } => format!(
+            "{name} is not a text file ({size} bytes of binary or non-UTF-8 data); it was not changed. Use bash for binary files."
+        ),
+        other => format!("{name} could not be read, so it was not changed: {other}"),
+    })
+}

@@ -1,0 +1,342 @@
+//! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
+
+use crate::{
+    Content, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
+    PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, ToolCallRequest, TurnEnd,
+    TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
+    commands::{self, Action},
+    limits::TITLE_CHARS,
+    prompt,
+    session_task::{Controls, Session},
+};
+use futures::StreamExt as _;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Runs a prompt's turn and records how it ended.
+pub(crate) async fn run(
+    session: &mut Session,
+    controls: &Controls,
+    content: Vec<Content>,
+    cancel: &CancellationToken,
+) -> Result<PromptOutcome, TurnError> {
+    if content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty())) {
+        return Err(TurnError::BadPrompt(
+            "the prompt is empty; send text, an image or a resource".to_owned(),
+        ));
+    }
+    let turn = session.next_turn();
+    let mut usage = Usage::default();
+    let mut requests = 0;
+    let end = attempt(session, controls, &turn, content, cancel, &mut usage, &mut requests).await;
+    session.log.tell(SessionEvent::Phase(Phase::Idle));
+    let recorded = match &end {
+        Ok(stop) => TurnEnd::Stopped(*stop),
+        // Nothing more can be stored, the end of the turn included.
+        Err(TurnError::Store(error)) => return Err(TurnError::Store(error.clone())),
+        Err(error) => TurnEnd::Failed(error.to_string()),
+    };
+    session.log.record(vec![SessionEvent::TurnEnded { turn, end: recorded }]).await?;
+    end.map(|stop_reason| PromptOutcome { stop_reason, usage, requests })
+}
+
+async fn attempt(
+    session: &mut Session,
+    controls: &Controls,
+    turn: &TurnId,
+    content: Vec<Content>,
+    cancel: &CancellationToken,
+    usage: &mut Usage,
+    requests: &mut u32,
+) -> Result<StopReason, TurnError> {
+    let state = || controls.state();
+    let content = {
+        let state = state();
+        let may_read = |path: &_, canonical: &_| session.gate.may_attach(&state, path, canonical);
+        attachments::expand(content, session.gate.system.as_ref(), &may_read).await
+    };
+    record_prompt(session, controls, turn, &content).await?;
+    if let Some(action) = single_text(&content).and_then(commands::parse) {
+        return run_command(session, controls, action).await;
+    }
+    session.history.push_user(attachments::for_model(&content));
+
+    let mut repetition = Repetition::default();
+    loop {
+        if cancel.is_cancelled() {
+            return Ok(StopReason::Cancelled);
+        }
+        if *requests >= session.gate.limits.turn_requests {
+            return Ok(StopReason::MaxTurnRequests);
+        }
+        *requests += 1;
+
+        session.log.tell(SessionEvent::Phase(Phase::Thinking));
+        let model = session.model(&state().model).await?;
+        let request = prompt::build(&session.ingredients(&state()));
+        let answer = ask(session, model.as_ref(), request, cancel).await;
+        *usage += answer.usage;
+        session.usage += answer.usage;
+
+        let (candidates, announced) = calls::announce(session, &answer.response.calls);
+        let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
+        events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), answer.usage)));
+        events.extend(announced);
+        session.log.record(events).await?;
+        let stop = match answer.stop {
+            Ok(stop) => stop,
+            Err(error) => {
+                session.history.push_response(answer.response, Vec::new());
+                return Err(error.into());
+            }
+        };
+        if answer.response.calls.is_empty() {
+            session.history.push_response(answer.response, Vec::new());
+            return Ok(if cancel.is_cancelled() { StopReason::Cancelled } else { stop_reason(stop) });
+        }
+
+        session.log.tell(SessionEvent::Phase(Phase::Tools));
+        let repeated = repetition.count(&answer.response.calls);
+        let round = calls::run(session, controls, candidates, cancel).await?;
+        session.history.push_response(answer.response, round.results);
+        if round.cancelled {
+            return Ok(StopReason::Cancelled);
+        }
+        if repeated >= session.gate.limits.identical_calls {
+            session.log.tell(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title: format!("Stopped: the model repeated the same tool call {repeated} times"),
+                description: None,
+            });
+            return Ok(StopReason::MaxTurnRequests);
+        }
+    }
+}
+
+/// What a model answered, as far as it came.
+struct Answer {
+    response: ModelResponse,
+    usage: Usage,
+    stop: Result<ModelStop, ModelError>,
+}
+
+/// Asks the model and passes on what it says while it says it. A cancelled or broken answer keeps its text and loses its calls.
+async fn ask(
+    session: &mut Session,
+    model: &dyn LanguageModel,
+    request: ModelRequest,
+    cancel: &CancellationToken,
+) -> Answer {
+    let (id, thought_id) = (session.next_message(), session.next_message());
+    let mut response = ModelResponse {
+        id: id.clone(),
+        thought_id: thought_id.clone(),
+        model: model.info().id.clone(),
+        reasoning: Vec::new(),
+        text: String::new(),
+        calls: Vec::new(),
+    };
+    let mut usage = Usage::default();
+    let mut unfinished_reasoning = String::new();
+    if let Some(disclosure) = session.disclose(model.info()) {
+        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: disclosure.clone() });
+        response.text.push_str(&disclosure);
+    }
+    let mut stream = model.stream(request);
+    let stop = loop {
+        let event = tokio::select! {
+            biased;
+            () = cancel.cancelled() => break Ok(ModelStop::EndTurn),
+            event = stream.next() => event,
+        };
+        match event {
+            None => {
+                break Err(ModelError::Transport(
+                    "the model's answer ended without saying so; try again".to_owned(),
+                ));
+            }
+            Some(Err(error)) => break Err(error),
+            Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
+            Some(Ok(ModelEvent::Text(text))) => {
+                response.text.push_str(&text);
+                session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+            }
+            Some(Ok(ModelEvent::Reasoning(text))) => {
+                unfinished_reasoning.push_str(&text);
+                session.log.tell(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
+            }
+            Some(Ok(ModelEvent::ReasoningDone(reasoning))) => {
+                unfinished_reasoning.clear();
+                response.reasoning.push(reasoning);
+            }
+            Some(Ok(ModelEvent::ToolCall { provider_id, name, arguments })) => {
+                response.calls.push(ToolCallRequest {
+                    id: session.next_call(),
+                    provider_id,
+                    name,
+                    arguments,
+                });
+            }
+            Some(Ok(ModelEvent::Usage(now))) => usage = now,
+            Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
+                session.log.tell(SessionEvent::Notice {
+                    severity: Severity::Warning,
+                    title: format!("The model did not answer; try {attempt} in {:.1} s", after.as_secs_f64()),
+                    description: Some(reason),
+                });
+            }
+        }
+    };
+    if !unfinished_reasoning.is_empty() {
+        response.reasoning.push(Reasoning { text: unfinished_reasoning, opaque: None });
+    }
+    if stop.is_err() || cancel.is_cancelled() {
+        response.calls.clear();
+    }
+    Answer { response, usage, stop }
+}
+
+async fn record_prompt(
+    session: &mut Session,
+    controls: &Controls,
+    turn: &TurnId,
+    content: &[Content],
+) -> Result<(), TurnError> {
+    let mut events = vec![
+        SessionEvent::TurnStarted { turn: turn.clone() },
+        SessionEvent::UserMessage { id: session.next_message(), content: content.to_vec() },
+    ];
+    if controls.state().title.is_none()
+        && let Some(title) = title(content)
+    {
+        controls.update(|state| state.title = Some(title.clone()));
+        events.push(SessionEvent::TitleChanged(title));
+    }
+    Ok(session.log.record(events).await?)
+}
+
+async fn run_command(
+    session: &mut Session,
+    controls: &Controls,
+    action: Action,
+) -> Result<StopReason, TurnError> {
+    let text = match action {
+        Action::PermissionMode(mode) => {
+            controls.set_permission_mode(mode).await?;
+            format!("Permission mode is now {}. {}.", mode.label(), mode.description())
+        }
+        Action::Mode(mode) => {
+            controls.set_mode(mode).await?;
+            format!("Mode is now {}. {}.", mode.label(), mode.description())
+        }
+        Action::Model(id) => {
+            session.model(&id).await?;
+            controls.set_model(&id).await?;
+            format!("The model is now {id}.")
+        }
+        Action::ListModels => session.models_text(&controls.state().model),
+        Action::Help => commands::help(),
+    };
+    let (id, thought_id) = (session.next_message(), session.next_message());
+    session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
+    let response = ModelResponse {
+        id,
+        thought_id,
+        model: String::new(),
+        reasoning: Vec::new(),
+        text,
+        calls: Vec::new(),
+    };
+    session.log.record(vec![SessionEvent::ModelResponse(response)]).await?;
+    Ok(StopReason::EndTurn)
+}
+
+fn stop_reason(stop: ModelStop) -> StopReason {
+    match stop {
+        ModelStop::EndTurn | ModelStop::ToolCalls => StopReason::EndTurn,
+        ModelStop::MaxTokens => StopReason::MaxTokens,
+        ModelStop::Refusal => StopReason::Refusal,
+    }
+}
+
+fn single_text(content: &[Content]) -> Option<&str> {
+    match content {
+        [Content::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+fn title(content: &[Content]) -> Option<String> {
+    let text = content.iter().find_map(|item| match item {
+        Content::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        _ => None,
+    })?;
+    Some(text.chars().take(TITLE_CHARS).collect())
+}
+
+/// Counts how often the model asks for the same thing in a row.
+#[derive(Default)]
+struct Repetition {
+    last: Option<String>,
+    times: u32,
+}
+
+impl Repetition {
+    fn count(&mut self, calls: &[ToolCallRequest]) -> u32 {
+        let signature = calls.iter().map(|call| format!("{} {:?}\n", call.name, call.arguments)).collect();
+        self.times = if self.last.as_ref() == Some(&signature) { self.times + 1 } else { 1 };
+        self.last = Some(signature);
+        self.times
+    }
+}
+
+impl Session {
+    /// The model with an id, kept between rounds.
+    async fn model(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        if let Some((held, model)) = &self.current_model
+            && held == id
+        {
+            return Ok(model.clone());
+        }
+        let model = self.models.get(id).await?;
+        self.current_model = Some((id.to_owned(), model.clone()));
+        Ok(model)
+    }
+
+    fn ingredients<'a>(&'a self, state: &SessionState) -> prompt::Ingredients<'a> {
+        prompt::Ingredients {
+            session: &self.id,
+            history: &self.history,
+            tools: &self.tools,
+            mode: state.mode,
+            cwd: &self.cwd,
+            additional_directories: &self.additional_directories,
+            routes: self.gate.system.routes(),
+            instructions: self.instructions.as_deref(),
+            append: self.append_system_prompt.as_deref(),
+        }
+    }
+
+    /// What a stand-in for a language model must say first, once per session and model.
+    fn disclose(&mut self, info: &crate::ModelInfo) -> Option<String> {
+        let disclosure = info.disclosure.as_ref()?;
+        self.disclosed.insert(info.id.clone()).then(|| format!("{disclosure}\n\n"))
+    }
+
+    fn usage_update(&self, model: &dyn LanguageModel, last: Usage) -> UsageUpdate {
+        UsageUpdate {
+            model: model.info().id.clone(),
+            context_used: last.input + last.output,
+            context_size: model.info().context_size,
+            total: self.usage,
+        }
+    }
+
+    fn models_text(&self, current: &str) -> String {
+        let mut text = format!("The model is {current}. Change it with `/model provider/model`.\n\n");
+        for model in self.models.list() {
+            text.push_str(&format!("- `{}`: {}\n", model.id, model.name));
+        }
+        text
+    }
+}

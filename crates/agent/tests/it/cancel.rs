@@ -1,0 +1,76 @@
+//! Cancel, in every state a turn can be in.
+
+use crate::stage::{Setting, stage};
+use agent::fake::Reply;
+use agent::{Message, ModelEvent, PermissionMode, SessionEvent, StopReason, ToolStatus, TurnEnd};
+use serde_json::json;
+use system::Script;
+
+#[tokio::test]
+async fn before_the_first_token_and_in_the_middle_of_a_text() {
+    for said in [vec![], vec![ModelEvent::Text("Half".to_owned())]] {
+        let script = vec![Reply::Hang(said.clone()), Reply::text("again")];
+        let stage = stage(Setting { script, ..Setting::default() }).await;
+        let cancel = async {
+            stage.client.until(|client| said.is_empty() || client.text() == "Half").await;
+            stage.session.cancel();
+        };
+        let (outcome, ()) = tokio::join!(stage.prompt("go"), cancel);
+        assert_eq!(outcome.unwrap().stop_reason, StopReason::Cancelled);
+        let end = stage.client.events().pop();
+        assert!(matches!(end, Some(SessionEvent::TurnEnded { end: TurnEnd::Stopped(StopReason::Cancelled), .. })));
+        assert_eq!(stage.prompt("on").await.unwrap().stop_reason, StopReason::EndTurn);
+        let kept = stage.model.requests()[1].messages.iter().any(|m| matches!(m, Message::Assistant(_)));
+        assert_eq!(kept, !said.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn while_a_permission_is_pending() {
+    let script = vec![Reply::calls(&[("bash", json!({"command": "cargo test"})), ("bash", json!({"command": "ls"}))])];
+    let answers = vec![None];
+    let stage = stage(Setting { script, answers, permission_mode: PermissionMode::Argus, ..Setting::default() }).await;
+    let cancel = async {
+        stage.client.until(|client| !client.requests().is_empty()).await;
+        stage.session.cancel();
+    };
+    let (outcome, ()) = tokio::join!(stage.prompt("go"), cancel);
+    assert_eq!(outcome.unwrap().stop_reason, StopReason::Cancelled);
+    assert!(stage.statuses().iter().all(|(_, status)| *status == ToolStatus::Cancelled), "{:?}", stage.statuses());
+}
+
+#[tokio::test]
+async fn while_a_command_runs() {
+    let script = vec![Reply::calls(&[("bash", json!({"command": "sleep 1000"}))])];
+    let stage =
+        stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    stage.system.on_command("sleep", |_| Script::hangs().prints("waiting\n"));
+    let cancel = async {
+        stage
+            .client
+            .until(|client| {
+                client.events().iter().any(
+                    |e| matches!(e, SessionEvent::ToolCall(u) if u.status == Some(ToolStatus::InProgress)),
+                )
+            })
+            .await;
+        stage.session.cancel();
+    };
+    let (outcome, ()) = tokio::join!(stage.prompt("go"), cancel);
+    assert_eq!(outcome.unwrap().stop_reason, StopReason::Cancelled);
+    assert_eq!(stage.statuses(), [("tool_0".to_owned(), ToolStatus::Cancelled)]);
+}
+
+#[tokio::test]
+async fn prompts_that_wait_are_cancelled_too_and_cancelling_nothing_is_fine() {
+    let stage = stage(Setting { script: vec![Reply::Hang(vec![])], ..Setting::default() }).await;
+    stage.session.cancel();
+    let cancel = async {
+        stage.client.until(|client| !client.events().is_empty()).await;
+        stage.session.cancel();
+        stage.session.cancel();
+    };
+    let (first, second, ()) = tokio::join!(stage.prompt("a"), stage.prompt("b"), cancel);
+    assert_eq!(first.unwrap().stop_reason, StopReason::Cancelled);
+    assert_eq!(second.unwrap().stop_reason, StopReason::Cancelled);
+}

@@ -1,0 +1,158 @@
+//! Prompts, answers, calls, in order.
+
+use crate::stage::{Setting, stage, stage_on};
+use agent::fake::{FakeModel, Reply};
+use agent::{
+    Content, Limits, MalformedArguments, Message, Mode, ModelEvent, ModelInfo, ModelStop, PermissionMode, SessionEvent, StopReason,
+    ToolStatus, TurnError,
+};
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn a_prompt_is_answered_and_stored() {
+    let stage = stage(Setting { script: vec![Reply::text("Hello.")], ..Setting::default() }).await;
+    let outcome = stage.prompt("hi\nthere").await.unwrap();
+    assert_eq!((outcome.stop_reason, outcome.requests), (StopReason::EndTurn, 1));
+    assert_eq!((outcome.usage.input, outcome.usage.output), (10, 5));
+    assert_eq!(stage.client.text(), "Hello.");
+    assert_eq!(stage.session.state().title.as_deref(), Some("hi"));
+    let stored = stage.stored().await;
+    assert!(stored.iter().all(SessionEvent::is_durable));
+    assert!(matches!(stored.first(), Some(SessionEvent::TurnStarted { .. })));
+    assert!(matches!(stored.last(), Some(SessionEvent::TurnEnded { .. })));
+}
+
+#[tokio::test]
+async fn reads_run_and_their_results_go_back_in_the_order_of_the_calls() {
+    let script = vec![
+        Reply::calls(&[
+            ("file_read", json!({"path": "a.txt"})),
+            ("file_read", json!({"path": "missing.txt"})),
+            ("file_read", json!({"path": "b.txt"})),
+        ]),
+        Reply::text("Done."),
+    ];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.prompt("read").await.unwrap();
+    let results = stage.results();
+    assert!(results[0].contains("1\tone") && results[0].contains("2\ttwo"), "{results:?}");
+    assert!(results[1].starts_with("File not found"), "{results:?}");
+    assert!(results[2].contains("1\tthree"), "{results:?}");
+    let statuses: Vec<_> = stage.statuses().into_iter().map(|(_, status)| status).collect();
+    assert_eq!(statuses, [ToolStatus::Completed, ToolStatus::Failed, ToolStatus::Completed]);
+}
+
+#[tokio::test]
+async fn what_the_model_got_wrong_is_told_to_it_and_not_run() {
+    let broken = ModelEvent::ToolCall {
+        provider_id: "x".to_owned(),
+        name: "bash".to_owned(),
+        arguments: Err(MalformedArguments { raw: "{\"command\": \"rm".to_owned(), error: "EOF".to_owned() }),
+    };
+    let script = vec![
+        Reply::ok(vec![broken, ModelEvent::Stop(ModelStop::ToolCalls)]),
+        Reply::calls(&[("file_raed", json!({})), ("file_read", json!({"offset": 1}))]),
+        Reply::text("Sorry."),
+    ];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.prompt("go").await.unwrap();
+    let requests = stage.model.requests();
+    let Some(Message::Assistant(first)) = requests[1].messages.last() else { panic!() };
+    assert!(first.calls[0].result.text.starts_with("Invalid tool call arguments (malformed JSON): EOF"));
+    let results = stage.results();
+    assert_eq!(results[0], "Tool 'file_raed' not found. Did you mean file_read?");
+    assert!(results[1].contains("missing field `path`"), "{results:?}");
+    assert!(stage.statuses().iter().all(|(_, status)| *status == ToolStatus::Failed));
+}
+
+#[tokio::test]
+async fn a_broken_answer_keeps_its_text_and_loses_its_calls() {
+    let call = ModelEvent::ToolCall { provider_id: "x".into(), name: "bash".into(), arguments: Ok(json!({"command": "ls"})) };
+    let error = agent::ModelError::Transport("connection reset".to_owned());
+    let script = vec![
+        Reply::Events(vec![Ok(ModelEvent::Text("Half an".into())), Ok(call), Err(error.clone())]),
+        Reply::text("Whole."),
+    ];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    assert_eq!(stage.prompt("go").await, Err(TurnError::Model(error)));
+    assert!(stage.statuses().is_empty(), "a call of a broken answer is never announced");
+    stage.prompt("again").await.unwrap();
+    let requests = stage.model.requests();
+    assert!(matches!(&requests[1].messages[1], Message::Assistant(message) if message.text == "Half an"));
+}
+
+#[tokio::test]
+async fn prompts_wait_for_each_other_and_each_settles() {
+    let script = vec![Reply::text("1"), Reply::text("2"), Reply::text("3")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    let (first, second, third) = tokio::join!(stage.prompt("a"), stage.prompt("b"), stage.prompt("c"));
+    assert!(first.is_ok() && second.is_ok() && third.is_ok());
+    assert_eq!(stage.client.text(), "123");
+}
+
+#[tokio::test]
+async fn loops_and_long_turns_end() {
+    let same = || Reply::calls(&[("file_read", json!({"path": "a.txt"}))]);
+    let limits = Limits { identical_calls: 3, ..Limits::default() };
+    let looping = stage(Setting { script: vec![same(), same(), same()], limits, ..Setting::default() }).await;
+    assert_eq!(looping.prompt("go").await.unwrap().stop_reason, StopReason::MaxTurnRequests);
+
+    let read = |line: u32| Reply::calls(&[("file_read", json!({"path": "a.txt", "offset": line}))]);
+    let limits = Limits { turn_requests: 2, ..Limits::default() };
+    let long = stage(Setting { script: vec![read(1), read(2)], limits, ..Setting::default() }).await;
+    assert_eq!(long.prompt("go").await.unwrap().stop_reason, StopReason::MaxTurnRequests);
+}
+
+#[tokio::test]
+async fn slash_commands_change_the_session_and_are_not_said_to_the_model() {
+    let stage = stage(Setting { script: vec![Reply::text("ok")], ..Setting::default() }).await;
+    stage.prompt("/argus").await.unwrap();
+    stage.prompt("/plan").await.unwrap();
+    assert_eq!(stage.session.state().permission_mode, PermissionMode::Argus);
+    assert_eq!(stage.session.state().mode, Mode::Plan);
+    stage.prompt("hello").await.unwrap();
+    let requests = stage.model.requests();
+    assert_eq!(requests[0].messages.len(), 1);
+    let tools: Vec<_> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert!(tools.contains(&"file_read") && !tools.contains(&"file_write"), "{tools:?}");
+    assert!(requests[0].system.contains("Plan mode"));
+    assert!(matches!(stage.prompt("/model nope/x").await, Err(TurnError::Model(_))));
+}
+
+#[tokio::test]
+async fn linked_files_are_read_and_secrets_are_not() {
+    let stage = stage(Setting { script: vec![Reply::text("ok")], ..Setting::default() }).await;
+    stage.system.add_file("/w/.env", "SECRET=1\n");
+    let link = |name: &str| Content::ResourceLink { uri: format!("file:///w/{name}"), name: name.to_owned() };
+    stage.session.prompt(vec![Content::text("see"), link("a.txt"), link(".env")]).await.unwrap();
+    let requests = stage.model.requests();
+    let Message::User(content) = &requests[0].messages[0] else { panic!() };
+    let text = format!("{content:?}");
+    assert!(text.contains("one") && text.contains("Attached by name only") && !text.contains("SECRET"), "{text}");
+}
+
+#[tokio::test]
+async fn a_stand_in_says_so_in_its_first_message_once() {
+    let info = ModelInfo {
+        id: "offline/x".into(),
+        name: "X".into(),
+        description: None,
+        context_size: 1,
+        max_output: 1,
+        images: false,
+        disclosure: Some("No language model here.".into()),
+    };
+    let model = FakeModel::with_info(info, [Reply::text("A"), Reply::text("B")]);
+    let stage = stage_on(model, vec![], PermissionMode::Guardian, Limits::default(), Arc::default()).await;
+    stage.prompt("a").await.unwrap();
+    stage.prompt("b").await.unwrap();
+    assert_eq!(stage.client.text(), "No language model here.\n\nAB");
+}
+
+#[tokio::test]
+async fn an_empty_prompt_is_an_error_and_starts_no_turn() {
+    let stage = stage(Setting::default()).await;
+    assert!(matches!(stage.prompt(" \n").await, Err(TurnError::BadPrompt(_))));
+    assert!(stage.stored().await.is_empty());
+}

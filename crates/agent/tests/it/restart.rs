@@ -1,0 +1,83 @@
+//! A process ends, in order or not, and another one opens the session.
+
+use crate::stage::{Setting, Stage, stage};
+use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
+use agent::{
+    Message, Mode, PermissionMode, Runtime, RuntimeOptions, SessionError, SessionEvent, SessionHandle, StoreError, Surface,
+    ToolStatus,
+};
+use serde_json::json;
+use std::sync::Arc;
+use system::{AbsPath, FakeSystem};
+
+async fn reopen(stage: &Stage, script: Vec<Reply>, options: RuntimeOptions) -> (Arc<Runtime>, Arc<FakeModel>, SessionHandle) {
+    let model = FakeModel::new(script);
+    let runtime = Runtime::new(stage.store.clone(), Arc::new(FakeModels(model.clone())), options);
+    let surface = Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
+    let handle = runtime.open(stage.session.id(), None, |_| surface).await.unwrap();
+    (runtime, model, handle)
+}
+
+#[tokio::test]
+async fn a_session_goes_on_where_it_was() {
+    let script = vec![Reply::calls(&[("file_read", json!({"path": "a.txt"}))]), Reply::text("Read.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.prompt("read").await.unwrap();
+    stage.session.set_mode(Mode::Plan).await.unwrap();
+    stage.runtime.shutdown().await;
+
+    let (_runtime, model, session) = reopen(&stage, vec![Reply::text("On.")], RuntimeOptions::default()).await;
+    assert_eq!(session.state().mode, Mode::Plan);
+    assert_eq!(session.state().title.as_deref(), Some("read"));
+    session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
+    let messages = &model.requests()[0].messages;
+    assert_eq!(messages.len(), 4, "{messages:?}");
+    assert!(matches!(&messages[1], Message::Assistant(m) if m.calls[0].result.text.contains("1\tone")));
+}
+
+#[tokio::test]
+async fn a_call_that_was_running_is_interrupted_and_never_run_again() {
+    let script = vec![Reply::calls(&[("bash", json!({"command": "cargo test"}))])];
+    let stage = stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    stage.system.on_command("cargo test", |_| system::Script::hangs());
+    let crash = async {
+        let running = |e: &SessionEvent| matches!(e, SessionEvent::ToolCall(u) if u.status == Some(ToolStatus::InProgress));
+        stage.client.until(|client| client.events().iter().any(running)).await;
+        let (_runtime, model, session) = reopen(&stage, vec![Reply::text("On.")], RuntimeOptions::default()).await;
+        session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
+        let Message::Assistant(message) = model.requests()[0].messages[1].clone() else { panic!() };
+        assert!(message.calls[0].result.text.contains("not run again"), "{message:?}");
+        stage.session.cancel();
+    };
+    let (fenced, ()) = tokio::join!(stage.prompt("go"), crash);
+    let fence = StoreError::Fenced(stage.session.id().clone());
+    assert_eq!(fenced, Err(agent::TurnError::Store(fence)), "the first owner writes no more");
+    let commands = stage.system.calls().iter().filter(|call| call.operation == "spawn").count();
+    assert_eq!(commands, 1);
+}
+
+#[tokio::test]
+async fn a_session_never_comes_back_looser_and_belongs_to_its_folder() {
+    let stage = stage(Setting { permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    stage.runtime.shutdown().await;
+    let (runtime, _, session) = reopen(&stage, vec![], RuntimeOptions::default()).await;
+    assert_eq!(session.state().permission_mode, PermissionMode::Guardian);
+    let elsewhere = AbsPath::new("/elsewhere").unwrap();
+    let surface = || Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
+    let error = runtime.open(session.id(), Some(&elsewhere), |_| surface()).await.unwrap_err();
+    assert!(matches!(error, SessionError::OtherFolder { .. }), "{error}");
+    let unknown = agent::SessionId::from("nobody");
+    let error = runtime.open(&unknown, None, |_| surface()).await.unwrap_err();
+    assert_eq!(error, SessionError::Store(StoreError::NotFound(unknown)));
+}
+
+#[tokio::test]
+async fn opening_an_open_session_attaches_to_it() {
+    let stage = stage(Setting::default()).await;
+    let handle = stage
+        .runtime
+        .open(stage.session.id(), None, |_| panic!("the session has a surface already"))
+        .await
+        .unwrap();
+    assert_eq!(handle.id(), stage.session.id());
+}

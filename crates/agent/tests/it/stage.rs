@@ -1,0 +1,92 @@
+//! A session with a fake on every side.
+
+use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
+use agent::{
+    Content, CreateSession, LanguageModel, Limits, Message, PermissionMode, PermissionOutcome, PromptOutcome, Runtime,
+    RuntimeOptions, SessionEvent, SessionHandle, Surface, ToolStatus, TurnError,
+};
+use std::sync::Arc;
+use system::{AbsPath, FakeSystem, Script};
+
+pub(crate) struct Stage {
+    pub(crate) model: Arc<FakeModel>,
+    pub(crate) client: Arc<FakeClient>,
+    pub(crate) system: Arc<FakeSystem>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) session: SessionHandle,
+}
+
+#[derive(Default)]
+pub(crate) struct Setting {
+    pub(crate) script: Vec<Reply>,
+    pub(crate) answers: Vec<Option<PermissionOutcome>>,
+    pub(crate) permission_mode: PermissionMode,
+    pub(crate) limits: Limits,
+    pub(crate) store: Arc<MemoryStore>,
+}
+
+pub(crate) async fn stage(setting: Setting) -> Stage {
+    let model = FakeModel::new(setting.script);
+    stage_on(model, setting.answers, setting.permission_mode, setting.limits, setting.store).await
+}
+
+pub(crate) async fn stage_on(
+    model: Arc<FakeModel>,
+    answers: Vec<Option<PermissionOutcome>>,
+    permission_mode: PermissionMode,
+    limits: Limits,
+    store: Arc<MemoryStore>,
+) -> Stage {
+    let system = Arc::new(FakeSystem::new());
+    system.add_file("/w/a.txt", "one\ntwo\n");
+    system.add_file("/w/b.txt", "three\n");
+    system.on_command("cargo test", |_| Script::exits(0).prints("running 1 test\nok\n"));
+    let client = FakeClient::new(answers);
+    let options = RuntimeOptions { permission_mode, limits, ..RuntimeOptions::default() };
+    let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
+    let runtime = Runtime::new(store.clone(), models, options);
+    let surface = Surface { client: client.clone(), system: system.clone() };
+    let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+    let session = runtime.create(new, |_| surface).await.unwrap();
+    Stage { model, client, system, store, runtime, session }
+}
+
+impl Stage {
+    pub(crate) async fn prompt(&self, text: &str) -> Result<PromptOutcome, TurnError> {
+        self.session.prompt(vec![Content::text(text)]).await
+    }
+
+    /// The last status of each call, in the order they were announced.
+    pub(crate) fn statuses(&self) -> Vec<(String, ToolStatus)> {
+        let mut calls: Vec<(String, ToolStatus)> = Vec::new();
+        for event in self.client.events() {
+            if let SessionEvent::ToolCall(update) = event
+                && let Some(status) = update.status
+            {
+                let id = update.id.to_string();
+                match calls.iter_mut().find(|(known, _)| *known == id) {
+                    Some(call) => call.1 = status,
+                    None => calls.push((id, status)),
+                }
+            }
+        }
+        calls
+    }
+
+    /// The results that the model was given in its last request.
+    pub(crate) fn results(&self) -> Vec<String> {
+        let requests = self.model.requests();
+        match requests.last().and_then(|request| request.messages.last()) {
+            Some(Message::Assistant(message)) => message.calls.iter().map(|call| call.result.text.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The stored events.
+    pub(crate) async fn stored(&self) -> Vec<SessionEvent> {
+        let mut events = Vec::new();
+        self.runtime.replay(self.session.id(), &mut |event| events.push(event.clone())).await.unwrap();
+        events
+    }
+}

@@ -1,0 +1,106 @@
+//! Appending events and reading them back.
+
+use super::{Fixture, samples, session};
+use agent::{Content, Mode, PermissionMode, SessionEvent};
+use futures::future::join_all;
+
+pub(super) async fn numbers_events_without_gaps(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    assert_eq!(store.append(&lease, Vec::new()).await, Ok(0));
+    assert_eq!(store.append(&lease, vec![said("1")]).await, Ok(1));
+    assert_eq!(store.append(&lease, vec![said("2"), said("3")]).await, Ok(3));
+    assert_eq!(store.append(&lease, Vec::new()).await, Ok(3));
+    let events = store.events(&lease.session, 0, 10).await.expect("read");
+    assert_eq!(events, [(1, said("1")), (2, said("2")), (3, said("3"))]);
+    assert_eq!(store.get(&lease.session).await.expect("found").last_seq, 3);
+}
+
+pub(super) async fn pages_events(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    store.append(&lease, (1..=25).map(|n| said(&n.to_string())).collect()).await.expect("appended");
+    let read = |after, limit| {
+        let (store, id) = (store.clone(), lease.session.clone());
+        async move {
+            let events = store.events(&id, after, limit).await.expect("read");
+            events.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(read(0, 10).await, (1..=10).collect::<Vec<_>>());
+    assert_eq!(read(10, 10).await, (11..=20).collect::<Vec<_>>());
+    assert_eq!(read(20, 10).await, (21..=25).collect::<Vec<_>>());
+    for (after, limit) in [(25, 10), (26, 10), (u64::MAX, 10), (0, 0)] {
+        assert_eq!(read(after, limit).await, [0u64; 0], "after {after}, at most {limit}");
+    }
+    assert_eq!(read(0, usize::MAX).await.len(), 25);
+}
+
+pub(super) async fn keeps_every_kind_of_event(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    let events = samples();
+    assert_eq!(store.append(&lease, events.clone()).await, Ok(events.len() as u64));
+    let numbered: Vec<_> = (1..).zip(events).collect();
+    let kept = store.events(&lease.session, 0, usize::MAX).await.expect("read");
+    for (kept, given) in kept.iter().zip(&numbered) {
+        assert_eq!(kept, given);
+    }
+    assert_eq!(kept.len(), numbered.len());
+}
+
+pub(super) async fn keeps_a_large_text(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    let large = said(&"0123456789 ä 🦀\n".repeat(60_000));
+    assert_eq!(store.append(&lease, vec![large.clone()]).await, Ok(1));
+    // Not assert_eq: nobody wants to read a megabyte.
+    assert!(store.events(&lease.session, 0, 1).await.expect("read") == [(1, large)]);
+}
+
+pub(super) async fn keeps_sessions_apart(Fixture { store, .. }: Fixture) {
+    let one = store.create(session("s1", "/a")).await.expect("created");
+    let two = store.create(session("s10", "/a")).await.expect("created");
+    store.append(&one, vec![said("one")]).await.expect("appended");
+    store.append(&two, vec![said("two"), said("three")]).await.expect("appended");
+    assert_eq!(store.events(&one.session, 0, 10).await, Ok(vec![(1, said("one"))]));
+    assert_eq!(store.events(&two.session, 0, 10).await, Ok(vec![(1, said("two")), (2, said("three"))]));
+}
+
+pub(super) async fn keeps_the_record_in_step(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    let before = store.get(&lease.session).await.expect("found");
+    store.append(&lease, vec![SessionEvent::TitleChanged("first".to_owned())]).await.expect("appended");
+    let changes = vec![
+        SessionEvent::ModelChanged("x/passed-by".to_owned()),
+        SessionEvent::ModelChanged("x/y".to_owned()),
+        SessionEvent::ModeChanged(Mode::Ask),
+        SessionEvent::PermissionModeChanged(PermissionMode::Prometheus),
+    ];
+    store.append(&lease, changes).await.expect("appended");
+    let after = store.get(&lease.session).await.expect("found");
+    assert_eq!(after.title.as_deref(), Some("first"));
+    assert_eq!(after.model, "x/y");
+    assert_eq!(after.mode, Mode::Ask);
+    assert_eq!(after.permission_mode, PermissionMode::Prometheus);
+    assert_eq!(after.last_seq, 5);
+    assert_eq!(after.created_at, before.created_at);
+    assert!(after.updated_at >= before.updated_at);
+}
+
+pub(super) async fn takes_appends_at_the_same_time(Fixture { store, .. }: Fixture) {
+    let mut leases = Vec::new();
+    for n in 0..8 {
+        leases.push(store.create(session(&format!("s{n}"), "/a")).await.expect("created"));
+    }
+    let appends = (0..200).map(|n| store.append(&leases[n % 8], vec![said(&n.to_string()); 2]));
+    let mut answers = join_all(appends).await;
+    answers.sort_unstable_by_key(|answer| answer.clone().ok());
+    let expected: Vec<_> = (1..=25).flat_map(|nth| vec![Ok(2 * nth); 8]).collect();
+    assert_eq!(answers, expected);
+    for lease in &leases {
+        let events = store.events(&lease.session, 0, 100).await.expect("read");
+        assert!(events.iter().map(|(seq, _)| *seq).eq(1..=50));
+        assert!(events.chunks(2).all(|pair| pair[0].1 == pair[1].1), "an append was torn apart");
+    }
+}
+
+pub(super) fn said(text: &str) -> SessionEvent {
+    SessionEvent::UserMessage { id: "m".into(), content: vec![Content::text(text)] }
+}

@@ -1,0 +1,67 @@
+//! Who may write.
+
+use super::{Fixture, append::said, session};
+use agent::{Lease, StoreError};
+use futures::future::join;
+
+pub(super) async fn fences_a_lost_lease(Fixture { store, .. }: Fixture) {
+    let lost = store.create(session("s1", "/a")).await.expect("created");
+    store.append(&lost, vec![said("before")]).await.expect("appended");
+    // Its own process may always take it again.
+    let lease = store.acquire(&lost.session, false).await.expect("acquired");
+    assert!(lease.epoch > lost.epoch);
+    let before = store.get(&lost.session).await;
+    for nothing_or_something in [vec![], vec![said("lost")]] {
+        assert_eq!(
+            store.append(&lost, nothing_or_something).await,
+            Err(StoreError::Fenced(lost.session.clone()))
+        );
+    }
+    assert_eq!(store.get(&lost.session).await, before);
+    store.release(&lost).await.expect("giving back what was lost is fine");
+    assert_eq!(store.append(&lease, vec![said("after")]).await, Ok(2));
+    let never = Lease { epoch: lease.epoch + 1, ..lease };
+    assert_eq!(store.append(&never, vec![said("?")]).await, Err(StoreError::Fenced(lost.session)));
+}
+
+pub(super) async fn fences_within_a_crowd(Fixture { store, .. }: Fixture) {
+    let lost = store.create(session("s1", "/a")).await.expect("created");
+    let lease = store.acquire(&lost.session, false).await.expect("acquired");
+    for nth in 1..=20 {
+        let (fenced, fine) =
+            join(store.append(&lost, vec![said("no")]), store.append(&lease, vec![said("yes")])).await;
+        assert_eq!(fenced, Err(StoreError::Fenced(lost.session.clone())));
+        assert_eq!(fine, Ok(nth));
+    }
+}
+
+pub(super) async fn releases(Fixture { store, other }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    store.release(&lease).await.expect("released");
+    store.release(&lease).await.expect("released again");
+    assert_eq!(
+        store.append(&lease, vec![said("after")]).await,
+        Err(StoreError::Fenced(lease.session.clone()))
+    );
+    let next = other.unwrap_or(store).acquire(&lease.session, false).await.expect("nobody holds it");
+    assert!(next.epoch > lease.epoch);
+}
+
+pub(super) async fn refuses_while_another_holds(Fixture { store, other }: Fixture) {
+    let Some(other) = other else { return };
+    let held = other.create(session("s1", "/a")).await.expect("created");
+    other.append(&held, vec![said("1")]).await.expect("appended");
+    let refused = store.acquire(&held.session, false).await;
+    assert!(
+        matches!(&refused, Err(StoreError::Held { session, holder }) if *session == held.session && !holder.is_empty()),
+        "{refused:?}"
+    );
+    // Looking is free, and the refusal took nothing away.
+    assert_eq!(store.events(&held.session, 0, 10).await, Ok(vec![(1, said("1"))]));
+    assert_eq!(other.append(&held, vec![said("2")]).await, Ok(2));
+
+    let taken = store.acquire(&held.session, true).await.expect("taken over");
+    assert_eq!(other.append(&held, vec![said("3")]).await, Err(StoreError::Fenced(held.session.clone())));
+    assert_eq!(store.append(&taken, vec![said("3")]).await, Ok(3));
+    assert_eq!(other.get(&held.session).await.expect("found").last_seq, 3);
+}

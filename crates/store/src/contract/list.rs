@@ -1,0 +1,89 @@
+//! Listing sessions.
+
+use super::{Fixture, append::said, path, session};
+use agent::{ListQuery, SessionPage, SessionRecord, SessionStore, StoreError};
+
+pub(super) async fn lists_the_last_used_first(Fixture { store, .. }: Fixture) {
+    assert_eq!(store.list(query(10)).await, Ok(SessionPage::default()));
+    fill(&*store, 6).await;
+    let page = store.list(query(10)).await.expect("listed");
+    assert_eq!(page.next_cursor, None);
+    assert_eq!(page.sessions.len(), 6);
+    assert!(page.sessions.is_sorted_by(|a, b| place(a) > place(b)), "{:?}", page.sessions);
+    for listed in &page.sessions {
+        assert_eq!(store.get(&listed.id).await.as_ref(), Ok(listed));
+    }
+    assert_eq!(store.list(query(0)).await, Ok(SessionPage::default()));
+}
+
+pub(super) async fn pages_through_all(Fixture { store, .. }: Fixture) {
+    fill(&*store, 7).await;
+    let whole = store.list(query(7)).await.expect("listed");
+    assert_eq!(whole.next_cursor, None, "a full page that is the last one");
+    for limit in 1..=8 {
+        let pages = all(&*store, query(limit)).await;
+        assert!(pages.iter().rev().skip(1).all(|page| page.len() == limit));
+        assert_eq!(pages.concat(), whole.sessions, "by {limit}");
+    }
+}
+
+pub(super) async fn lists_one_folder(Fixture { store, .. }: Fixture) {
+    fill(&*store, 9).await;
+    for (cwd, expected) in [("/w/0", 3), ("/w/1", 3), ("/w", 0), ("/w/0/x", 0)] {
+        let query = ListQuery { cwd: Some(path(cwd)), ..query(2) };
+        let sessions = all(&*store, query).await.concat();
+        assert_eq!(sessions.len(), expected, "{cwd}");
+        assert!(sessions.iter().all(|session| session.cwd == path(cwd)));
+        assert!(sessions.is_sorted_by(|a, b| place(a) > place(b)));
+    }
+}
+
+pub(super) async fn survives_changes_between_pages(Fixture { store, .. }: Fixture) {
+    fill(&*store, 6).await;
+    let before = store.list(query(6)).await.expect("listed").sessions;
+    let first = store.list(query(3)).await.expect("listed");
+    // One that was seen is used again, and a new one comes: neither may show up behind the cursor, nor push anything out.
+    let lease = store.acquire(&first.sessions[2].id, true).await.expect("acquired");
+    store.append(&lease, vec![said("again")]).await.expect("appended");
+    store.create(session("zz-new", "/w/0")).await.expect("created");
+    let second = store.list(ListQuery { cursor: first.next_cursor, ..query(10) }).await.expect("listed");
+    assert_eq!(second.sessions, before[3..]);
+}
+
+pub(super) async fn refuses_a_bad_cursor(Fixture { store, .. }: Fixture) {
+    fill(&*store, 3).await;
+    for bad in ["", "nonsense", "\0", "9999999999999999999999", "💥"] {
+        let answer = store.list(ListQuery { cursor: Some(bad.to_owned()), ..query(2) }).await;
+        assert_eq!(answer, Err(StoreError::BadCursor(bad.to_owned())));
+    }
+}
+
+/// Sessions in three folders, every second one used after it was created.
+async fn fill(store: &dyn SessionStore, count: usize) {
+    for n in 0..count {
+        let lease = store.create(session(&format!("s{n}"), &format!("/w/{}", n % 3))).await.expect("created");
+        if n % 2 == 0 {
+            store.append(&lease, vec![said("used")]).await.expect("appended");
+        }
+    }
+}
+
+async fn all(store: &dyn SessionStore, mut query: ListQuery) -> Vec<Vec<SessionRecord>> {
+    let mut pages = Vec::new();
+    loop {
+        let page = store.list(query.clone()).await.expect("listed");
+        pages.push(page.sessions);
+        match page.next_cursor {
+            Some(cursor) => query.cursor = Some(cursor),
+            None => return pages,
+        }
+    }
+}
+
+fn query(limit: usize) -> ListQuery {
+    ListQuery { limit, ..ListQuery::default() }
+}
+
+fn place(session: &SessionRecord) -> (i64, &str) {
+    (session.updated_at, session.id.as_str())
+}

@@ -1,0 +1,85 @@
+//! What every [`SessionStore`] must do, as one suite that each of them runs in its tests.
+
+mod append;
+mod lease;
+mod list;
+mod records;
+mod samples;
+
+pub use samples::samples;
+
+use agent::{NewSession, SessionId, SessionStore};
+use futures::{FutureExt as _, future::BoxFuture};
+use std::{panic::AssertUnwindSafe, sync::Arc};
+use system::AbsPath;
+
+/// An empty store to be checked.
+#[derive(Clone)]
+pub struct Fixture {
+    /// The store.
+    pub store: Arc<dyn SessionStore>,
+    /// The same sessions as another process that is alive sees them; `None` for a store that only one process can use.
+    pub other: Option<Arc<dyn SessionStore>>,
+}
+
+type Case = fn(Fixture) -> BoxFuture<'static, ()>;
+
+macro_rules! cases {
+    ($($module:ident::$case:ident),+ $(,)?) => {
+        [$((stringify!($case), (|fixture| $module::$case(fixture).boxed()) as Case)),+]
+    };
+}
+
+/// Runs every case, each on a fresh store from `make`.
+///
+/// # Panics
+/// When a case fails, after all have run, with the names of those that failed; each one's own message is printed as it happens.
+pub async fn check<F>(make: impl Fn() -> F)
+where
+    F: Future<Output = Fixture>,
+{
+    let cases: &[(&str, Case)] = &cases![
+        records::creates_and_gets,
+        records::creates_only_once,
+        records::knows_nothing_of_others,
+        append::numbers_events_without_gaps,
+        append::pages_events,
+        append::keeps_every_kind_of_event,
+        append::keeps_a_large_text,
+        append::keeps_sessions_apart,
+        append::keeps_the_record_in_step,
+        append::takes_appends_at_the_same_time,
+        lease::fences_a_lost_lease,
+        lease::fences_within_a_crowd,
+        lease::releases,
+        lease::refuses_while_another_holds,
+        list::lists_the_last_used_first,
+        list::pages_through_all,
+        list::lists_one_folder,
+        list::survives_changes_between_pages,
+        list::refuses_a_bad_cursor,
+    ];
+    let mut failed = Vec::new();
+    for (name, case) in cases {
+        if AssertUnwindSafe(case(make().await)).catch_unwind().await.is_err() {
+            failed.push(*name);
+        }
+    }
+    assert!(failed.is_empty(), "the store breaks its contract: {failed:?}");
+}
+
+/// A session to create.
+pub(crate) fn session(id: &str, cwd: &str) -> NewSession {
+    NewSession {
+        id: SessionId::from(id),
+        cwd: path(cwd),
+        additional_directories: Vec::new(),
+        model: "openai/gpt-5".to_owned(),
+        mode: agent::Mode::Edit,
+        permission_mode: agent::PermissionMode::Guardian,
+    }
+}
+
+pub(crate) fn path(text: &str) -> AbsPath {
+    AbsPath::new(text).expect("the suite's own paths are absolute")
+}

@@ -1,0 +1,193 @@
+//! One of every event that is kept, with every field, and with texts that like to break.
+
+use super::path;
+use agent::{
+    Content, Diff, Location, MalformedArguments, Mode, ModelResponse, PermissionMode, PermissionOutcome,
+    PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent, StopReason, ToolCallRequest,
+    ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd, Usage, UsageUpdate,
+};
+use serde_json::json;
+
+/// Quotes, a NUL, a line separator, combining marks, right-to-left text, characters outside the basic plane.
+const TEXT: &str = "a \"b\" \\ \0 \u{7f} \r\n\t \u{2028} e\u{301} שלום 你好 👩‍👩‍👧 \u{10ffff} \u{feff}";
+
+/// Every kind of event that is kept, every field set at least once and left out at least once.
+pub fn samples() -> Vec<SessionEvent> {
+    let mut events = vec![
+        SessionEvent::TurnStarted { turn: "run_1".into() },
+        SessionEvent::UserMessage { id: "msg-1".into(), content: contents() },
+        SessionEvent::UserMessage { id: TEXT.into(), content: Vec::new() },
+        SessionEvent::ModelResponse(response()),
+        SessionEvent::ModelResponse(ModelResponse {
+            id: "".into(),
+            thought_id: "".into(),
+            model: String::new(),
+            reasoning: Vec::new(),
+            text: String::new(),
+            calls: Vec::new(),
+        }),
+        SessionEvent::ToolCall(tool_call()),
+        SessionEvent::ToolCall(ToolCallUpdate {
+            raw_input: Some(json!(null)),
+            content: Some(Vec::new()),
+            locations: Some(Vec::new()),
+            ..ToolCallUpdate::of("tool_1".into(), "bash").status(ToolStatus::Pending)
+        }),
+        SessionEvent::PermissionRequested { id: "tool_0".into(), question: TEXT.to_owned() },
+        SessionEvent::Plan(Vec::new()),
+        SessionEvent::Usage(UsageUpdate {
+            model: "anthropic/claude".to_owned(),
+            context_used: 0,
+            context_size: u64::MAX,
+            total: Usage { input: u64::MAX, output: 1, cache_read: 2, cache_write: 3 },
+        }),
+        SessionEvent::ModelChanged("local/größe".to_owned()),
+        SessionEvent::TitleChanged(TEXT.to_owned()),
+        SessionEvent::TurnEnded { turn: "run_1".into(), end: TurnEnd::Failed(TEXT.to_owned()) },
+    ];
+    events.extend(words());
+    events
+}
+
+/// The events that differ only in a word.
+fn words() -> Vec<SessionEvent> {
+    use PermissionOutcome as Outcome;
+    let mut events = Vec::new();
+    events.extend(Mode::ALL.map(SessionEvent::ModeChanged));
+    events.extend(PermissionMode::ALL.map(SessionEvent::PermissionModeChanged));
+    events.extend(
+        [
+            Outcome::AllowOnce,
+            Outcome::AllowAlways,
+            Outcome::RejectOnce,
+            Outcome::RejectAlways,
+            Outcome::Cancelled,
+        ]
+        .map(|outcome| SessionEvent::PermissionResolved {
+            id: "tool_0".into(),
+            outcome,
+            rule: "user".to_owned(),
+        }),
+    );
+    events.extend(
+        [
+            StopReason::EndTurn,
+            StopReason::MaxTokens,
+            StopReason::MaxTurnRequests,
+            StopReason::Refusal,
+            StopReason::Cancelled,
+        ]
+        .map(|reason| SessionEvent::TurnEnded { turn: "run_2".into(), end: TurnEnd::Stopped(reason) }),
+    );
+    events.extend(
+        [
+            ToolStatus::Pending,
+            ToolStatus::InProgress,
+            ToolStatus::Completed,
+            ToolStatus::Failed,
+            ToolStatus::Cancelled,
+            ToolStatus::Interrupted,
+        ]
+        .map(|status| SessionEvent::ToolCall(ToolCallUpdate::of("tool_2".into(), "grep").status(status))),
+    );
+    events.extend(
+        [
+            ToolKind::Read,
+            ToolKind::Edit,
+            ToolKind::Delete,
+            ToolKind::Move,
+            ToolKind::Search,
+            ToolKind::Execute,
+            ToolKind::Think,
+            ToolKind::Fetch,
+            ToolKind::SwitchMode,
+            ToolKind::Other,
+        ]
+        .map(|kind| {
+            let update = ToolCallUpdate::of("tool_3".into(), "glob").status(ToolStatus::Completed);
+            SessionEvent::ToolCall(ToolCallUpdate { kind: Some(kind), ..update })
+        }),
+    );
+    for priority in [PlanPriority::High, PlanPriority::Medium, PlanPriority::Low] {
+        events.push(SessionEvent::Plan(
+            [PlanStatus::Pending, PlanStatus::InProgress, PlanStatus::Completed]
+                .map(|status| PlanEntry { content: TEXT.to_owned(), priority, status })
+                .into(),
+        ));
+    }
+    events
+}
+
+fn contents() -> Vec<Content> {
+    vec![
+        Content::text(TEXT),
+        Content::text(""),
+        Content::Image { mime_type: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() },
+        Content::ResourceLink { uri: "file:///a%20b".to_owned(), name: TEXT.to_owned() },
+        Content::Resource { uri: "x:y".to_owned(), mime_type: None, text: TEXT.to_owned() },
+        Content::Resource {
+            uri: "x:y".to_owned(),
+            mime_type: Some("text/plain".to_owned()),
+            text: String::new(),
+        },
+    ]
+}
+
+fn response() -> ModelResponse {
+    let deep = (0..120).fold(json!(0), |inner, _| json!([inner]));
+    let call = |id: &str, arguments| ToolCallRequest {
+        id: id.into(),
+        provider_id: format!("call_{id}"),
+        name: "file_read".to_owned(),
+        arguments,
+    };
+    ModelResponse {
+        id: "msg-2".into(),
+        thought_id: "thought-2".into(),
+        model: "anthropic/claude".to_owned(),
+        reasoning: vec![
+            Reasoning {
+                text: TEXT.to_owned(),
+                opaque: Some(r#"{"signature":"é==", "b":1,"a":2}"#.to_owned()),
+            },
+            Reasoning { text: String::new(), opaque: Some(String::new()) },
+            Reasoning { text: "seen".to_owned(), opaque: None },
+        ],
+        text: TEXT.to_owned(),
+        calls: vec![
+            call("tool_0", Ok(json!({ "path": TEXT, "z": 1, "a": [null, true, -1, 0.1, 1e300, u64::MAX] }))),
+            call("tool_1", Ok(deep)),
+            call("tool_2", Err(MalformedArguments { raw: "{\"a\": ".to_owned(), error: TEXT.to_owned() })),
+        ],
+    }
+}
+
+fn tool_call() -> ToolCallUpdate {
+    ToolCallUpdate {
+        id: "tool_0".into(),
+        name: "file_edit".to_owned(),
+        title: Some(TEXT.to_owned()),
+        kind: Some(ToolKind::Edit),
+        status: Some(ToolStatus::Completed),
+        content: Some(vec![
+            ToolContent::Content(Content::text(TEXT)),
+            ToolContent::Diff(Diff {
+                path: path("/work/new"),
+                old_text: None,
+                new_text: Some(TEXT.to_owned()),
+            }),
+            ToolContent::Diff(Diff {
+                path: path("/work/gone"),
+                old_text: Some(String::new()),
+                new_text: None,
+            }),
+            ToolContent::Terminal(system::TerminalId("term-1".to_owned())),
+        ]),
+        locations: Some(vec![
+            Location { path: path("/"), line: None },
+            Location { path: path("/work/ä b"), line: Some(usize::MAX) },
+        ]),
+        raw_input: Some(json!({ "path": "/work/new", "nested": { "empty": {}, "list": [] } })),
+        result: Some(ToolResult { text: TEXT.to_owned(), images: contents(), is_error: true }),
+    }
+}

@@ -1,0 +1,50 @@
+//! Where a page of sessions ended: after the last session's time and id, so that what comes and goes moves nothing.
+
+use agent::{SessionId, StoreError};
+
+/// A place in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cursor {
+    pub(super) updated_at: i64,
+    pub(super) id: SessionId,
+}
+
+impl Cursor {
+    /// The place before the first session.
+    pub(super) fn start() -> Self {
+        Self { updated_at: i64::MAX, id: SessionId(String::new()) }
+    }
+
+    /// As the caller gets it; it begins with its version.
+    pub(super) fn to_text(&self) -> String {
+        format!("1.{}.{}", self.updated_at, self.id)
+    }
+
+    /// Back from what the caller passes.
+    pub(super) fn parse(text: &str) -> Result<Self, StoreError> {
+        let bad = || StoreError::BadCursor(text.to_owned());
+        let (updated_at, id) =
+            text.strip_prefix("1.").and_then(|rest| rest.split_once('.')).ok_or_else(bad)?;
+        let cursor = Self { updated_at: updated_at.parse().map_err(|_| bad())?, id: id.into() };
+        // Nothing but what was handed out: neither a sign nor zeros in front, nor the start that no page ends at.
+        if cursor.id.0.is_empty() || cursor.to_text() != text { Err(bad()) } else { Ok(cursor) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_what_it_gave_and_nothing_else() {
+        for (updated_at, id) in [(0, "a"), (-5, "with.dots.and.1.2"), (i64::MAX, "Größe 🦀")] {
+            let cursor = Cursor { updated_at, id: id.into() };
+            assert_eq!(Cursor::parse(&cursor.to_text()), Ok(cursor));
+        }
+        for bad in
+            ["", "x", "1.", "1.5", "1.5.", "2.5.a", "1.+5.a", "1.05.a", "1.99999999999999999999.a", "1.x.a"]
+        {
+            assert_eq!(Cursor::parse(bad), Err(StoreError::BadCursor(bad.to_owned())), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Opening the file: its folder, its settings, its schema, and what its errors mean.
+
+use crate::limits::{BUSY_STEP, BUSY_TIMEOUT, CACHE_KIB, CHECKPOINT_PAGES};
+use agent::StoreError;
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use std::{
+    fs::{DirBuilder, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::Path,
+    time::Instant,
+};
+
+/// The schema this program reads and writes.
+const SCHEMA_VERSION: i64 = 1;
+
+/// Opens the file to write, and makes what is missing.
+pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = match Connection::open_with_flags(path, flags) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+            create(path).map_err(|error| {
+                StoreError::Io(format!("cannot create {}: {error}; check the folder's owner", path.display()))
+            })?;
+            Connection::open_with_flags(path, flags)
+        }
+        other => other,
+    }
+    .map_err(|error| StoreError::Io(format!("cannot open {}: {error}", path.display())))?;
+    prepare(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// Opens the file to read. Never changes a session, though it may be the one that makes the file.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path)?;
+    connection.execute_batch("PRAGMA query_only = ON").map_err(|error| failed(&error))?;
+    Ok(connection)
+}
+
+/// What an error of SQLite means to the caller, and what can be done.
+pub(super) fn failed(error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Format(format!(
+            "the session database is damaged ({error}); move it away and start again, or put a backup in its place"
+        )),
+        Some(ErrorCode::DiskFull) => StoreError::Io("the disk is full; free some space".to_owned()),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Io(format!(
+            "another process has locked the session database for more than {} s; try again, or end that process",
+            BUSY_TIMEOUT.as_secs()
+        )),
+        Some(ErrorCode::ReadOnly) => {
+            StoreError::Io("the session database cannot be written; check the file's owner".to_owned())
+        }
+        _ => StoreError::Io(error.to_string()),
+    }
+}
+
+/// Makes the folder and an empty file that nobody else can read. SQLite gives its side files the same mode.
+fn create(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    Ok(())
+}
+
+fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let setting_up = |connection: &mut Connection| -> rusqlite::Result<i64> {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        // Before the first page is read, so that it is read into the small cache.
+        connection.execute_batch(&format!(
+            "PRAGMA cache_size = -{CACHE_KIB}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+             PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
+        ))?;
+        match version(connection)? {
+            0 => initialise(connection),
+            version => Ok(version),
+        }
+    };
+    match setting_up(connection).map_err(|error| failed(&error))? {
+        SCHEMA_VERSION => Ok(()),
+        0 => Err(StoreError::Format(format!(
+            "{} is a database of another program; choose another file for the sessions",
+            path.display()
+        ))),
+        newer => Err(StoreError::Format(format!(
+            "{} has schema {newer}, and this program knows {SCHEMA_VERSION} at the most: a newer version made it; \
+             upgrade, or choose another file for the sessions",
+            path.display()
+        ))),
+    }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Makes the schema in an empty file and returns the version that is there then. Another process may be doing the same; the one that
+/// comes second finds it done. Cut off anywhere, it is done again at the next start.
+fn initialise(connection: &mut Connection) -> rusqlite::Result<i64> {
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables > 0 {
+        return version(connection);
+    }
+    write_ahead(connection)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if version(&transaction)? == 0 {
+        transaction.execute_batch(include_str!("schema.sql"))?;
+    }
+    transaction.commit()?;
+    version(connection)
+}
+
+/// Switches to write-ahead logging. SQLite does not wait when two processes try at the same time, so this does.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && begun.elapsed() < BUSY_TIMEOUT =>
+            {
+                std::thread::sleep(BUSY_STEP);
+            }
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What is asked of the database.
+
+use super::{cursor::Cursor, database::failed};
+use crate::{
+    limits::LIST_PAGE_MAX,
+    stored::{self, Unreadable},
+};
+use agent::{ListQuery, SessionEvent, SessionId, SessionPage, SessionRecord, StoreError};
+use rusqlite::{Connection, OptionalExtension as _, Row};
+use system::AbsPath;
+
+/// The columns of a [`SessionRecord`], in the order in which `record` reads them.
+macro_rules! columns {
+    () => {
+        "id, cwd, additional_directories, model, mode, permission_mode, title, created_at, updated_at, last_seq"
+    };
+}
+
+/// Events that were asked for, and those that could not be read.
+pub(super) struct EventsPage {
+    pub(super) events: Vec<(u64, SessionEvent)>,
+    /// The number of each damaged event, and what is wrong with it.
+    pub(super) damaged: Vec<(i64, String)>,
+}
+
+pub(super) fn get(connection: &Connection, id: &SessionId) -> Result<SessionRecord, StoreError> {
+    connection
+        .prepare_cached(concat!("SELECT ", columns!(), " FROM sessions WHERE id = ?1"))
+        .and_then(|mut statement| statement.query_row([id.as_str()], |row| Ok(record(row))).optional())
+        .map_err(|error| failed(&error))?
+        .ok_or_else(|| StoreError::NotFound(id.clone()))?
+        .map_err(|what| StoreError::Format(format!("session {id} is damaged: {what}; start a new session")))
+}
+
+pub(super) fn events(
+    connection: &Connection,
+    id: &SessionId,
+    after: u64,
+    limit: usize,
+) -> Result<EventsPage, StoreError> {
+    let sql = |error: rusqlite::Error| failed(&error);
+    let known = connection
+        .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")
+        .and_then(|mut statement| statement.exists([id.as_str()]))
+        .map_err(sql)?;
+    if !known {
+        return Err(StoreError::NotFound(id.clone()));
+    }
+    // Without a limit in the statement: a damaged event is made up for by the next one, so that a short page is the last one.
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT seq, format, body FROM events WHERE session_id = ?1 AND seq > ?2 AND damaged IS NULL ORDER BY seq",
+        )
+        .map_err(sql)?;
+    let mut rows = statement.query((id.as_str(), i64::try_from(after).unwrap_or(i64::MAX))).map_err(sql)?;
+    let mut page = EventsPage { events: Vec::new(), damaged: Vec::new() };
+    while page.events.len() < limit
+        && let Some(row) = rows.next().map_err(sql)?
+    {
+        let (seq, format): (i64, i64) = row.get(0).and_then(|seq| Ok((seq, row.get(1)?))).map_err(sql)?;
+        // Text that is no UTF-8 is damage too.
+        let event = match row.get_ref(2).map_err(sql)?.as_str() {
+            Ok(body) => stored::decode(format, body),
+            Err(error) => Err(Unreadable::Damaged(error.to_string())),
+        };
+        match event {
+            Ok(event) => page.events.push((seq.cast_unsigned(), event)),
+            Err(Unreadable::Newer(format)) => {
+                return Err(StoreError::Format(format!(
+                    "event {seq} of session {id} has format {format}, and this program reads {} at the most: \
+                     a newer version wrote it; upgrade to open the session",
+                    stored::FORMAT
+                )));
+            }
+            Err(Unreadable::Damaged(what)) => {
+                tracing::warn!(session = %id, seq, what, "a damaged event is left out; its row is kept");
+                page.damaged.push((seq, what));
+            }
+        }
+    }
+    Ok(page)
+}
+
+pub(super) fn list(connection: &Connection, query: &ListQuery) -> Result<SessionPage, StoreError> {
+    let after = query.cursor.as_deref().map_or_else(|| Ok(Cursor::start()), Cursor::parse)?;
+    let limit = query.limit.min(LIST_PAGE_MAX);
+    if limit == 0 {
+        return Ok(SessionPage::default());
+    }
+    match rows(connection, query.cwd.as_ref(), &after, limit) {
+        Ok((sessions, next)) => {
+            Ok(SessionPage { sessions, next_cursor: next.map(|cursor| cursor.to_text()) })
+        }
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn rows(
+    connection: &Connection,
+    cwd: Option<&AbsPath>,
+    after: &Cursor,
+    limit: usize,
+) -> rusqlite::Result<(Vec<SessionRecord>, Option<Cursor>)> {
+    let place = (after.updated_at, after.id.as_str());
+    let mut statement = connection.prepare_cached(match cwd {
+        None => concat!(
+            "SELECT ",
+            columns!(),
+            " FROM sessions WHERE (updated_at, id) < (?1, ?2) ORDER BY updated_at DESC, id DESC"
+        ),
+        Some(_) => concat!(
+            "SELECT ",
+            columns!(),
+            " FROM sessions WHERE cwd = ?3 AND (updated_at, id) < (?1, ?2) ORDER BY updated_at DESC, id DESC"
+        ),
+    })?;
+    let mut rows = match cwd {
+        None => statement.query(place)?,
+        Some(cwd) => statement.query((place.0, place.1, cwd.as_str()))?,
+    };
+    let mut sessions: Vec<SessionRecord> = Vec::new();
+    while let Some(row) = rows.next()? {
+        match record(row) {
+            Ok(_) if sessions.len() == limit => {
+                let last =
+                    sessions.last().map(|last| Cursor { updated_at: last.updated_at, id: last.id.clone() });
+                return Ok((sessions, last));
+            }
+            Ok(session) => sessions.push(session),
+            // The others must stay within reach.
+            Err(what) => tracing::warn!(what, "a damaged session is left out of the list"),
+        }
+    }
+    Ok((sessions, None))
+}
+
+/// The record of a row, or what is wrong with it.
+fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
+    let text = |column| row.get::<_, String>(column).map_err(|error| error.to_string());
+    let number = |column| row.get::<_, i64>(column).map_err(|error| error.to_string());
+    let path = |text: &str| AbsPath::new(text).map_err(|error| error.to_string());
+    let directories: Vec<String> = serde_json::from_str(&text(2)?).map_err(|error| error.to_string())?;
+    Ok(SessionRecord {
+        id: SessionId(text(0)?),
+        cwd: path(&text(1)?)?,
+        additional_directories: directories
+            .iter()
+            .map(|directory| path(directory))
+            .collect::<Result<_, _>>()?,
+        model: text(3)?,
+        mode: text(4)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
+        permission_mode: text(5)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
+        title: row.get(6).map_err(|error| error.to_string())?,
+        created_at: number(7)?,
+        updated_at: number(8)?,
+        last_seq: number(9)?.cast_unsigned(),
+    })
+}

@@ -1,0 +1,217 @@
+//! What changes the database. Each function runs in a transaction of the caller's and leaves nothing behind when it fails.
+
+use super::{Holder, database::failed};
+use crate::{limits::REMOTE_HOLDER_MS, stored};
+use agent::{Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What events change in the session's own row: the last of each kind counts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Changes {
+    model: Option<String>,
+    mode: Option<Mode>,
+    permission_mode: Option<PermissionMode>,
+    title: Option<String>,
+}
+
+impl Changes {
+    /// What these events change.
+    pub(super) fn of(events: &[SessionEvent]) -> Self {
+        let mut changes = Self::default();
+        for event in events {
+            match event {
+                SessionEvent::ModelChanged(model) => changes.model = Some(model.clone()),
+                SessionEvent::ModeChanged(mode) => changes.mode = Some(*mode),
+                SessionEvent::PermissionModeChanged(mode) => changes.permission_mode = Some(*mode),
+                SessionEvent::TitleChanged(title) => changes.title = Some(title.clone()),
+                _ => {}
+            }
+        }
+        changes
+    }
+}
+
+pub(super) fn create(
+    connection: &Connection,
+    session: &NewSession,
+    holder: &Holder,
+) -> Result<Lease, StoreError> {
+    let directories: Vec<&str> = session.additional_directories.iter().map(|path| path.as_str()).collect();
+    let directories = serde_json::to_string(&directories).expect("a list of texts is JSON");
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, created_at, \
+             updated_at, last_seq, lease_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0)",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                session.id.as_str(),
+                session.cwd.as_str(),
+                directories,
+                session.model,
+                session.mode.id(),
+                session.permission_mode.id(),
+                now(),
+            ])
+        })
+        .map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => {
+                StoreError::Io(format!("session {} exists already; load it, or use another id", session.id))
+            }
+            _ => failed(&error),
+        })?;
+    take(connection, &session.id, holder)
+}
+
+pub(super) fn acquire(
+    connection: &Connection,
+    id: &SessionId,
+    holder: &Holder,
+    take_over: bool,
+) -> Result<Lease, StoreError> {
+    let held = connection
+        .prepare_cached(
+            "SELECT lease_owner, lease_host, lease_pid, lease_start, lease_seen FROM sessions WHERE id = ?1",
+        )
+        .and_then(|mut statement| {
+            statement
+                .query_row([id.as_str()], |row| {
+                    let Some(owner) = row.get::<_, Option<String>>(0)? else { return Ok(None) };
+                    let holder = Holder {
+                        host: row.get(1)?,
+                        pid: row.get(2)?,
+                        start: row.get::<_, i64>(3)?.cast_unsigned(),
+                    };
+                    Ok(Some((owner, holder, row.get::<_, i64>(4)?)))
+                })
+                .optional()
+        })
+        .map_err(|error| failed(&error))?
+        .ok_or_else(|| StoreError::NotFound(id.clone()))?;
+    if let Some((owner, other, seen)) = held
+        && !take_over
+        && other != *holder
+    {
+        let here = other.host == Holder::this_process().host;
+        if if here { other.is_alive() } else { now() - seen < REMOTE_HOLDER_MS } {
+            return Err(StoreError::Held { session: id.clone(), holder: owner });
+        }
+    }
+    take(connection, id, holder)
+}
+
+pub(super) fn release(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET lease_owner = NULL, lease_host = NULL, lease_pid = NULL, lease_start = NULL, \
+             lease_since = NULL, lease_seen = NULL WHERE id = ?1 AND lease_epoch = ?2",
+        )
+        .and_then(|mut statement| {
+            statement.execute((lease.session.as_str(), lease.epoch.cast_signed()))
+        })
+        .map_err(|error| failed(&error))?;
+    Ok(())
+}
+
+pub(super) fn append(
+    connection: &Connection,
+    lease: &Lease,
+    rows: &[stored::Row],
+    changes: &Changes,
+) -> Result<u64, StoreError> {
+    let sql = |error: rusqlite::Error| failed(&error);
+    let id = lease.session.as_str();
+    let (last, epoch, held): (i64, i64, bool) = connection
+        .prepare_cached("SELECT last_seq, lease_epoch, lease_owner IS NOT NULL FROM sessions WHERE id = ?1")
+        .and_then(|mut statement| {
+            statement.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+        })
+        .map_err(sql)?
+        .ok_or_else(|| StoreError::NotFound(lease.session.clone()))?;
+    if !held || epoch.cast_unsigned() != lease.epoch {
+        return Err(StoreError::Fenced(lease.session.clone()));
+    }
+    if rows.is_empty() {
+        return Ok(last.cast_unsigned());
+    }
+    let now = now();
+    let mut seq = last;
+    let mut insert = connection
+        .prepare_cached(
+            "INSERT INTO events (session_id, seq, format, kind, body, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )
+        .map_err(sql)?;
+    for row in rows {
+        seq += 1;
+        insert.execute((id, seq, row.format, row.kind, &row.body, now)).map_err(sql)?;
+    }
+    // A clock that was set back must not send the session down the list.
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
+             model = coalesce(?4, model), mode = coalesce(?5, mode), \
+             permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title) WHERE id = ?1",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                id,
+                seq,
+                now,
+                changes.model,
+                changes.mode.map(Mode::id),
+                changes.permission_mode.map(PermissionMode::id),
+                changes.title,
+            ])
+        })
+        .map_err(sql)?;
+    Ok(seq.cast_unsigned())
+}
+
+/// Notes on the rows of damaged events what is wrong with them; from then on they are passed over in silence.
+pub(super) fn mark_damaged(
+    connection: &Connection,
+    id: &SessionId,
+    damaged: &[(i64, String)],
+) -> Result<(), StoreError> {
+    let sql = |error: rusqlite::Error| failed(&error);
+    let mut statement = connection
+        .prepare_cached("UPDATE events SET damaged = ?3 WHERE session_id = ?1 AND seq = ?2")
+        .map_err(sql)?;
+    for (seq, what) in damaged {
+        statement.execute((id.as_str(), seq, what)).map_err(sql)?;
+    }
+    Ok(())
+}
+
+/// Makes `holder` the owner. Whoever was it before is fenced by the new epoch.
+fn take(connection: &Connection, id: &SessionId, holder: &Holder) -> Result<Lease, StoreError> {
+    let epoch: i64 = connection
+        .prepare_cached(
+            "UPDATE sessions SET lease_epoch = lease_epoch + 1, \
+             lease_owner = ?2 || ' since ' || strftime('%Y-%m-%dT%H:%M:%SZ', ?6 / 1000, 'unixepoch'), \
+             lease_host = ?3, lease_pid = ?4, lease_start = ?5, lease_since = ?6, lease_seen = ?6 \
+             WHERE id = ?1 RETURNING lease_epoch",
+        )
+        .and_then(|mut statement| {
+            statement.query_row(
+                params![
+                    id.as_str(),
+                    holder.to_string(),
+                    holder.host,
+                    holder.pid,
+                    holder.start.cast_signed(),
+                    now()
+                ],
+                |row| row.get(0),
+            )
+        })
+        .map_err(|error| failed(&error))?;
+    Ok(Lease { session: id.clone(), epoch: epoch.cast_unsigned() })
+}
+
+/// Milliseconds since the epoch; 0 when the clock stands before it.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,144 @@
+//! From format 1 to the domain. An error is a sentence on what is damaged.
+
+use super::v1;
+use agent::{
+    Content, Diff, Location, MalformedArguments, MessageId, ModelResponse, PlanEntry, Reasoning,
+    SessionEvent, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd, TurnId,
+    Usage, UsageUpdate,
+};
+use serde_json::Value;
+use system::{AbsPath, TerminalId};
+
+pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
+    Ok(match event {
+        v1::Event::TurnStarted { turn } => SessionEvent::TurnStarted { turn: TurnId(turn) },
+        v1::Event::UserMessage { id, content } => {
+            SessionEvent::UserMessage { id: MessageId(id), content: contents(content) }
+        }
+        v1::Event::ModelResponse { id, thought_id, model, reasoning, text, calls } => {
+            SessionEvent::ModelResponse(ModelResponse {
+                id: MessageId(id),
+                thought_id: MessageId(thought_id),
+                model,
+                reasoning: reasoning
+                    .into_iter()
+                    .map(|piece| Reasoning { text: piece.text, opaque: piece.opaque })
+                    .collect(),
+                text,
+                calls: calls.into_iter().map(call).collect::<Result<_, _>>()?,
+            })
+        }
+        v1::Event::ToolCall(update) => SessionEvent::ToolCall(tool_call(*update)?),
+        v1::Event::PermissionRequested { id, question } => {
+            SessionEvent::PermissionRequested { id: ToolCallId(id), question }
+        }
+        v1::Event::PermissionResolved { id, outcome, rule } => {
+            SessionEvent::PermissionResolved { id: ToolCallId(id), outcome: outcome.into(), rule }
+        }
+        v1::Event::Plan { entries } => SessionEvent::Plan(
+            entries
+                .into_iter()
+                .map(|entry| PlanEntry {
+                    content: entry.content,
+                    priority: entry.priority.into(),
+                    status: entry.status.into(),
+                })
+                .collect(),
+        ),
+        v1::Event::Usage { model, context_used, context_size, total } => SessionEvent::Usage(UsageUpdate {
+            model,
+            context_used,
+            context_size,
+            total: Usage {
+                input: total.input,
+                output: total.output,
+                cache_read: total.cache_read,
+                cache_write: total.cache_write,
+            },
+        }),
+        v1::Event::ModeChanged { mode } => SessionEvent::ModeChanged(mode.into()),
+        v1::Event::PermissionModeChanged { permission_mode } => {
+            SessionEvent::PermissionModeChanged(permission_mode.into())
+        }
+        v1::Event::ModelChanged { model } => SessionEvent::ModelChanged(model),
+        v1::Event::TitleChanged { title } => SessionEvent::TitleChanged(title),
+        v1::Event::TurnEnded { turn, end } => SessionEvent::TurnEnded {
+            turn: TurnId(turn),
+            end: match end {
+                v1::TurnEnd::Stopped(reason) => TurnEnd::Stopped(reason.into()),
+                v1::TurnEnd::Failed(message) => TurnEnd::Failed(message),
+            },
+        },
+    })
+}
+
+fn contents(contents: Vec<v1::Content>) -> Vec<Content> {
+    contents.into_iter().map(content).collect()
+}
+
+fn content(content: v1::Content) -> Content {
+    match content {
+        v1::Content::Text { text } => Content::Text(text),
+        v1::Content::Image { mime_type, data } => Content::Image { mime_type, data },
+        v1::Content::ResourceLink { uri, name } => Content::ResourceLink { uri, name },
+        v1::Content::Resource { uri, mime_type, text } => Content::Resource { uri, mime_type, text },
+    }
+}
+
+fn call(call: v1::Call) -> Result<ToolCallRequest, String> {
+    Ok(ToolCallRequest {
+        id: ToolCallId(call.id),
+        provider_id: call.provider_id,
+        name: call.name,
+        arguments: match call.arguments {
+            v1::Arguments::Json(text) => Ok(json(&text)?),
+            v1::Arguments::Malformed { raw, error } => Err(MalformedArguments { raw, error }),
+        },
+    })
+}
+
+fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {
+    Ok(ToolCallUpdate {
+        id: ToolCallId(update.id),
+        name: update.name,
+        title: update.title,
+        kind: update.tool_kind.map(Into::into),
+        status: update.status.map(Into::into),
+        content: update
+            .content
+            .map(|shown| shown.into_iter().map(tool_content).collect::<Result<_, _>>())
+            .transpose()?,
+        locations: update
+            .locations
+            .map(|places| places.into_iter().map(location).collect::<Result<_, _>>())
+            .transpose()?,
+        raw_input: update.raw_input.as_deref().map(json).transpose()?,
+        result: update.result.map(|result| ToolResult {
+            text: result.text,
+            images: contents(result.images),
+            is_error: result.is_error,
+        }),
+    })
+}
+
+fn tool_content(shown: v1::ToolContent) -> Result<ToolContent, String> {
+    Ok(match shown {
+        v1::ToolContent::Content(shown) => ToolContent::Content(content(shown)),
+        v1::ToolContent::Diff { path: text, old_text, new_text } => {
+            ToolContent::Diff(Diff { path: path(&text)?, old_text, new_text })
+        }
+        v1::ToolContent::Terminal(id) => ToolContent::Terminal(TerminalId(id)),
+    })
+}
+
+fn location(place: v1::Location) -> Result<Location, String> {
+    Ok(Location { path: path(&place.path)?, line: place.line })
+}
+
+fn path(text: &str) -> Result<AbsPath, String> {
+    AbsPath::new(text).map_err(|error| error.to_string())
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("arguments are no JSON: {error}"))
+}

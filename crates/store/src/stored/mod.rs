@@ -1,0 +1,116 @@
+//! The stored form of an event, apart from the domain's types so that each can change without the other.
+//!
+//! A row says in which format its body is written. A format's meaning never changes; whatever an old reader would misread
+//! is a new format. The table of readers and writers is in `docs/storage.md`.
+
+mod from_v1;
+mod to_v1;
+mod v1;
+
+use agent::SessionEvent;
+
+/// The newest format this program reads, and the one it writes.
+pub(crate) const FORMAT: i64 = 1;
+
+/// An event as it stands in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// The format of the body.
+    pub(crate) format: i64,
+    /// The event's kind, for those who look into the file; the body says it too.
+    pub(crate) kind: &'static str,
+    /// JSON.
+    pub(crate) body: String,
+}
+
+/// Why a row is no event to this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// A newer program wrote it. It is fine, and this program must not guess.
+    Newer(i64),
+    /// It is damaged.
+    Damaged(String),
+}
+
+/// The row of an event, or `None` for one that only lives.
+pub(crate) fn encode(event: SessionEvent) -> Option<Row> {
+    let event = to_v1::event(event)?;
+    let body = serde_json::to_string(&event).expect("text keys and finite numbers only");
+    Some(Row { format: FORMAT, kind: event.kind(), body })
+}
+
+/// The event of a row.
+pub(crate) fn decode(format: i64, body: &str) -> Result<SessionEvent, Unreadable> {
+    match format {
+        1 => {
+            let event: v1::Event =
+                serde_json::from_str(body).map_err(|error| Unreadable::Damaged(error.to_string()))?;
+            from_v1::event(event).map_err(Unreadable::Damaged)
+        }
+        newer if newer > FORMAT => Err(Unreadable::Newer(newer)),
+        none => Err(Unreadable::Damaged(format!("there is no format {none}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_comes_back_as_it_was() {
+        for event in crate::contract::samples() {
+            let row = encode(event.clone()).unwrap();
+            let body: serde_json::Value = serde_json::from_str(&row.body).unwrap();
+            assert_eq!(body["kind"], row.kind);
+            assert_eq!(decode(row.format, &row.body), Ok(event));
+        }
+    }
+
+    #[test]
+    fn format_1_is_read_forever() {
+        // Written down once; a change of these texts is a new format, not a new expectation.
+        for (body, expected) in [
+            (r#"{"kind":"turn_started","turn":"run_1"}"#, SessionEvent::TurnStarted { turn: "run_1".into() }),
+            (
+                r#"{"kind":"user_message","id":"m1","content":[{"type":"text","text":"hi"}],"from_later":1}"#,
+                SessionEvent::UserMessage { id: "m1".into(), content: vec![agent::Content::text("hi")] },
+            ),
+            (
+                r#"{"kind":"tool_call","id":"tool_0","name":"bash","status":"in_progress","raw_input":"{\"command\":\"ls\"}"}"#,
+                SessionEvent::ToolCall(agent::ToolCallUpdate {
+                    raw_input: Some(serde_json::json!({"command": "ls"})),
+                    status: Some(agent::ToolStatus::InProgress),
+                    ..agent::ToolCallUpdate::of("tool_0".into(), "bash")
+                }),
+            ),
+            (
+                r#"{"kind":"turn_ended","turn":"run_1","end":{"stopped":"end_turn"}}"#,
+                SessionEvent::TurnEnded {
+                    turn: "run_1".into(),
+                    end: agent::TurnEnd::Stopped(agent::StopReason::EndTurn),
+                },
+            ),
+        ] {
+            assert_eq!(decode(1, body), Ok(expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_event_is_told_apart_from_what_is_newer() {
+        assert_eq!(decode(2, "anything"), Err(Unreadable::Newer(2)));
+        for (format, body) in [
+            (0, "{}"),
+            (1, ""),
+            (1, r#"{"kind":"turn_started""#),
+            (1, r#"{"kind":"unheard_of"}"#),
+            (1, r#"{"kind":"turn_started"}"#),
+            (
+                1,
+                r#"{"kind":"tool_call","id":"t","name":"n","locations":[{"path":"relative"}],"status":"failed"}"#,
+            ),
+            (1, r#"{"kind":"tool_call","id":"t","name":"n","raw_input":"{","status":"failed"}"#),
+        ] {
+            assert!(matches!(decode(format, body), Err(Unreadable::Damaged(_))), "{format} {body}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! From the domain to format 1.
+
+use super::v1;
+use agent::{Content, SessionEvent, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd};
+
+/// The stored form, or `None` for an event that is never kept.
+pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
+    Some(match event {
+        SessionEvent::TurnStarted { turn } => v1::Event::TurnStarted { turn: turn.0 },
+        SessionEvent::UserMessage { id, content } => {
+            v1::Event::UserMessage { id: id.0, content: contents(content) }
+        }
+        SessionEvent::ModelResponse(response) => v1::Event::ModelResponse {
+            id: response.id.0,
+            thought_id: response.thought_id.0,
+            model: response.model,
+            reasoning: response
+                .reasoning
+                .into_iter()
+                .map(|piece| v1::Reasoning { text: piece.text, opaque: piece.opaque })
+                .collect(),
+            text: response.text,
+            calls: response.calls.into_iter().map(call).collect(),
+        },
+        SessionEvent::ToolCall(update) => v1::Event::ToolCall(Box::new(tool_call(update))),
+        SessionEvent::PermissionRequested { id, question } => {
+            v1::Event::PermissionRequested { id: id.0, question }
+        }
+        SessionEvent::PermissionResolved { id, outcome, rule } => {
+            v1::Event::PermissionResolved { id: id.0, outcome: outcome.into(), rule }
+        }
+        SessionEvent::Plan(entries) => v1::Event::Plan {
+            entries: entries
+                .into_iter()
+                .map(|entry| v1::PlanEntry {
+                    content: entry.content,
+                    priority: entry.priority.into(),
+                    status: entry.status.into(),
+                })
+                .collect(),
+        },
+        SessionEvent::Usage(usage) => v1::Event::Usage {
+            model: usage.model,
+            context_used: usage.context_used,
+            context_size: usage.context_size,
+            total: v1::Tokens {
+                input: usage.total.input,
+                output: usage.total.output,
+                cache_read: usage.total.cache_read,
+                cache_write: usage.total.cache_write,
+            },
+        },
+        SessionEvent::ModeChanged(mode) => v1::Event::ModeChanged { mode: mode.into() },
+        SessionEvent::PermissionModeChanged(mode) => {
+            v1::Event::PermissionModeChanged { permission_mode: mode.into() }
+        }
+        SessionEvent::ModelChanged(model) => v1::Event::ModelChanged { model },
+        SessionEvent::TitleChanged(title) => v1::Event::TitleChanged { title },
+        SessionEvent::TurnEnded { turn, end } => v1::Event::TurnEnded {
+            turn: turn.0,
+            end: match end {
+                TurnEnd::Stopped(reason) => v1::TurnEnd::Stopped(reason.into()),
+                TurnEnd::Failed(message) => v1::TurnEnd::Failed(message),
+            },
+        },
+        SessionEvent::MessageDelta { .. }
+        | SessionEvent::ThoughtDelta { .. }
+        | SessionEvent::Notice { .. }
+        | SessionEvent::Phase(_) => return None,
+    })
+}
+
+fn contents(contents: Vec<Content>) -> Vec<v1::Content> {
+    contents.into_iter().map(content).collect()
+}
+
+fn content(content: Content) -> v1::Content {
+    match content {
+        Content::Text(text) => v1::Content::Text { text },
+        Content::Image { mime_type, data } => v1::Content::Image { mime_type, data },
+        Content::ResourceLink { uri, name } => v1::Content::ResourceLink { uri, name },
+        Content::Resource { uri, mime_type, text } => v1::Content::Resource { uri, mime_type, text },
+    }
+}
+
+fn call(call: ToolCallRequest) -> v1::Call {
+    v1::Call {
+        id: call.id.0,
+        provider_id: call.provider_id,
+        name: call.name,
+        arguments: match call.arguments {
+            Ok(value) => v1::Arguments::Json(value.to_string()),
+            Err(malformed) => v1::Arguments::Malformed { raw: malformed.raw, error: malformed.error },
+        },
+    }
+}
+
+fn tool_call(update: ToolCallUpdate) -> v1::ToolCall {
+    v1::ToolCall {
+        id: update.id.0,
+        name: update.name,
+        title: update.title,
+        tool_kind: update.kind.map(Into::into),
+        status: update.status.map(Into::into),
+        content: update.content.map(|shown| shown.into_iter().map(tool_content).collect()),
+        locations: update.locations.map(|places| {
+            places
+                .into_iter()
+                .map(|place| v1::Location { path: place.path.as_str().to_owned(), line: place.line })
+                .collect()
+        }),
+        raw_input: update.raw_input.map(|value| value.to_string()),
+        result: update.result.map(result),
+    }
+}
+
+fn tool_content(shown: ToolContent) -> v1::ToolContent {
+    match shown {
+        ToolContent::Content(shown) => v1::ToolContent::Content(content(shown)),
+        ToolContent::Diff(diff) => v1::ToolContent::Diff {
+            path: diff.path.as_str().to_owned(),
+            old_text: diff.old_text,
+            new_text: diff.new_text,
+        },
+        ToolContent::Terminal(id) => v1::ToolContent::Terminal(id.0),
+    }
+}
+
+fn result(result: ToolResult) -> v1::ToolResult {
+    v1::ToolResult { text: result.text, images: contents(result.images), is_error: result.is_error }
+}

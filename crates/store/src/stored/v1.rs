@@ -1,0 +1,236 @@
+//! Format 1: the JSON of a body.
+//!
+//! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
+//! parser takes them are not pushed over its limit by what surrounds them.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Event {
+    TurnStarted {
+        turn: String,
+    },
+    UserMessage {
+        id: String,
+        content: Vec<Content>,
+    },
+    ModelResponse {
+        id: String,
+        thought_id: String,
+        model: String,
+        reasoning: Vec<Reasoning>,
+        text: String,
+        calls: Vec<Call>,
+    },
+    ToolCall(Box<ToolCall>),
+    PermissionRequested {
+        id: String,
+        question: String,
+    },
+    PermissionResolved {
+        id: String,
+        outcome: PermissionOutcome,
+        rule: String,
+    },
+    Plan {
+        entries: Vec<PlanEntry>,
+    },
+    Usage {
+        model: String,
+        context_used: u64,
+        context_size: u64,
+        total: Tokens,
+    },
+    ModeChanged {
+        mode: Mode,
+    },
+    PermissionModeChanged {
+        permission_mode: PermissionMode,
+    },
+    ModelChanged {
+        model: String,
+    },
+    TitleChanged {
+        title: String,
+    },
+    TurnEnded {
+        turn: String,
+        end: TurnEnd,
+    },
+}
+
+impl Event {
+    /// The same word as in the body.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::TurnStarted { .. } => "turn_started",
+            Self::UserMessage { .. } => "user_message",
+            Self::ModelResponse { .. } => "model_response",
+            Self::ToolCall(_) => "tool_call",
+            Self::PermissionRequested { .. } => "permission_requested",
+            Self::PermissionResolved { .. } => "permission_resolved",
+            Self::Plan { .. } => "plan",
+            Self::Usage { .. } => "usage",
+            Self::ModeChanged { .. } => "mode_changed",
+            Self::PermissionModeChanged { .. } => "permission_mode_changed",
+            Self::ModelChanged { .. } => "model_changed",
+            Self::TitleChanged { .. } => "title_changed",
+            Self::TurnEnded { .. } => "turn_ended",
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Content {
+    Text {
+        text: String,
+    },
+    Image {
+        mime_type: String,
+        data: String,
+    },
+    ResourceLink {
+        uri: String,
+        name: String,
+    },
+    Resource {
+        uri: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mime_type: Option<String>,
+        text: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Reasoning {
+    pub(super) text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) opaque: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) provider_id: String,
+    pub(super) name: String,
+    pub(super) arguments: Arguments,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Arguments {
+    Json(String),
+    Malformed { raw: String, error: String },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ToolCall {
+    pub(super) id: String,
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tool_kind: Option<ToolKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<ToolStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) content: Option<Vec<ToolContent>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) locations: Option<Vec<Location>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) raw_input: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) result: Option<ToolResult>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ToolContent {
+    Content(Content),
+    Diff {
+        path: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        old_text: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        new_text: Option<String>,
+    },
+    Terminal(String),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Location {
+    pub(super) path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ToolResult {
+    pub(super) text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) images: Vec<Content>,
+    pub(super) is_error: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct PlanEntry {
+    pub(super) content: String,
+    pub(super) priority: PlanPriority,
+    pub(super) status: PlanStatus,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Tokens {
+    pub(super) input: u64,
+    pub(super) output: u64,
+    pub(super) cache_read: u64,
+    pub(super) cache_write: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum TurnEnd {
+    Stopped(StopReason),
+    Failed(String),
+}
+
+/// An enum of bare words with its twin in the domain. Both directions are exhaustive, so that a new word there does not
+/// compile before it has one here.
+macro_rules! words {
+    ($($name:ident { $($word:ident),+ })+) => {$(
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub(super) enum $name {
+            $($word),+
+        }
+
+        impl From<agent::$name> for $name {
+            fn from(word: agent::$name) -> Self {
+                match word {
+                    $(agent::$name::$word => Self::$word),+
+                }
+            }
+        }
+
+        impl From<$name> for agent::$name {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$word => Self::$word),+
+                }
+            }
+        }
+    )+};
+}
+
+words! {
+    Mode { Edit, Plan, Ask }
+    PermissionMode { Guardian, Argus, Prometheus }
+    PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }
+    PlanPriority { High, Medium, Low }
+    PlanStatus { Pending, InProgress, Completed }
+    StopReason { EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled }
+    ToolKind { Read, Edit, Delete, Move, Search, Execute, Think, Fetch, SwitchMode, Other }
+    ToolStatus { Pending, InProgress, Completed, Failed, Cancelled, Interrupted }
+}

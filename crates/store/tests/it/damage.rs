@@ -1,0 +1,121 @@
+//! Files that are not as they should be.
+
+use crate::{place, said, session};
+use agent::{ListQuery, SessionStore as _, StoreError};
+use rusqlite::Connection;
+use std::{
+    fs::OpenOptions,
+    io::{Read as _, Write as _},
+    os::unix::fs::PermissionsExt as _,
+};
+use store::SqliteStore;
+use tempfile::TempDir;
+
+#[tokio::test]
+async fn the_folder_is_made_and_private() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("not/yet/there/sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    store.create(session("s1")).await.unwrap();
+    let mode = |path: &std::path::Path| path.symlink_metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    for file in path.parent().unwrap().read_dir().unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_event_is_left_out_and_its_row_kept() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    store.append(&lease, (1..=5).map(|n| said(&n.to_string())).collect()).await.unwrap();
+    let raw = Connection::open(&path).unwrap();
+    raw.execute("UPDATE events SET body = '{\"kind\":\"user_me' WHERE seq = 2", []).unwrap();
+    raw.execute("UPDATE events SET body = CAST(x'7bff7d' AS TEXT) WHERE seq = 4", []).unwrap();
+
+    for _ in 0..2 {
+        // A full page in spite of the gap: a short one would look like the last.
+        let events = store.events(&lease.session, 0, 2).await.unwrap();
+        assert_eq!(events, [(1, said("1")), (3, said("3"))]);
+        assert_eq!(store.events(&lease.session, 3, 2).await.unwrap(), [(5, said("5"))]);
+    }
+    let mut noted = raw.prepare("SELECT seq FROM events WHERE damaged IS NOT NULL ORDER BY seq").unwrap();
+    let noted: Vec<i64> = noted.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(noted, [2, 4]);
+    assert_eq!(store.append(&lease, vec![said("6")]).await, Ok(6));
+}
+
+#[tokio::test]
+async fn an_event_of_a_newer_format_is_not_guessed_at() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    store.append(&lease, vec![said("1"), said("2")]).await.unwrap();
+    let raw = Connection::open(&path).unwrap();
+    raw.execute("UPDATE events SET format = 7 WHERE seq = 2", []).unwrap();
+    let refused = store.events(&lease.session, 0, 10).await;
+    assert!(
+        matches!(&refused, Err(StoreError::Format(message)) if message.contains("format 7") && message.contains("upgrade")),
+        "{refused:?}"
+    );
+    assert_eq!(store.events(&lease.session, 0, 1).await, Ok(vec![(1, said("1"))]));
+}
+
+#[tokio::test]
+async fn a_damaged_session_does_not_hide_the_others() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    for id in ["s1", "s2", "s3"] {
+        store.create(session(id)).await.unwrap();
+    }
+    let raw = Connection::open(&path).unwrap();
+    raw.execute("UPDATE sessions SET additional_directories = '[' WHERE id = 's2'", []).unwrap();
+    assert!(matches!(store.get(&"s2".into()).await, Err(StoreError::Format(_))));
+    let page = store.list(ListQuery { limit: 2, ..ListQuery::default() }).await.unwrap();
+    assert_eq!(page.sessions.len(), 2);
+    assert_eq!(page.next_cursor, None);
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_ours_is_refused_and_left_alone() {
+    let (folder, path) = place();
+    drop(SqliteStore::open(&path).unwrap());
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 2").unwrap();
+    let foreign = folder.path().join("foreign.db");
+    Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    let text = folder.path().join("text.db");
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&text).unwrap();
+    file.write_all(&b"no database at all\n".repeat(100)).unwrap();
+
+    for (path, expected) in [(&path, "schema 2"), (&foreign, "another program"), (&text, "damaged")] {
+        let Err(StoreError::Format(message)) = SqliteStore::open(path) else { panic!("{expected}") };
+        assert!(message.contains(expected), "{message}");
+        let background = SqliteStore::open_in_background(path).unwrap();
+        assert_eq!(background.create(session("s1")).await, Err(StoreError::Format(message.clone())));
+        assert_eq!(background.list(ListQuery::default()).await, Err(StoreError::Format(message)));
+    }
+    let newer = Connection::open(&path).unwrap();
+    assert_eq!(newer.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)), Ok(2));
+    let foreign = Connection::open(&foreign).unwrap();
+    assert_eq!(
+        foreign.query_row("SELECT group_concat(name) FROM sqlite_schema", [], |row| row.get::<_, String>(0)),
+        Ok("t".to_owned())
+    );
+    let mut left = Vec::new();
+    OpenOptions::new().read(true).open(&text).unwrap().read_to_end(&mut left).unwrap();
+    assert!(left == b"no database at all\n".repeat(100));
+    let below_a_file = text.join("sessions.db");
+    assert!(matches!(SqliteStore::open(below_a_file), Err(StoreError::Io(_))));
+}
+
+#[tokio::test]
+async fn a_clock_set_back_does_not_send_a_session_down_the_list() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    let later = i64::MAX - 1;
+    Connection::open(&path).unwrap().execute("UPDATE sessions SET updated_at = ?1", [later]).unwrap();
+    store.append(&lease, vec![said("1")]).await.unwrap();
+    assert_eq!(store.get(&lease.session).await.unwrap().updated_at, later);
+}

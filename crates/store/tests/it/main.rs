@@ -1,0 +1,56 @@
+//! The SQLite store against its contract, and against crashes, other processes and damage.
+
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail like the test itself")]
+
+mod crash;
+mod damage;
+mod processes;
+
+use agent::{Content, NewSession, SessionEvent};
+use std::{path::PathBuf, sync::Arc};
+use store::{
+    Holder, SqliteStore,
+    contract::{self, Fixture},
+};
+use tempfile::TempDir;
+
+#[tokio::test]
+async fn keeps_the_contract() {
+    let folder = TempDir::new().unwrap();
+    let count = std::cell::Cell::new(0);
+    contract::check(|| {
+        count.set(count.get() + 1);
+        let path = folder.path().join(format!("{}.db", count.get()));
+        // A live process that is not this one: whoever started the tests.
+        let other = Holder::process(std::os::unix::process::parent_id());
+        async move {
+            Fixture {
+                store: Arc::new(SqliteStore::open(&path).unwrap()),
+                other: Some(Arc::new(SqliteStore::open_as(&path, other).unwrap())),
+            }
+        }
+    })
+    .await;
+}
+
+/// A fresh folder and the path of a database in it.
+fn place() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    (folder, path)
+}
+
+fn session(id: &str) -> NewSession {
+    NewSession {
+        id: id.into(),
+        cwd: system::AbsPath::new("/work").unwrap(),
+        additional_directories: Vec::new(),
+        model: "offline/pilot".to_owned(),
+        mode: agent::Mode::Edit,
+        permission_mode: agent::PermissionMode::Guardian,
+    }
+}
+
+fn said(text: &str) -> SessionEvent {
+    SessionEvent::UserMessage { id: "m".into(), content: vec![Content::text(text)] }
+}

@@ -1,0 +1,199 @@
+//! Commands.
+
+use super::{Subject, cases};
+use crate::{Command, ExitStatus, Output, Process, SystemError};
+
+cases! {
+    Scripts:
+        both_outputs_are_one_stream
+        exit_codes_are_told
+        a_signal_is_no_success
+        an_unknown_program_cannot_be_started
+        output_waits_for_its_reader
+        the_oldest_output_is_dropped_with_one_gap
+        a_killed_process_has_ended;
+    Shell:
+        a_command_runs_where_it_is_told
+        a_missing_folder_is_no_place_to_run
+        variables_are_added
+        nobody_is_asked
+        arguments_are_not_split
+        standard_input_is_closed
+        kill_ends_the_grandchildren
+        drop_ends_the_grandchildren;
+}
+
+/// The lines that a scripted backend must know, and what they do is in the cases below.
+pub(crate) const MIXED: &str = "printf a; printf b >&2; printf c; printf d >&2";
+pub(crate) const FAILS: &str = "exit 3";
+pub(crate) const DIES: &str = "kill -KILL $$";
+pub(crate) const PRINTS: &str = "echo kept";
+pub(crate) const FLOODS: &str = "i=0; while [ $i -lt 2000 ]; do echo line-$i; i=$((i+1)); done";
+pub(crate) const STAYS: &str = "echo ready; exec sleep 600";
+
+const ROOMY: usize = 1 << 20;
+
+async fn spawn(s: &Subject, line: &str, limit: usize) -> Box<dyn Process> {
+    s.system.spawn(Command::shell(line, s.root.clone(), limit)).await.expect("start")
+}
+
+/// All text that is left, with `…` for a gap.
+async fn drain(process: &mut dyn Process) -> String {
+    let mut all = String::new();
+    while let Some(output) = process.next_output().await {
+        match output {
+            Output::Text(text) => all.push_str(&text),
+            Output::Gap => all.push('…'),
+        }
+    }
+    all
+}
+
+async fn run(s: &Subject, line: &str) -> (String, ExitStatus) {
+    let mut process = spawn(s, line, ROOMY).await;
+    let text = drain(&mut *process).await;
+    (text, process.wait().await.expect("wait"))
+}
+
+/// Reads until the output holds `text`; it is an error if it ends before.
+async fn read_until(process: &mut dyn Process, text: &str) {
+    let mut all = String::new();
+    while !all.contains(text) {
+        match process.next_output().await {
+            Some(Output::Text(more)) => all.push_str(&more),
+            Some(Output::Gap) => {}
+            None => panic!("the output ended before {text:?}: {all:?}"),
+        }
+    }
+}
+
+fn exit(code: i32) -> ExitStatus {
+    ExitStatus { code: Some(code), signal: None }
+}
+
+async fn both_outputs_are_one_stream(s: &Subject) {
+    assert_eq!(run(s, MIXED).await, ("abcd".to_owned(), exit(0)));
+}
+
+async fn exit_codes_are_told(s: &Subject) {
+    let (text, status) = run(s, FAILS).await;
+    assert_eq!((text.as_str(), &status), ("", &exit(3)));
+    assert!(!status.success());
+}
+
+async fn a_signal_is_no_success(s: &Subject) {
+    let (_, status) = run(s, DIES).await;
+    assert_eq!(status, ExitStatus { code: None, signal: Some("SIGKILL".to_owned()) });
+    assert!(!status.success());
+}
+
+async fn an_unknown_program_cannot_be_started(s: &Subject) {
+    let command = Command {
+        program: "tiller-no-such-program".to_owned(),
+        args: Vec::new(),
+        cwd: s.root.clone(),
+        env: Vec::new(),
+        output_limit: ROOMY,
+    };
+    match s.system.spawn(command).await {
+        Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),
+        Err(error) => panic!("another error: {error}"),
+        Ok(_) => panic!("it was started"),
+    }
+}
+
+async fn output_waits_for_its_reader(s: &Subject) {
+    let mut process = spawn(s, PRINTS, ROOMY).await;
+    for _ in 0..2 {
+        assert_eq!(process.wait().await.expect("wait"), exit(0));
+    }
+    assert_eq!(drain(&mut *process).await, "kept\n");
+    assert_eq!(process.next_output().await, None, "the end stays the end");
+}
+
+async fn the_oldest_output_is_dropped_with_one_gap(s: &Subject) {
+    let mut process = spawn(s, FLOODS, 100).await;
+    process.wait().await.expect("wait");
+    let all = drain(&mut *process).await;
+    let tail = all.strip_prefix('…').unwrap_or_else(|| panic!("no gap in front: {all:?}"));
+    assert!(!tail.contains('…') && tail.len() <= 100 && tail.ends_with("line-1999\n"), "{all:?}");
+    assert!(tail.len() > 50, "more was dropped than had to be: {all:?}");
+}
+
+async fn a_killed_process_has_ended(s: &Subject) {
+    let mut process = spawn(s, STAYS, ROOMY).await;
+    read_until(&mut *process, "ready").await;
+    for _ in 0..2 {
+        process.kill().await;
+    }
+    assert!(!process.wait().await.expect("wait").success());
+    assert_eq!(process.next_output().await, None);
+}
+
+async fn a_command_runs_where_it_is_told(s: &Subject) {
+    let here = s.seed("a folder/file", "").await.parent().expect("it has a folder");
+    let command = Command { cwd: here.clone(), ..Command::shell("pwd -P", s.root.clone(), ROOMY) };
+    let mut process = s.system.spawn(command).await.expect("start");
+    assert_eq!(drain(&mut *process).await.trim_end(), here.as_str());
+}
+
+async fn a_missing_folder_is_no_place_to_run(s: &Subject) {
+    let file = s.seed("file", "").await;
+    for cwd in [s.path("missing"), file] {
+        assert!(s.system.spawn(Command::shell("true", cwd, ROOMY)).await.is_err());
+    }
+}
+
+async fn variables_are_added(s: &Subject) {
+    let env =
+        [("TILLER_A", "a b"), ("PAGER", "mine")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let command = Command {
+        env: env.to_vec(),
+        ..Command::shell(
+            r#"printf '%s|%s|%s' "$TILLER_A" "$PAGER" "${PATH:+inherited}""#,
+            s.root.clone(),
+            ROOMY,
+        )
+    };
+    let mut process = s.system.spawn(command).await.expect("start");
+    assert_eq!(drain(&mut *process).await, "a b|mine|inherited");
+}
+
+async fn nobody_is_asked(s: &Subject) {
+    let (text, _) = run(s, r#"printf '%s|%s' "$GIT_TERMINAL_PROMPT" "$PAGER""#).await;
+    assert_eq!(text, "0|cat");
+}
+
+async fn arguments_are_not_split(s: &Subject) {
+    let args = ["%s|", "a b", "", "*", "$HOME", "-x;y"].map(str::to_owned).to_vec();
+    let command = Command { program: "printf".to_owned(), args, ..Command::shell("", s.root.clone(), ROOMY) };
+    let mut process = s.system.spawn(command).await.expect("start");
+    assert_eq!(drain(&mut *process).await, "a b||*|$HOME|-x;y|");
+}
+
+async fn standard_input_is_closed(s: &Subject) {
+    assert_eq!(run(s, "cat; echo end").await, ("end\n".to_owned(), exit(0)));
+}
+
+/// A reader of a named pipe, and a process whose grandchild holds the pipe's other end: the reader ends when the
+/// grandchild does, so nobody polls.
+async fn reader_and_writer(s: &Subject) -> (Box<dyn Process>, Box<dyn Process>) {
+    let mut reader = spawn(s, "mkfifo held && echo made && cat held && echo gone", ROOMY).await;
+    read_until(&mut *reader, "made").await;
+    let writer = spawn(s, "sh -c 'echo holding; sleep 600 & wait' > held & wait", ROOMY).await;
+    read_until(&mut *reader, "holding").await;
+    (reader, writer)
+}
+
+async fn kill_ends_the_grandchildren(s: &Subject) {
+    let (mut reader, mut writer) = reader_and_writer(s).await;
+    writer.kill().await;
+    assert!(!writer.wait().await.expect("wait").success());
+    read_until(&mut *reader, "gone").await;
+}
+
+async fn drop_ends_the_grandchildren(s: &Subject) {
+    let (mut reader, writer) = reader_and_writer(s).await;
+    drop(writer);
+    read_until(&mut *reader, "gone").await;
+}

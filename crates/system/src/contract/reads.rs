@@ -1,0 +1,124 @@
+//! Reading files.
+
+use super::{Subject, cases};
+use crate::{FileKind, SystemError, TextRange};
+
+cases! {
+    Nothing:
+        read_returns_bytes
+        read_text_keeps_line_ends
+        read_text_takes_the_mark_off
+        read_text_of_an_empty_file_is_empty
+        read_text_refuses_what_is_no_text
+        ranges_are_counted_from_one
+        ranges_take_the_mark_off
+        reading_what_is_not_there_is_not_found
+        reading_a_folder_says_so
+        metadata_tells_kind_and_size
+        the_text_on_disk_is_optional;
+}
+
+async fn read_returns_bytes(s: &Subject) {
+    for bytes in [&b""[..], b"\x00\xff\r\n", "€".as_bytes()] {
+        let path = s.seed("bytes", bytes).await;
+        assert_eq!(s.system.read(&path).await.expect("read"), bytes);
+    }
+}
+
+async fn read_text_keeps_line_ends(s: &Subject) {
+    for text in ["a\nb\n", "a\r\nb\r\n", "a\nb", "a\r\nb\n", "\n", "ü€😀\n"] {
+        let path = s.seed("text", text).await;
+        assert_eq!(s.system.read_text(&path, None).await.expect("read"), text);
+    }
+}
+
+async fn read_text_takes_the_mark_off(s: &Subject) {
+    let path = s.seed("marked", "\u{feff}a\n").await;
+    assert_eq!(s.system.read_text(&path, None).await.expect("read"), "a\n");
+}
+
+async fn read_text_of_an_empty_file_is_empty(s: &Subject) {
+    let path = s.seed("empty", "").await;
+    let range = TextRange { line: 1, limit: 5 };
+    assert_eq!(s.system.read_text(&path, None).await.expect("read"), "");
+    assert_eq!(s.system.read_text(&path, Some(range)).await.expect("read a range"), "");
+}
+
+async fn read_text_refuses_what_is_no_text(s: &Subject) {
+    let utf16 = b"\xff\xfea\0\n\0";
+    for bytes in [&b"a\0b"[..], b"caf\xe9\n", utf16, b"\x7fELF\x02\x00\xff"] {
+        let path = s.seed("binary", bytes).await;
+        for range in [None, Some(TextRange { line: 1, limit: 5 })] {
+            let error = s.system.read_text(&path, range).await.expect_err("this is no text");
+            assert!(
+                matches!(error, SystemError::NotText { size, .. } if size == bytes.len() as u64),
+                "{error}"
+            );
+        }
+    }
+}
+
+async fn ranges_are_counted_from_one(s: &Subject) {
+    let path = s.seed("lines", "one\ntwo\r\nthree\nfour").await;
+    for (line, limit, expected) in [
+        (1, 1, &["one"][..]),
+        (2, 2, &["two", "three"]),
+        (4, 10, &["four"]),
+        (1, 10, &["one", "two", "three", "four"]),
+        (5, 1, &[]),
+        (400, 1, &[]),
+        (1, 0, &[]),
+    ] {
+        let text = s.system.read_text(&path, Some(TextRange { line, limit })).await.expect("read a range");
+        // Whether the last line of a range brings its line end is left to the backend: editors differ.
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected, "line {line}, limit {limit}");
+    }
+}
+
+async fn ranges_take_the_mark_off(s: &Subject) {
+    let path = s.seed("marked", "\u{feff}a\nb\n").await;
+    let text = s.system.read_text(&path, Some(TextRange { line: 1, limit: 1 })).await.expect("read a range");
+    assert_eq!(text.trim_end(), "a");
+}
+
+async fn reading_what_is_not_there_is_not_found(s: &Subject) {
+    let file = s.seed("file", "x").await;
+    for path in [s.path("missing"), s.path("missing/below"), file.join("below")] {
+        let errors = [
+            s.system.read(&path).await.expect_err("read"),
+            s.system.read_text(&path, None).await.expect_err("read_text"),
+            s.system.metadata(&path).await.expect_err("metadata"),
+            s.system.read_dir(&path).await.expect_err("read_dir"),
+        ];
+        for error in errors {
+            assert!(error.is_not_found(), "{path}: {error}");
+        }
+    }
+}
+
+async fn reading_a_folder_says_so(s: &Subject) {
+    s.seed("folder/file", "x").await;
+    let path = s.path("folder");
+    for error in [
+        s.system.read(&path).await.expect_err("read"),
+        s.system.read_text(&path, None).await.expect_err("read_text"),
+    ] {
+        assert!(matches!(error, SystemError::IsDirectory(_)), "{error}");
+    }
+}
+
+async fn metadata_tells_kind_and_size(s: &Subject) {
+    let path = s.seed("folder/file", "12345").await;
+    let file = s.system.metadata(&path).await.expect("metadata of a file");
+    assert_eq!((file.kind, file.size), (FileKind::File, 5));
+    assert!(file.modified.is_some());
+    let folder = s.system.metadata(&s.path("folder")).await.expect("metadata of a folder");
+    assert_eq!(folder.kind, FileKind::Directory);
+}
+
+async fn the_text_on_disk_is_optional(s: &Subject) {
+    let path = s.seed("file", "\u{feff}x\r\n").await;
+    let text = s.system.read_text_on_disk(&path).await.expect("read from disk");
+    assert_eq!(text.as_deref(), Some("x\r\n"));
+    assert_eq!(s.system.read_text_on_disk(&s.path("missing")).await.expect("no file is no error"), None);
+}

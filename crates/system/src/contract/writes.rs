@@ -1,0 +1,124 @@
+//! Changing files.
+
+use super::{Subject, cases};
+use crate::SystemError;
+
+cases! {
+    Writes:
+        write_replaces_bytes
+        write_needs_the_folder
+        write_text_keeps_the_text_as_it_is
+        write_text_keeps_the_mark
+        write_text_creates_folders
+        a_write_that_fails_changes_nothing
+        remove_takes_files_and_folders
+        rename_replaces_files
+        folders_are_created_once;
+    LinksAndWrites:
+        writes_go_through_links
+        remove_takes_the_link;
+}
+
+async fn write_replaces_bytes(s: &Subject) {
+    let path = s.path("file");
+    for bytes in [&b"a longer content"[..], b"\xff\x00", b""] {
+        s.system.write(&path, bytes).await.expect("write");
+        assert_eq!(s.bytes(&path).await, bytes);
+    }
+}
+
+async fn write_needs_the_folder(s: &Subject) {
+    let error = s.system.write(&s.path("missing/file"), b"x").await.expect_err("there is no folder");
+    assert!(error.is_not_found(), "{error}");
+    assert!(s.setup.metadata(&s.path("missing")).await.is_err());
+}
+
+async fn write_text_keeps_the_text_as_it_is(s: &Subject) {
+    let path = s.path("file");
+    for text in ["a\r\nb", "", "a\n", "no end", "ü\n\n"] {
+        s.system.write_text(&path, text).await.expect("write");
+        assert_eq!(s.bytes(&path).await, text.as_bytes());
+        assert_eq!(s.system.read_text(&path, None).await.expect("read"), text);
+    }
+}
+
+async fn write_text_keeps_the_mark(s: &Subject) {
+    let path = s.seed("marked", "\u{feff}old").await;
+    for text in ["new", "\u{feff}new"] {
+        s.system.write_text(&path, text).await.expect("write");
+        assert_eq!(s.bytes(&path).await, "\u{feff}new".as_bytes());
+    }
+}
+
+async fn write_text_creates_folders(s: &Subject) {
+    let path = s.path("a/b/file");
+    s.system.write_text(&path, "x").await.expect("write");
+    assert_eq!(s.bytes(&path).await, b"x");
+}
+
+async fn a_write_that_fails_changes_nothing(s: &Subject) {
+    let file = s.seed("folder/file", "original").await;
+    let folder = s.path("folder");
+    for (path, what) in [(folder.clone(), "a folder"), (file.join("below"), "below a file")] {
+        s.system.write(&path, b"x").await.expect_err(what);
+        let error = s.system.write_text(&path, "x").await.expect_err(what);
+        assert_eq!(matches!(error, SystemError::IsDirectory(_)), path == folder, "{what}: {error}");
+    }
+    assert_eq!(s.bytes(&file).await, b"original");
+    let names = s.setup.read_dir(&folder).await.expect("list");
+    assert_eq!(names.len(), 1, "a temporary file was left: {names:?}");
+}
+
+async fn remove_takes_files_and_folders(s: &Subject) {
+    let file = s.seed("folder/deep/file", "x").await;
+    let other = s.seed("folder-other/file", "x").await;
+    s.system.remove(&file).await.expect("remove a file");
+    assert!(s.system.remove(&file).await.expect_err("it is gone").is_not_found());
+    s.system.remove(&s.path("folder")).await.expect("remove a folder");
+    assert!(s.system.metadata(&s.path("folder")).await.expect_err("it is gone").is_not_found());
+    assert_eq!(s.bytes(&other).await, b"x");
+}
+
+async fn rename_replaces_files(s: &Subject) {
+    let (from, to) = (s.seed("from", "new").await, s.seed("to", "old").await);
+    s.system.rename(&from, &to).await.expect("rename");
+    assert_eq!(s.bytes(&to).await, b"new");
+    assert!(s.system.rename(&from, &to).await.expect_err("it is gone").is_not_found());
+    s.seed("folder/deep/file", "x").await;
+    s.system.rename(&s.path("folder"), &s.path("moved")).await.expect("rename a folder");
+    assert_eq!(s.bytes(&s.path("moved/deep/file")).await, b"x");
+    let missing = s.path("missing/file");
+    let error = s.system.rename(&to, &missing).await.expect_err("there is no folder");
+    assert!(matches!(&error, SystemError::NotFound(path) if *path == missing), "{error}");
+}
+
+async fn folders_are_created_once(s: &Subject) {
+    let path = s.path("a/b");
+    for _ in 0..2 {
+        s.system.create_dir_all(&path).await.expect("create folders");
+    }
+    let file = s.seed("file", "x").await;
+    s.system.create_dir_all(&file).await.expect_err("a file is in the way");
+    assert_eq!(s.bytes(&file).await, b"x");
+}
+
+async fn writes_go_through_links(s: &Subject) {
+    let target = s.seed("real/file", "old").await;
+    let link = s.make_link("link", "real/file");
+    s.system.write_text(&link, "by text").await.expect("write text through a link");
+    assert_eq!(s.bytes(&target).await, b"by text");
+    s.system.write(&link, b"by bytes").await.expect("write bytes through a link");
+    assert_eq!(s.bytes(&target).await, b"by bytes");
+    assert_eq!(s.system.resolve(&link).await.expect("resolve"), target, "the link is still a link");
+    let dangling = s.make_link("dangling", "real/new");
+    s.system.write_text(&dangling, "new").await.expect("write through a dangling link");
+    assert_eq!(s.bytes(&s.path("real/new")).await, b"new");
+}
+
+async fn remove_takes_the_link(s: &Subject) {
+    let target = s.seed("real/file", "x").await;
+    let link = s.make_link("link", "real");
+    s.system.remove(&link).await.expect("remove a link");
+    assert_eq!(s.bytes(&target).await, b"x");
+    assert!(s.system.metadata(&link).await.expect_err("it is gone").is_not_found());
+}

@@ -1,0 +1,33 @@
+//! Every limit of this crate, in one place.
+
+use std::time::Duration;
+
+/// The most bytes that one read returns: a larger file is read in ranges (`TextRange`), which work on any size.
+pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
+
+/// How many leading bytes of a file are searched for a NUL before a range of it is read as text.
+pub const SNIFF_BYTES: usize = 8 * 1024;
+
+/// The most symbolic links followed for one path; as many as Linux follows.
+pub const MAX_LINKS: usize = 40;
+
+/// How long output is still taken after a process has ended, when a child that it left behind holds the pipe open.
+pub const EXIT_GRACE: Duration = Duration::from_millis(200);
+
+/// How long a process group has between SIGTERM and SIGKILL.
+pub const TERM_WAIT: Duration = Duration::from_secs(2);
+
+/// How long a process is waited for after SIGKILL; one that is stuck in the kernel is given up on.
+pub const KILL_WAIT: Duration = Duration::from_secs(1);
+
+/// How many bytes are read from a process's output at once.
+pub(crate) const OUTPUT_CHUNK_BYTES: usize = 64 * 1024;
+
+/// Pieces of output are merged up to this many bytes, so that a program writing single bytes costs no allocation each.
+pub(crate) const OUTPUT_MERGE_BYTES: usize = 8 * 1024;
+
+/// The stack of the thread that waits for a process, in bytes. It makes two system calls.
+pub(crate) const WAIT_STACK_BYTES: usize = 128 * 1024;
+
+/// How long one case of the contract suite may take; for a case that hangs, not for one that is slow.
+pub(crate) const CONTRACT_CASE: Duration = Duration::from_secs(30);

@@ -1,0 +1,90 @@
+//! Files and folders as names: what is there, and changes that touch no content.
+
+use crate::{AbsPath, Entry, FileKind, Metadata, SystemError};
+use std::{fs, io};
+
+/// What is at a path. A dangling link is [`FileKind::Other`].
+pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
+    let found = match fs::metadata(path.as_std()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::symlink_metadata(path.as_std()),
+        other => other,
+    };
+    let found = found.map_err(|source| SystemError::from_io("stat", path, source))?;
+    Ok(Metadata { kind: kind(found.file_type()), size: found.len(), modified: found.modified().ok() })
+}
+
+/// The names in a folder, sorted. A name that is no UTF-8 cannot be told and is left out.
+pub(super) fn read_dir(path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
+    let fail = |source| SystemError::from_io("list", path, source);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path.as_std()).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else {
+            tracing::debug!(folder = %path, name = %name.to_string_lossy(), "left out a name that is no UTF-8");
+            continue;
+        };
+        entries.push(Entry { path: path.join(name), kind: kind(entry.file_type().map_err(fail)?) });
+    }
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(entries)
+}
+
+pub(super) fn create_dir_all(path: &AbsPath) -> Result<(), SystemError> {
+    fs::create_dir_all(path.as_std()).map_err(|source| SystemError::from_io("create folder", path, source))
+}
+
+/// Removes a file, a link (not what it points to), or a folder with all in it.
+pub(super) fn remove(path: &AbsPath) -> Result<(), SystemError> {
+    let fail = |source| SystemError::from_io("remove", path, source);
+    if fs::symlink_metadata(path.as_std()).map_err(fail)?.is_dir() {
+        fs::remove_dir_all(path.as_std()).map_err(fail)
+    } else {
+        fs::remove_file(path.as_std()).map_err(fail)
+    }
+}
+
+pub(super) fn rename(from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
+    fs::rename(from.as_std(), to.as_std()).map_err(|source| {
+        // The OS does not say which of the two it missed.
+        let source_exists = fs::symlink_metadata(from.as_std()).is_ok();
+        SystemError::from_io("rename", if source_exists { to } else { from }, source)
+    })
+}
+
+/// The path with every link resolved; see [`crate::System::resolve`].
+pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
+    crate::resolve::resolve(path, |candidate| match fs::read_link(candidate.as_std()) {
+        Ok(target) => match target.to_str() {
+            Some(target) => Ok(Some(target.to_owned())),
+            None => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "a link points to a path that is not UTF-8"))
+            }
+        },
+        Err(error) => match error.kind() {
+            // Not a link; not there; below something that is no folder.
+            io::ErrorKind::InvalidInput | io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(error),
+        },
+    })
+    .map_err(|source| SystemError::from_io("resolve", path, source))
+}
+
+/// Refuses what is no regular file.
+pub(super) fn expect_regular(path: &AbsPath, found: &fs::Metadata) -> Result<(), SystemError> {
+    match kind(found.file_type()) {
+        FileKind::File => Ok(()),
+        FileKind::Directory => Err(SystemError::IsDirectory(path.clone())),
+        FileKind::Other => Err(SystemError::NotRegular(path.clone())),
+    }
+}
+
+fn kind(file_type: fs::FileType) -> FileKind {
+    if file_type.is_file() {
+        FileKind::File
+    } else if file_type.is_dir() {
+        FileKind::Directory
+    } else {
+        FileKind::Other
+    }
+}

@@ -1,0 +1,107 @@
+//! The owner of a process group.
+
+use super::watchdog::Watchdog;
+use crate::{ExitStatus, limits::WAIT_STACK_BYTES};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io;
+use std::process::Child;
+use std::sync::{Arc, mpsc};
+use tokio::sync::oneshot;
+
+/// A process group, from its start to its last signal. Dropping it kills the group.
+///
+/// The leader is reaped only after that: until then its number stays taken, so a signal to the group cannot hit a
+/// stranger who was given the same number, however long ago the leader ended.
+#[derive(Debug)]
+pub(super) struct Group {
+    id: Pid,
+    watchdog: Arc<Watchdog>,
+    /// Dropped to let the waiting thread reap.
+    release: Option<mpsc::Sender<()>>,
+}
+
+impl Group {
+    /// Takes over a child that leads a group of its own. The receiver gets its end, once.
+    pub(super) fn adopt(
+        child: Child,
+        watchdog: Arc<Watchdog>,
+    ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
+        let id = Pid::from_child(&child);
+        watchdog.watch(id);
+        let (release, released) = mpsc::channel();
+        let (ended, end) = oneshot::channel();
+        let group = Self { id, watchdog, release: Some(release) };
+        std::thread::Builder::new()
+            .name("process".to_owned())
+            .stack_size(WAIT_STACK_BYTES)
+            .spawn(move || wait_then_reap(child, id, ended, &released))?;
+        Ok((group, end))
+    }
+
+    /// Sends a signal to everybody in the group.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Err(error) = kill_process_group(self.id, signal) {
+            tracing::debug!(%error, group = self.id.as_raw_pid(), "a process group could not be signalled");
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        self.watchdog.forget(self.id);
+        self.release.take();
+    }
+}
+
+/// A thread and not a blocking task: a runtime that shuts down waits for its blocking tasks, and so would wait for the command.
+fn wait_then_reap(
+    mut child: Child,
+    id: Pid,
+    ended: oneshot::Sender<ExitStatus>,
+    released: &mpsc::Receiver<()>,
+) {
+    let status = wait_without_reaping(id).unwrap_or_else(|error| {
+        tracing::error!(%error, "the end of a process is unknown");
+        ExitStatus::default()
+    });
+    // Nobody listens when the process was dropped before it ended.
+    ended.send(status).ok();
+    // Returns when the sender is dropped: nothing is ever sent.
+    released.recv().ok();
+    if let Err(error) = child.wait() {
+        tracing::debug!(%error, "a process was reaped by somebody else");
+    }
+}
+
+fn wait_without_reaping(id: Pid) -> io::Result<ExitStatus> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options))?;
+    let Some(status) = status else { return Ok(ExitStatus::default()) };
+    Ok(ExitStatus { code: status.exit_status(), signal: status.terminating_signal().map(signal_name) })
+}
+
+/// The name of a signal; one without a name is `SIG` and its number.
+fn signal_name(number: i32) -> String {
+    const NAMES: [(Signal, &str); 17] = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+    ];
+    let known = NAMES.iter().find(|(signal, _)| signal.as_raw() == number);
+    known.map_or_else(|| format!("SIG{number}"), |(_, name)| (*name).to_owned())
+}

@@ -1,0 +1,89 @@
+//! Reading files.
+
+use super::files::expect_regular;
+use crate::limits::{MAX_READ_BYTES, SNIFF_BYTES};
+use crate::text::{self, BOM};
+use crate::{AbsPath, SystemError, TextRange};
+use rustix::fs::OFlags;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// A whole file.
+pub(super) fn bytes(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+    let (file, size) = open(path)?;
+    let too_large = |size| SystemError::TooLarge { path: path.clone(), size, limit: MAX_READ_BYTES };
+    if size > MAX_READ_BYTES {
+        return Err(too_large(size));
+    }
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    // The size is that of a moment ago, and files of /proc have none: the limit is on what arrives.
+    let read =
+        file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(path, source))? as u64;
+    if read > MAX_READ_BYTES { Err(too_large(read)) } else { Ok(bytes) }
+}
+
+/// A whole file as text.
+pub(super) fn text(path: &AbsPath) -> Result<String, SystemError> {
+    text::decode(path, bytes(path)?)
+}
+
+/// Some lines of a file of any size. Only what is returned counts against the limit, and only the file's first block and
+/// what is returned are looked at to tell whether it is text.
+pub(super) fn lines(path: &AbsPath, range: TextRange) -> Result<String, SystemError> {
+    let (file, size) = open(path)?;
+    let fail = |source| fail(path, source);
+    let not_text = || SystemError::NotText { path: path.clone(), size };
+    let mut reader = BufReader::with_capacity(SNIFF_BYTES, file);
+    let first = reader.fill_buf().map_err(fail)?;
+    if first.contains(&0) {
+        return Err(not_text());
+    }
+    if first.starts_with(BOM.as_bytes()) {
+        reader.consume(BOM.len());
+    }
+    for _ in 1..range.line {
+        if reader.skip_until(b'\n').map_err(fail)? == 0 {
+            return Ok(String::new());
+        }
+    }
+    let mut wanted = Vec::new();
+    let mut reader = reader.take(MAX_READ_BYTES + 1);
+    for _ in 0..range.limit {
+        if reader.read_until(b'\n', &mut wanted).map_err(fail)? == 0 {
+            break;
+        }
+    }
+    if wanted.len() as u64 > MAX_READ_BYTES {
+        return Err(SystemError::TooLarge { path: path.clone(), size, limit: MAX_READ_BYTES });
+    }
+    if wanted.contains(&0) {
+        return Err(not_text());
+    }
+    String::from_utf8(wanted).map_err(|_| not_text())
+}
+
+/// Whether a file begins with a byte-order mark.
+pub(super) fn has_bom(path: &AbsPath) -> Result<bool, SystemError> {
+    let (file, _) = open(path)?;
+    let mut start = Vec::new();
+    file.take(BOM.len() as u64).read_to_end(&mut start).map_err(|source| fail(path, source))?;
+    Ok(start == BOM.as_bytes())
+}
+
+/// Opens a regular file; with its size. It is looked at before it is opened, because opening a device may act and
+/// opening a pipe may wait, and again once it is open, because another may have taken its place.
+fn open(path: &AbsPath) -> Result<(File, u64), SystemError> {
+    let fail = |source| fail(path, source);
+    expect_regular(path, &fs::metadata(path.as_std()).map_err(fail)?)?;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file =
+        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path.as_std()).map_err(fail)?;
+    let opened = file.metadata().map_err(fail)?;
+    expect_regular(path, &opened)?;
+    Ok((file, opened.len()))
+}
+
+fn fail(path: &AbsPath, source: std::io::Error) -> SystemError {
+    SystemError::from_io("read", path, source)
+}

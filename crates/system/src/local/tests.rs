@@ -1,0 +1,296 @@
+//! The contract over the local machine, and what only a real machine has.
+
+use super::LocalSystem;
+use crate::contract::{self, Processes, Subject};
+use crate::limits::{EXIT_GRACE, MAX_READ_BYTES, TERM_WAIT};
+use crate::{AbsPath, Command, Output, Process, ReadOnly, Route, System, SystemError, TextRange};
+use rustix::process::{Pid, Signal, test_kill_process};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn folder() -> (TempDir, AbsPath) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = AbsPath::from_os(&folder.path().canonicalize().unwrap()).unwrap();
+    (folder, root)
+}
+
+fn subject() -> Subject {
+    let (keep, root) = folder();
+    let system: Arc<dyn System> = Arc::new(LocalSystem::new());
+    Subject {
+        setup: Arc::clone(&system),
+        system,
+        root,
+        writes: true,
+        link: Some(Box::new(|path, target| symlink(target, path.as_std()).unwrap())),
+        processes: Processes::Real,
+        keep: Box::new(keep),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keeps_the_contract() {
+    let ran = contract::check(async || subject()).await;
+    assert!(ran.len() > 40, "{ran:?}");
+}
+
+#[tokio::test]
+async fn read_only_keeps_the_half_that_reads_and_refuses_the_rest() {
+    let read_only = || {
+        let local = subject();
+        Subject { system: Arc::new(ReadOnly::new(Arc::clone(&local.system))), writes: false, ..local }
+    };
+    let ran = contract::check(async || read_only()).await;
+    assert!(ran.len() > 30, "{ran:?}");
+
+    let Subject { system, setup, root, keep: _keep, .. } = read_only();
+    let file = root.join("file");
+    setup.write(&file, b"x").await.unwrap();
+    let refused = [
+        system.write(&file, b"y").await,
+        system.write_text(&root.join("new/file"), "y").await,
+        system.create_dir_all(&root.join("new")).await,
+        system.remove(&file).await,
+        system.rename(&file, &root.join("new")).await,
+    ];
+    for result in refused {
+        assert!(matches!(result, Err(SystemError::ReadOnly { .. })), "{result:?}");
+    }
+    assert_eq!(setup.read_dir(&root).await.unwrap().len(), 1);
+    assert_eq!(system.read(&file).await.unwrap(), b"x");
+    assert_eq!(system.routes().write_text, Route::Refused);
+    assert_eq!(system.routes().spawn, Route::Local);
+}
+
+#[tokio::test]
+async fn pipes_sockets_and_devices_are_refused_without_waiting() {
+    let (_keep, root) = folder();
+    let system = LocalSystem::new();
+    let pipe = root.join("pipe");
+    assert!(shell(&system, &root, "mkfifo pipe").await.wait().await.unwrap().success());
+    let socket = root.join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(socket.as_std()).unwrap();
+    for path in [pipe, socket, AbsPath::new("/dev/zero").unwrap()] {
+        let results = [
+            system.read(&path).await.map(|_| ()),
+            system.read_text(&path, None).await.map(|_| ()),
+            system.read_text(&path, Some(TextRange { line: 1, limit: 1 })).await.map(|_| ()),
+            system.write(&path, b"x").await,
+            system.write_text(&path, "x").await,
+        ];
+        for result in results {
+            assert!(matches!(result, Err(SystemError::NotRegular(_))), "{path}: {result:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_file_is_read_in_ranges_only() {
+    let (_keep, root) = folder();
+    let path = root.join("large");
+    let line = format!("{}\n", "x".repeat(1023));
+    fs::write(path.as_std(), line.repeat(MAX_READ_BYTES as usize / 1024) + "last").unwrap();
+    let system = LocalSystem::new();
+    for error in [system.read(&path).await.unwrap_err(), system.read_text(&path, None).await.unwrap_err()] {
+        assert!(matches!(error, SystemError::TooLarge { limit: MAX_READ_BYTES, .. }), "{error}");
+    }
+    let lines = MAX_READ_BYTES as usize / 1024;
+    let range = |line, limit| Some(TextRange { line, limit });
+    assert_eq!(system.read_text(&path, range(lines, 9)).await.unwrap(), line + "last");
+    let error = system.read_text(&path, range(1, usize::MAX)).await.unwrap_err();
+    assert!(matches!(error, SystemError::TooLarge { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn ranges_keep_line_ends() {
+    let (_keep, root) = folder();
+    let path = root.join("file");
+    fs::write(path.as_std(), "a\r\nb\nc").unwrap();
+    let system = LocalSystem::new();
+    for (line, limit, expected) in [(1, 1, "a\r\n"), (2, 1, "b\n"), (2, 9, "b\nc")] {
+        assert_eq!(system.read_text(&path, Some(TextRange { line, limit })).await.unwrap(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_write_keeps_mode_and_hard_links() {
+    let (_keep, root) = folder();
+    let (path, other) = (root.join("script"), root.join("other"));
+    fs::write(path.as_std(), "a long old content").unwrap();
+    fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o750)).unwrap();
+    let system = LocalSystem::new();
+    let before = fs::metadata(path.as_std()).unwrap();
+    system.write_text(&path, "new").await.unwrap();
+    let after = fs::metadata(path.as_std()).unwrap();
+    assert_eq!(after.mode() & 0o7777, 0o750);
+    assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
+    assert_ne!(after.ino(), before.ino(), "a file with one name is replaced");
+
+    fs::hard_link(path.as_std(), other.as_std()).unwrap();
+    system.write_text(&path, "two").await.unwrap();
+    assert_eq!(fs::read_to_string(other.as_std()).unwrap(), "two");
+    assert_eq!(fs::metadata(path.as_std()).unwrap().nlink(), 2);
+}
+
+#[tokio::test]
+async fn a_new_file_has_the_mode_that_the_umask_gives() {
+    let (_keep, root) = folder();
+    fs::write(root.join("by-std").as_std(), "").unwrap();
+    LocalSystem::new().write_text(&root.join("by-us"), "").await.unwrap();
+    let mode = |name: &str| fs::metadata(root.join(name).as_std()).unwrap().mode();
+    assert_eq!(mode("by-us"), mode("by-std"));
+}
+
+async fn shell(system: &LocalSystem, root: &AbsPath, line: &str) -> Box<dyn Process> {
+    system.spawn(Command::shell(line, root.clone(), 1 << 20)).await.unwrap()
+}
+
+async fn drain(process: &mut dyn Process) -> String {
+    let mut all = String::new();
+    while let Some(output) = process.next_output().await {
+        match output {
+            Output::Text(text) => all.push_str(&text),
+            Output::Gap => panic!("lost output after {all:?}"),
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_character_split_between_writes_is_whole() {
+    let (_keep, root) = folder();
+    // The pipe is read between the writes: the shell waits for what we write after having read.
+    let line = r"mkfifo go; printf 'a\342\202'; cat go; printf '\254b\377'";
+    let system = LocalSystem::new();
+    let mut process = shell(&system, &root, line).await;
+    assert_eq!(process.next_output().await, Some(Output::Text("a".to_owned())));
+    let mut writer = shell(&system, &root, ": > go").await;
+    writer.wait().await.unwrap();
+    assert_eq!(drain(&mut *process).await, "€b\u{fffd}");
+}
+
+#[tokio::test]
+async fn a_child_left_behind_does_not_hold_the_end_back() {
+    let (_keep, root) = folder();
+    let system = LocalSystem::new();
+    for line in ["sleep 5 & echo done", "setsid sleep 5 & echo done"] {
+        let start = Instant::now();
+        let mut process = shell(&system, &root, line).await;
+        assert_eq!(drain(&mut *process).await, "done\n");
+        assert!(process.wait().await.unwrap().success());
+        let took = start.elapsed();
+        assert!(took >= EXIT_GRACE && took < Duration::from_secs(4), "{line}: {took:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_ignores_sigterm_is_killed_after_the_wait() {
+    let (_keep, root) = folder();
+    let mut process =
+        shell(&LocalSystem::new(), &root, "trap '' TERM; echo ready; while :; do sleep 1; done").await;
+    assert_eq!(process.next_output().await, Some(Output::Text("ready\n".to_owned())));
+    let start = Instant::now();
+    process.kill().await;
+    assert!(start.elapsed() >= TERM_WAIT);
+    assert_eq!(process.wait().await.unwrap().signal.as_deref(), Some("SIGKILL"));
+}
+
+#[tokio::test]
+async fn arguments_that_are_too_long_are_an_error_of_the_start() {
+    let (_keep, root) = folder();
+    let command = Command::shell("x".repeat(4 << 20), root, 100);
+    let error = LocalSystem::new().spawn(command).await.err().unwrap();
+    assert!(matches!(error, SystemError::Spawn { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn next_output_and_wait_lose_nothing_when_they_are_dropped() {
+    let (_keep, root) = folder();
+    let line = "i=0; while [ $i -lt 300 ]; do echo $i; i=$((i+1)); done";
+    let mut process = shell(&LocalSystem::new(), &root, line).await;
+    let mut all = String::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = tokio::task::yield_now() => {}
+            _ = process.wait() => break,
+        }
+        tokio::select! {
+            biased;
+            output = process.next_output() => match output {
+                Some(Output::Text(text)) => all.push_str(&text),
+                Some(Output::Gap) => panic!("lost output after {all:?}"),
+                None => break,
+            },
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    all.push_str(&drain(&mut *process).await);
+    let expected: String = (0..300).map(|number| format!("{number}\n")).collect();
+    assert_eq!(all, expected);
+}
+
+/// The watchdog sees the end of its input only: that is what the death of this process is to it.
+#[tokio::test]
+async fn the_watchdog_ends_the_groups_that_are_left() {
+    let (_keep, root) = folder();
+    let system = LocalSystem::new();
+    let mut ended = shell(&system, &root, "true").await;
+    ended.wait().await.unwrap();
+    drop(ended);
+    let mut left = shell(&system, &root, "echo ready; sleep 600").await;
+    assert_eq!(left.next_output().await, Some(Output::Text("ready\n".to_owned())));
+    let watchdog = Pid::from_raw(i32::try_from(system.watchdog.shell().unwrap()).unwrap()).unwrap();
+    assert!(test_kill_process(watchdog).is_ok());
+    system.watchdog.close_input();
+    assert_eq!(left.wait().await.unwrap().signal.as_deref(), Some("SIGKILL"));
+    // A later group gets a new watchdog.
+    drop(shell(&system, &root, "true").await);
+    assert_ne!(system.watchdog.shell(), Some(watchdog.as_raw_pid().unsigned_abs()));
+    rustix::process::kill_process(
+        Pid::from_raw(system.watchdog.shell().unwrap() as i32).unwrap(),
+        Signal::KILL,
+    )
+    .unwrap();
+}
+
+/// Set for the process that the test below starts from its own binary.
+const HELPER: &str = "TILLER_TEST_HELPER";
+
+/// This test is two processes: the one starts the other, which starts a command; then the other is killed by SIGKILL, and the
+/// command must end too. The command holds a named pipe open, so its end is the end of what is read from there.
+#[tokio::test]
+async fn a_command_ends_when_this_process_is_killed() {
+    if let Ok(root) = std::env::var(HELPER) {
+        let _process =
+            shell(&LocalSystem::new(), &AbsPath::new(root).unwrap(), "exec sleep 600 > held").await;
+        println!("started");
+        return std::future::pending().await;
+    }
+    let (_keep, root) = folder();
+    let system = LocalSystem::new();
+    let mut reader =
+        shell(&system, &root, "mkfifo held; echo made; exec < held; echo opened; cat; echo gone").await;
+    assert_eq!(reader.next_output().await, Some(Output::Text("made\n".to_owned())));
+    let this_test = "local::tests::a_command_ends_when_this_process_is_killed";
+    let helper = Command {
+        program: std::env::current_exe().unwrap().into_os_string().into_string().unwrap(),
+        args: ["--nocapture", "--exact", this_test].map(str::to_owned).to_vec(),
+        cwd: root.clone(),
+        env: vec![(HELPER.to_owned(), root.to_string())],
+        output_limit: 1 << 16,
+    };
+    let mut helper = system.spawn(helper).await.unwrap();
+    let mut said = String::new();
+    while !said.contains("started") {
+        let Some(Output::Text(text)) = helper.next_output().await else { panic!("the helper said {said:?}") };
+        said.push_str(&text);
+    }
+    assert_eq!(reader.next_output().await, Some(Output::Text("opened\n".to_owned())));
+    drop(helper);
+    let rest = tokio::time::timeout(Duration::from_secs(20), drain(&mut *reader)).await;
+    assert_eq!(rest.expect("the command still runs"), "gone\n");
+}

@@ -1,0 +1,144 @@
+//! A child that outlives this process for a moment, and ends what it left behind.
+//!
+//! The kernel's own means (PR_SET_PDEATHSIG) needs code between fork and exec, which is `unsafe`; it reaches one process
+//! and not its group; and it fires when the *thread* that started the child ends, which for a pool of threads is any time.
+//! So a shell waits at the end of a pipe that only this process holds. Whatever ends this process, SIGKILL included, closes
+//! the pipe; the shell then kills the groups it was told of and is gone itself.
+//!
+//! Known limit: a process that is killed in the microseconds between a command's start and the line about it leaves
+//! that command running.
+
+use rustix::process::Pid;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Keeps the set of groups from `+ PGID` and `- PGID` lines, and kills those left when the input ends.
+const SCRIPT: &str = r#"
+trap '' HUP INT TERM
+live=' '
+while read -r change group; do
+    case $change in
+        +) live="$live$group " ;;
+        -) live="${live%% "$group" *} ${live#* "$group" }" ;;
+    esac
+done
+for group in $live; do kill -s KILL -- "-$group"; done
+"#;
+
+/// Tells the shell which process groups are alive.
+#[derive(Debug, Default)]
+pub(super) struct Watchdog {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    groups: BTreeSet<i32>,
+    shell: Option<Shell>,
+}
+
+#[derive(Debug)]
+struct Shell {
+    child: Child,
+    input: ChildStdin,
+}
+
+impl Watchdog {
+    /// Sees to it that there is a shell. To be called before a command is started, because starting the shell takes far
+    /// longer than telling it, and a command that it has not been told of is not ended. Blocks.
+    pub(super) fn prepare(&self) {
+        let mut state = self.lock();
+        if state.shell.is_none() {
+            state.start();
+        }
+    }
+
+    /// A group has come to be.
+    pub(super) fn watch(&self, group: Pid) {
+        let mut state = self.lock();
+        state.groups.insert(group.as_raw_pid());
+        state.tell('+', group.as_raw_pid());
+    }
+
+    /// A group is gone. To be called while its number is still taken, that is before its leader is reaped.
+    pub(super) fn forget(&self, group: Pid) {
+        let mut state = self.lock();
+        if state.groups.remove(&group.as_raw_pid()) {
+            state.tell('-', group.as_raw_pid());
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The shell's process, for the tests.
+    #[cfg(test)]
+    pub(super) fn shell(&self) -> Option<u32> {
+        self.lock().shell.as_ref().map(|shell| shell.child.id())
+    }
+
+    /// Ends the shell's input, as the death of this process does.
+    #[cfg(test)]
+    pub(super) fn close_input(&self) {
+        drop(std::mem::take(&mut *self.lock()));
+    }
+}
+
+impl State {
+    fn start(&mut self) {
+        match Shell::start() {
+            Ok(shell) => self.shell = Some(shell),
+            Err(error) => {
+                tracing::warn!(%error, "commands will not be ended if this process is killed: no watchdog");
+                return;
+            }
+        }
+        for group in self.groups.clone() {
+            self.tell('+', group);
+        }
+    }
+
+    /// A shell that cannot be told is let go; the next command starts another, which is told of all.
+    fn tell(&mut self, change: char, group: i32) {
+        let Some(shell) = &mut self.shell else { return };
+        if let Err(error) = shell.input.write_all(format!("{change} {group}\n").as_bytes()) {
+            tracing::warn!(%error, "the watchdog is gone");
+            self.shell = None;
+        }
+    }
+}
+
+impl Shell {
+    /// In a group of its own, so that Ctrl-C in a terminal does not reach it, and in a folder that nobody unmounts.
+    fn start() -> io::Result<Self> {
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", SCRIPT, "tiller-watchdog"])
+            .current_dir("/")
+            .env_clear()
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let input = child.stdin.take().ok_or_else(|| io::Error::other("the watchdog has no input"))?;
+        // A shell that was stopped must not stop us: a full pipe is an error.
+        rustix::io::ioctl_fionbio(&input, true)?;
+        Ok(Self { child, input })
+    }
+}
+
+impl Drop for State {
+    /// The input ends, the shell kills what is left and ends; it is reaped elsewhere, so that nobody waits for it here.
+    fn drop(&mut self) {
+        let Some(Shell { mut child, input }) = self.shell.take() else { return };
+        drop(input);
+        let reap = move || child.wait();
+        if let Err(error) = std::thread::Builder::new().name("watchdog".to_owned()).spawn(reap) {
+            tracing::debug!(%error, "the watchdog is left to be reaped by the system");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A system that changes no file.
+
+use crate::{
+    AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
+};
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// Passes reads on and refuses every change of a file: writes, removes, renames, new folders.
+///
+/// Commands are passed on: the modes that plan and answer may run commands that only look, and it is the gate that tells
+/// those from others, before [`System::spawn`] is called. This wrapper does not look into commands.
+pub struct ReadOnly {
+    inner: Arc<dyn System>,
+}
+
+impl ReadOnly {
+    /// Wraps a system.
+    pub fn new(inner: Arc<dyn System>) -> Self {
+        Self { inner }
+    }
+}
+
+fn refuse<T>(operation: &'static str) -> Result<T, SystemError> {
+    Err(SystemError::ReadOnly { operation })
+}
+
+#[async_trait]
+impl System for ReadOnly {
+    async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+        self.inner.read(path).await
+    }
+
+    async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
+        self.inner.read_text(path, range).await
+    }
+
+    async fn write(&self, _: &AbsPath, _: &[u8]) -> Result<(), SystemError> {
+        refuse("writing a file")
+    }
+
+    async fn write_text(&self, _: &AbsPath, _: &str) -> Result<(), SystemError> {
+        refuse("writing a file")
+    }
+
+    async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
+        self.inner.metadata(path).await
+    }
+
+    async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
+        self.inner.read_dir(path).await
+    }
+
+    async fn create_dir_all(&self, _: &AbsPath) -> Result<(), SystemError> {
+        refuse("creating a folder")
+    }
+
+    async fn remove(&self, _: &AbsPath) -> Result<(), SystemError> {
+        refuse("removing a file")
+    }
+
+    async fn rename(&self, _: &AbsPath, _: &AbsPath) -> Result<(), SystemError> {
+        refuse("renaming a file")
+    }
+
+    async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
+        self.inner.resolve(path).await
+    }
+
+    async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
+        self.inner.walk(root, options).await
+    }
+
+    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
+        self.inner.spawn(command).await
+    }
+
+    fn routes(&self) -> Routes {
+        Routes { write_text: Route::Refused, ..self.inner.routes() }
+    }
+
+    async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
+        self.inner.read_text_on_disk(path).await
+    }
+}

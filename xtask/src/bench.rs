@@ -1,0 +1,126 @@
+//! `cargo xtask bench`: the release binary as a whole process, between a model server and an editor of our own.
+//!
+//! Nothing of the product is linked in: the benchmark speaks the protocol over the child's pipes and the model's wire over
+//! loopback, as strangers do. It never judges; it prints each figure beside its target and says `over` where it is missed.
+
+mod child;
+mod client;
+mod editor;
+mod figure;
+mod http;
+mod measure;
+mod model_server;
+#[cfg(test)]
+mod relay;
+mod report;
+mod script;
+
+use crate::process::{command, shown, target_dir};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// How often each figure is taken unless `--runs` says otherwise.
+const RUNS: usize = 10;
+
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask bench [--json] [--runs N] [--binary PATH]
+
+  --json         print the figures as one JSON object
+  --runs N       take each figure N times (10)
+  --binary PATH  measure this binary instead of building the release one
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    json: bool,
+    runs: usize,
+    binary: Option<PathBuf>,
+}
+
+/// Builds what is measured, and measures it.
+///
+/// The editor's side is timed too, so it has to be fast: a debug build of this program builds a release one of itself and
+/// hands over to it.
+pub(crate) fn run(args: &[&str]) -> Result<()> {
+    let options = parse(args)?;
+    if cfg!(debug_assertions) {
+        return hand_over(&options);
+    }
+    let binary = options.binary.context("name the binary to measure: --binary PATH")?;
+    let figures = measure::all(&binary, options.runs);
+    if options.json {
+        println!("{:#}", report::json(&binary, options.runs, &figures));
+    } else {
+        print!("{}", report::table(&figures));
+    }
+    Ok(())
+}
+
+fn parse(args: &[&str]) -> Result<Options> {
+    let mut options = Options { json: false, runs: RUNS, binary: None };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match *arg {
+            "--json" => options.json = true,
+            "--runs" => {
+                let number = args.next().context("--runs needs a number")?;
+                options.runs =
+                    number.parse().ok().filter(|runs| *runs > 0).context("--runs needs a number over 0")?;
+            }
+            "--binary" => {
+                let path = args.next().context("--binary needs a path")?;
+                options.binary = Some(std::path::absolute(path)?);
+            }
+            other => bail!("no such option: {other}\n\n{USAGE}"),
+        }
+    }
+    Ok(options)
+}
+
+/// Builds the release binaries, each by itself so that no feature of one leaks into the other, and runs this command in
+/// the optimised build.
+fn hand_over(options: &Options) -> Result<()> {
+    let binary = match &options.binary {
+        Some(binary) => binary.clone(),
+        None => build("tiller")?,
+    };
+    let mut inner = command(build("xtask")?);
+    inner.args(["bench", "--runs", &options.runs.to_string(), "--binary"]).arg(binary);
+    if options.json {
+        inner.arg("--json");
+    }
+    let status = inner.status().with_context(|| format!("`{}` did not start", shown(&inner)))?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", shown(&inner));
+    }
+    Ok(())
+}
+
+fn build(package: &str) -> Result<PathBuf> {
+    let mut cargo = command("cargo");
+    cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]);
+    if !cargo.status()?.success() {
+        bail!("`{}` failed", shown(&cargo));
+    }
+    let binary = target_dir().join("release").join(package);
+    if !Path::new(&binary).exists() {
+        bail!("{} is not there after its build", binary.display());
+    }
+    Ok(binary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        assert_eq!(parse(&[]).unwrap(), Options { json: false, runs: RUNS, binary: None });
+        let all = parse(&["--json", "--runs", "3", "--binary", "/bin/true"]).unwrap();
+        assert_eq!(all, Options { json: true, runs: 3, binary: Some(PathBuf::from("/bin/true")) });
+        for bad in [&["--runs"][..], &["--runs", "0"], &["--binary"], &["--fast"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

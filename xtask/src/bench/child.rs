@@ -1,0 +1,114 @@
+//! The process that is measured: started in a home of its own, watched through `/proc`, ended with its owner.
+
+use super::client::Client;
+use anyhow::{Context, Result};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Linux counts a process's time in hundredths of a second.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A running agent with its client.
+pub(super) struct Agent {
+    pub(super) client: Client,
+    /// When it was started.
+    pub(super) started: Instant,
+    child: Child,
+    home: TempDir,
+}
+
+impl Agent {
+    /// Starts `BINARY acp` with an empty home and nothing of this process's environment but `PATH`.
+    pub(super) fn start(binary: &Path, base_url: &str) -> Result<Self> {
+        let home = tempfile::tempdir()?;
+        let project = home.path().join("project");
+        std::fs::create_dir(&project)?;
+        std::fs::write(project.join(super::script::FILE), "one\ntwo\n")?;
+        let mut command = Command::new(binary);
+        command.args(["acp", "--permission-mode", "prometheus"]).current_dir(&project).env_clear();
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.env("HOME", home.path()).env("TILLER_HOME", home.path().join("tiller"));
+        command
+            .env("OPENAI_BASE_URL", base_url)
+            .env("OPENAI_API_KEY", "test")
+            .env("TILLER_MODEL", "openai/bench");
+        let log = std::fs::File::create(home.path().join("stderr"))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        let started = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("{} did not start", binary.display()))?;
+        let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
+        let stdin = child.stdin.take().expect("stdin was asked for as a pipe");
+        Ok(Self { client: Client::new(stdout, stdin), started, child, home })
+    }
+
+    /// The project's folder.
+    pub(super) fn project(&self) -> String {
+        self.home.path().join("project").to_string_lossy().into_owned()
+    }
+
+    /// The last words it wrote to stderr.
+    pub(super) fn last_words(&self) -> String {
+        let text = std::fs::read_to_string(self.home.path().join("stderr")).unwrap_or_default();
+        text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+    }
+
+    /// The processor time it has used so far, user and system, in steps of 10 ms.
+    pub(super) fn cpu(&self) -> Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        cpu(&stat).context("/proc/PID/stat is not as expected")
+    }
+
+    /// Its resident memory, in KiB.
+    pub(super) fn resident(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        resident(&status).context("/proc/PID/status is not as expected")
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way nothing is left behind.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Fields 14 and 15 of `stat`. The second field is a name in parentheses that may hold anything.
+fn cpu(stat: &str) -> Option<Duration> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<u32>().ok()?.checked_add(fields.get(12)?.parse().ok()?)?;
+    Some(TICK * ticks)
+}
+
+fn resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_found_behind_any_name() {
+        let stat = "42 (a (b) c) S 1 42 42 0 -1 4194560 500 0 3 0 12 5 0 0 20 0 4 0 100 0 0";
+        assert_eq!(cpu(stat), Some(Duration::from_millis(170)));
+        assert_eq!(cpu("42 (short) S"), None);
+    }
+
+    #[test]
+    fn memory_is_read_in_kib() {
+        assert_eq!(resident("VmPeak:\t 9 kB\nVmRSS:\t   15360 kB\n"), Some(15360));
+        assert_eq!(resident("VmPeak:\t 9 kB\n"), None);
+    }
+
+    #[test]
+    fn a_program_that_fails_leaves_its_last_words() {
+        // A shell takes `acp` for the name of a script, and there is none.
+        let mut agent = Agent::start(Path::new("/bin/sh"), "http://127.0.0.1:1/v1").unwrap();
+        agent.child.wait().unwrap();
+        assert!(agent.last_words().contains("acp"), "{}", agent.last_words());
+    }
+}

@@ -1,0 +1,217 @@
+//! A scripted ACP client: newline-delimited JSON-RPC over two pipes, one thread that reads and answers.
+
+use super::editor::Editor;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long an answer may take before the bench gives up on it.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+type Pipe = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// What comes from the agent, with the moment its line was complete.
+enum Incoming {
+    Response { at: Instant, id: u64, outcome: Result<Value, Value> },
+    Update { at: Instant, update: Value },
+}
+
+/// A `session/update`.
+pub(super) struct Update {
+    pub(super) at: Instant,
+    pub(super) update: Value,
+}
+
+/// How a request went.
+pub(super) struct Reply {
+    /// When the request was handed to the pipe.
+    pub(super) asked: Instant,
+    /// When its response was read.
+    pub(super) answered: Instant,
+    pub(super) result: Value,
+    /// The updates that came before the response.
+    pub(super) updates: Vec<Update>,
+}
+
+impl Reply {
+    pub(super) fn took(&self) -> Duration {
+        self.answered - self.asked
+    }
+}
+
+/// A connection to an agent.
+pub(super) struct Client {
+    pipe: Pipe,
+    incoming: Receiver<Incoming>,
+    editor: Arc<Mutex<Editor>>,
+    last_id: u64,
+}
+
+/// A request on its way.
+pub(super) struct Pending {
+    id: u64,
+    asked: Instant,
+}
+
+impl Client {
+    /// Starts to read what the agent writes.
+    pub(super) fn new(from: impl Read + Send + 'static, to: impl Write + Send + 'static) -> Self {
+        let pipe: Pipe = Arc::new(Mutex::new(Box::new(to)));
+        let editor = Arc::new(Mutex::new(Editor::default()));
+        let (sender, incoming) = channel();
+        let reader = (Arc::clone(&pipe), Arc::clone(&editor));
+        std::thread::spawn(move || {
+            if let Err(error) = read(BufReader::new(from), &reader.0, &reader.1, &sender) {
+                eprintln!("bench: client: {error:#}");
+            }
+        });
+        Self { pipe, incoming, editor, last_id: 0 }
+    }
+
+    /// How often the agent asked the editor for a method.
+    pub(super) fn asked(&self, method: &str) -> usize {
+        self.editor.lock().expect("the reader does not panic with the lock held").asked(method)
+    }
+
+    /// Sends a request and waits for its response.
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<Reply> {
+        let pending = self.send(method, params)?;
+        self.wait(pending)
+    }
+
+    /// Sends a request.
+    pub(super) fn send(&mut self, method: &str, params: &Value) -> Result<Pending> {
+        self.last_id += 1;
+        let message = json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params });
+        let asked = Instant::now();
+        write_line(&self.pipe, &message)?;
+        Ok(Pending { id: self.last_id, asked })
+    }
+
+    /// Sends a notification.
+    pub(super) fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
+        write_line(&self.pipe, &json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+    }
+
+    /// Waits for the response to a request. An error response is an error.
+    pub(super) fn wait(&mut self, pending: Pending) -> Result<Reply> {
+        let mut updates = Vec::new();
+        loop {
+            match self.incoming.recv_timeout(PATIENCE).context("the agent did not answer")? {
+                Incoming::Update { at, update } => updates.push(Update { at, update }),
+                Incoming::Response { at, id, outcome } if id == pending.id => {
+                    return match outcome {
+                        Ok(result) => Ok(Reply { asked: pending.asked, answered: at, result, updates }),
+                        Err(error) => bail!("the agent answered with an error: {error}"),
+                    };
+                }
+                Incoming::Response { id, .. } => {
+                    bail!("the agent answered request {id}, which nobody waits for")
+                }
+            }
+        }
+    }
+}
+
+fn read(mut from: impl BufRead, pipe: &Pipe, editor: &Mutex<Editor>, to: &Sender<Incoming>) -> Result<()> {
+    let mut line = String::new();
+    while from.read_line(&mut line)? > 0 {
+        let at = Instant::now();
+        let mut message: Value = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
+        line.clear();
+        let method = message["method"].as_str().map(str::to_owned);
+        let incoming = match method.as_deref() {
+            Some(method) if !message["id"].is_null() => {
+                let mut editor = editor.lock().expect("nobody panics with the lock held");
+                let mut response = json!({ "jsonrpc": "2.0", "id": message["id"] });
+                match editor.answer(method, &message["params"]) {
+                    Ok(result) => response["result"] = result,
+                    Err(text) => response["error"] = json!({ "code": -32601, "message": text }),
+                }
+                write_line(pipe, &response)?;
+                continue;
+            }
+            Some("session/update") => Incoming::Update { at, update: message["params"]["update"].take() },
+            Some(_) => continue,
+            None => {
+                let id =
+                    message["id"].as_u64().with_context(|| format!("a response to nothing: {message}"))?;
+                let error = message["error"].take();
+                let outcome = if error.is_null() { Ok(message["result"].take()) } else { Err(error) };
+                Incoming::Response { at, id, outcome }
+            }
+        };
+        if to.send(incoming).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn write_line(pipe: &Pipe, message: &Value) -> Result<()> {
+    let mut line = message.to_string();
+    line.push('\n');
+    let mut pipe = pipe.lock().expect("nobody panics with the lock held");
+    pipe.write_all(line.as_bytes()).context("the agent does not read any more")?;
+    Ok(pipe.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{PipeReader, PipeWriter, pipe};
+
+    /// An agent that is played by the test: what it reads, and what it writes.
+    fn connect() -> (Client, BufReader<PipeReader>, PipeWriter) {
+        let (from_client, to_agent) = pipe().unwrap();
+        let (from_agent, to_client) = pipe().unwrap();
+        (Client::new(from_agent, to_agent), BufReader::new(from_client), to_client)
+    }
+
+    fn next(agent: &mut impl BufRead) -> Value {
+        let mut line = String::new();
+        agent.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[test]
+    fn a_reply_comes_with_the_updates_before_it() {
+        let (mut client, mut from, mut to) = connect();
+        let pending = client.send("session/prompt", &json!({ "sessionId": "s" })).unwrap();
+        assert_eq!(next(&mut from)["method"], "session/prompt");
+        writeln!(to, r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"update":{{"a":1}}}}}}"#)
+            .unwrap();
+        writeln!(to, r#"{{"jsonrpc":"2.0","id":1,"result":{{"stopReason":"end_turn"}}}}"#).unwrap();
+        let reply = client.wait(pending).unwrap();
+        assert_eq!(reply.result["stopReason"], "end_turn");
+        assert_eq!(reply.updates[0].update, json!({ "a": 1 }));
+        assert!(reply.asked <= reply.updates[0].at && reply.updates[0].at <= reply.answered);
+    }
+
+    #[test]
+    fn the_agents_requests_are_answered_meanwhile() {
+        let (client, mut from, mut to) = connect();
+        writeln!(to, r#"{{"jsonrpc":"2.0","id":"x","method":"terminal/create","params":{{}}}}"#).unwrap();
+        assert_eq!(
+            next(&mut from),
+            json!({ "jsonrpc": "2.0", "id": "x", "result": { "terminalId": "terminal-1" } })
+        );
+        assert_eq!(client.asked("terminal/create"), 1);
+        writeln!(to, r#"{{"jsonrpc":"2.0","id":"y","method":"no/such","params":{{}}}}"#).unwrap();
+        assert_eq!(next(&mut from)["error"]["code"], -32601);
+    }
+
+    #[test]
+    fn errors_and_a_closed_pipe_end_the_wait() {
+        let (mut client, _from, mut to) = connect();
+        let pending = client.send("session/new", &json!({})).unwrap();
+        writeln!(to, r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-32602,"message":"no cwd"}}}}"#).unwrap();
+        assert!(client.wait(pending).err().unwrap().to_string().contains("no cwd"));
+        let pending = client.send("session/new", &json!({})).unwrap();
+        drop(to);
+        assert!(client.wait(pending).err().unwrap().to_string().contains("did not answer"));
+    }
+}

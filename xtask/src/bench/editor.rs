@@ -1,0 +1,103 @@
+//! What the editor answers when the agent asks: files from its buffers, commands that are over at once.
+
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The editor's buffers, and how often it was asked what.
+#[derive(Default)]
+pub(super) struct Editor {
+    buffers: HashMap<String, String>,
+    asked: HashMap<String, usize>,
+}
+
+impl Editor {
+    /// How often a method was asked for.
+    pub(super) fn asked(&self, method: &str) -> usize {
+        self.asked.get(method).copied().unwrap_or_default()
+    }
+
+    /// The result of a request, or the message of the error.
+    pub(super) fn answer(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+        let count = self.asked.entry(method.to_owned()).or_default();
+        *count += 1;
+        match method {
+            "fs/read_text_file" => self.read(params),
+            "fs/write_text_file" => {
+                let content = params["content"].as_str().ok_or("content is missing")?.to_owned();
+                self.buffers.insert(path(params)?.to_owned(), content);
+                Ok(json!({}))
+            }
+            "terminal/create" => Ok(json!({ "terminalId": format!("terminal-{count}") })),
+            "terminal/output" => Ok(
+                json!({ "output": "done\n", "truncated": false, "exitStatus": { "exitCode": 0, "signal": null } }),
+            ),
+            "terminal/wait_for_exit" => Ok(json!({ "exitCode": 0, "signal": null })),
+            "terminal/kill" | "terminal/release" => Ok(json!({})),
+            "session/request_permission" => permit(params),
+            _ => Err(format!("the bench's editor has no {method}")),
+        }
+    }
+
+    fn read(&self, params: &Value) -> Result<Value, String> {
+        let path = path(params)?;
+        let text = match self.buffers.get(path) {
+            Some(text) => text.clone(),
+            None => std::fs::read_to_string(Path::new(path)).map_err(|error| format!("{path}: {error}"))?,
+        };
+        let number = |name: &str| params[name].as_u64().and_then(|number| usize::try_from(number).ok());
+        let (first, limit) = (number("line").unwrap_or(1), number("limit").unwrap_or(usize::MAX));
+        let content: String = text.split_inclusive('\n').skip(first.saturating_sub(1)).take(limit).collect();
+        Ok(json!({ "content": content }))
+    }
+}
+
+fn path(params: &Value) -> Result<&str, String> {
+    params["path"].as_str().ok_or_else(|| "path is missing".to_owned())
+}
+
+fn permit(params: &Value) -> Result<Value, String> {
+    let options = params["options"].as_array().ok_or("options are missing")?;
+    let allow =
+        options.iter().find(|option| option["kind"] == "allow_once").ok_or("nothing allows it once")?;
+    Ok(json!({ "outcome": { "outcome": "selected", "optionId": allow["optionId"] } }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_in_its_range() {
+        let mut editor = Editor::default();
+        editor.answer("fs/write_text_file", &json!({ "path": "/p/a", "content": "1\n2\n3\n" })).unwrap();
+        let read =
+            editor.answer("fs/read_text_file", &json!({ "path": "/p/a", "line": 2, "limit": 1 })).unwrap();
+        assert_eq!(read, json!({ "content": "2\n" }));
+        assert_eq!(editor.asked("fs/read_text_file"), 1);
+        assert_eq!(editor.asked("terminal/create"), 0);
+    }
+
+    #[test]
+    fn commands_are_over_at_once() {
+        let mut editor = Editor::default();
+        assert_eq!(editor.answer("terminal/create", &json!({})).unwrap()["terminalId"], "terminal-1");
+        assert_eq!(editor.answer("terminal/wait_for_exit", &json!({})).unwrap()["exitCode"], 0);
+    }
+
+    #[test]
+    fn what_it_cannot_do_is_an_error() {
+        let mut editor = Editor::default();
+        assert!(editor.answer("fs/read_text_file", &json!({ "path": "/nonexistent/file" })).is_err());
+        assert!(editor.answer("fs/delete_file", &json!({})).unwrap_err().contains("fs/delete_file"));
+    }
+
+    #[test]
+    fn permission_is_given_once() {
+        let options =
+            json!([{ "optionId": "no", "kind": "reject_once" }, { "optionId": "yes", "kind": "allow_once" }]);
+        let answer =
+            Editor::default().answer("session/request_permission", &json!({ "options": options })).unwrap();
+        assert_eq!(answer["outcome"]["optionId"], "yes");
+    }
+}

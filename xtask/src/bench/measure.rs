@@ -1,0 +1,135 @@
+//! The measurements. Each is a function from a bench to its figures; one that fails does not stop the others.
+
+mod memory;
+mod start;
+mod text;
+mod turns;
+
+use super::child::Agent;
+use super::client::Reply;
+use super::figure::Figure;
+use super::model_server::{Event, ModelServer};
+use super::script::Script;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// What came of one measurement.
+pub(super) struct Outcome {
+    pub(super) name: &'static str,
+    /// Its figures, or why there are none.
+    pub(super) figures: Result<Vec<Figure>, String>,
+}
+
+/// What every measurement needs.
+struct Bench<'a> {
+    binary: &'a Path,
+    runs: usize,
+    server: ModelServer,
+}
+
+type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
+
+const ALL: [(&str, Measurement); 7] = [
+    ("start", start::measure),
+    ("warm turn", turns::one_chunk),
+    ("burst", text::burst),
+    ("reading speed", text::paced),
+    ("tool turn", turns::tools),
+    ("cancel", turns::cancel),
+    ("memory", memory::measure),
+];
+
+/// Takes every figure `runs` times.
+pub(super) fn all(binary: &Path, runs: usize) -> Vec<Outcome> {
+    let one = |&(name, measurement): &(&'static str, Measurement)| {
+        let figures = ModelServer::start().and_then(|server| measurement(&Bench { binary, runs, server }));
+        Outcome { name, figures: figures.map_err(|error| format!("{error:#}")) }
+    };
+    ALL.iter().map(one).collect()
+}
+
+impl Bench<'_> {
+    fn agent(&self) -> Result<Agent> {
+        Agent::start(self.binary, &self.server.base_url())
+    }
+
+    /// An agent that has been initialized.
+    fn ready(&self) -> Result<Agent> {
+        let mut agent = self.agent()?;
+        initialize(&mut agent)?;
+        Ok(agent)
+    }
+
+    /// Runs a turn to its end and returns the reply with what the model server did meanwhile.
+    fn turn(&self, agent: &mut Agent, session: &str, script: Script) -> Result<(Reply, Vec<Event>)> {
+        self.server.drain();
+        let reply = ask(agent, "session/prompt", &prompt(session, script))?;
+        if reply.result["stopReason"] != "end_turn" {
+            bail!("a turn ended with {}", reply.result);
+        }
+        Ok((reply, self.server.drain()))
+    }
+}
+
+fn initialize(agent: &mut Agent) -> Result<Reply> {
+    let fs = json!({ "readTextFile": true, "writeTextFile": true });
+    let params = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": fs, "terminal": true } });
+    ask(agent, "initialize", &params)
+}
+
+/// Opens a session and returns its id with the reply.
+fn open(agent: &mut Agent) -> Result<(String, Reply)> {
+    let reply = ask(agent, "session/new", &json!({ "cwd": agent.project(), "mcpServers": [] }))?;
+    let id =
+        reply.result["sessionId"].as_str().context("session/new answered without a sessionId")?.to_owned();
+    Ok((id, reply))
+}
+
+fn prompt(session: &str, script: Script) -> Value {
+    json!({ "sessionId": session, "prompt": [{ "type": "text", "text": script.word() }] })
+}
+
+/// A request whose error carries what the agent said last on stderr.
+fn ask(agent: &mut Agent, method: &str, params: &Value) -> Result<Reply> {
+    agent.client.request(method, params).with_context(|| match agent.last_words() {
+        words if words.is_empty() => method.to_owned(),
+        words => format!("{method} (stderr ends with: {words})"),
+    })
+}
+
+/// How long the model server took, from request to last byte, in sum.
+fn model_time(events: &[Event]) -> Duration {
+    let answered = |event: &Event| match event {
+        Event::Answered { received, done, .. } => *done - *received,
+        Event::Hanging => Duration::ZERO,
+    };
+    events.iter().map(answered).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn the_model_servers_time_is_the_sum_of_its_answers() {
+        let start = Instant::now();
+        let answered = |ms| Event::Answered {
+            received: start,
+            sent: Vec::new(),
+            done: start + Duration::from_millis(ms),
+        };
+        assert_eq!(model_time(&[answered(2), Event::Hanging, answered(3)]), Duration::from_millis(5));
+    }
+
+    #[test]
+    fn what_fails_is_told_and_the_rest_goes_on() {
+        let outcomes = all(Path::new("/nonexistent/tiller"), 1);
+        assert_eq!(outcomes.len(), ALL.len());
+        for outcome in outcomes {
+            assert!(outcome.figures.unwrap_err().contains("did not start"), "{}", outcome.name);
+        }
+    }
+}

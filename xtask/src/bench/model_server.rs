@@ -1,0 +1,185 @@
+//! A model server on loopback that speaks the chat-completions wire, and tells when it was asked and when it had answered.
+
+use super::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
+use super::script::{Answers, Script};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// What the server did, in order.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A request had come in as a whole and its first chunk had been sent: the script hangs now.
+    Hanging,
+    /// A request was answered to its last byte.
+    Answered {
+        /// When the last byte of the request had come.
+        received: Instant,
+        /// When each event was handed to the socket; in a burst only the first is told apart.
+        sent: Vec<Instant>,
+        /// When the last byte of the answer had been handed to the socket.
+        done: Instant,
+    },
+}
+
+/// A running server. Its threads end with the program.
+pub(super) struct ModelServer {
+    address: SocketAddr,
+    events: Receiver<Event>,
+}
+
+impl ModelServer {
+    /// Listens on a free port of the loopback interface.
+    pub(super) fn start() -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port for the model server")?;
+        let address = listener.local_addr()?;
+        let (sender, events) = channel();
+        let answers = Arc::new(Answers::prepare());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (sender, answers) = (sender.clone(), Arc::clone(&answers));
+                std::thread::spawn(move || {
+                    if let Err(error) = serve(&stream, &answers, &sender) {
+                        eprintln!("bench: model server: {error:#}");
+                    }
+                });
+            }
+        });
+        Ok(Self { address, events })
+    }
+
+    /// The base URL to give to a client.
+    pub(super) fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The next thing that happened, or an error after `patience`.
+    pub(super) fn next(&self, patience: Duration) -> Result<Event> {
+        self.events.recv_timeout(patience).context("the model server was not asked")
+    }
+
+    /// Everything that has happened and was not taken yet.
+    pub(super) fn drain(&self) -> Vec<Event> {
+        self.events.try_iter().collect()
+    }
+}
+
+fn serve(stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut from = BufReader::new(stream);
+    while let Some(request) = read_request(&mut from)? {
+        let received = Instant::now();
+        let Some((script, results)) = asked_for(&request) else {
+            write_json(
+                &mut &*stream,
+                "404 Not Found",
+                r#"{"error":{"message":"the bench has no answer to this"}}"#,
+            )?;
+            continue;
+        };
+        if script == Script::Hang {
+            hang(stream, answers, events)?;
+            break;
+        }
+        let answered = answer(stream, answers.events(script, results), script.pause(), received)?;
+        if events.send(answered).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn asked_for(request: &Request) -> Option<(Script, usize)> {
+    let body: Value = serde_json::from_slice(&request.body).ok()?;
+    Script::asked_for(&body).filter(|_| request.line == "POST /v1/chat/completions")
+}
+
+fn answer(stream: &TcpStream, data: &[String], pause: Duration, received: Instant) -> Result<Event> {
+    let mut to = BufWriter::with_capacity(16 << 10, stream);
+    let mut sent = Vec::with_capacity(data.len());
+    write_event_stream_head(&mut to)?;
+    for (index, data) in data.iter().enumerate() {
+        if index > 0 && !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
+        sent.push(Instant::now());
+        write_chunk(&mut to, &format!("data: {data}\n\n"))?;
+        if index == 0 || !pause.is_zero() {
+            to.flush()?;
+        }
+    }
+    write_chunk(&mut to, "")?;
+    to.flush()?;
+    Ok(Event::Answered { received, sent, done: Instant::now() })
+}
+
+/// Sends the first chunk and then waits for the client to go away.
+fn hang(mut stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Result<()> {
+    write_event_stream_head(&mut stream)?;
+    let data = answers.events(Script::Hang, 0);
+    write_chunk(&mut stream, &format!("data: {}\n\n", data[0]))?;
+    // Nobody listens any more when the bench is over; then there is nothing to wait for either.
+    if events.send(Event::Hanging).is_ok() {
+        let mut rest = [0; 64];
+        while matches!(stream.read(&mut rest), Ok(count) if count > 0) {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::io::BufRead;
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    fn ask(server: &ModelServer, path: &str, word: &str) -> BufReader<TcpStream> {
+        let body = json!({ "messages": [{ "role": "user", "content": word }] }).to_string();
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        write!(stream, "POST {path} HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        BufReader::new(stream)
+    }
+
+    fn read_until(from: &mut impl BufRead, end: &str) -> String {
+        let mut text = String::new();
+        while !text.ends_with(end) {
+            assert!(from.read_line(&mut text).unwrap() > 0, "closed before {end:?}: {text}");
+        }
+        text
+    }
+
+    #[test]
+    fn an_answer_is_streamed_and_timed() {
+        let server = ModelServer::start().unwrap();
+        let text = read_until(&mut ask(&server, "/v1/chat/completions", Script::One.word()), "0\r\n\r\n");
+        assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+        assert!(text.contains("\"content\":\"done\"") && text.contains("data: [DONE]"), "{text}");
+        let Event::Answered { received, sent, done } = server.next(PATIENCE).unwrap() else {
+            panic!("hanging")
+        };
+        assert!(sent.len() == 4 && received <= sent[0] && sent[3] <= done);
+    }
+
+    #[test]
+    fn a_hanging_answer_ends_with_the_client() {
+        let server = ModelServer::start().unwrap();
+        let mut from = ask(&server, "/v1/chat/completions", Script::Hang.word());
+        assert!(read_until(&mut from, "\n\n\r\n").contains("hanging"));
+        assert!(matches!(server.next(PATIENCE).unwrap(), Event::Hanging));
+        assert!(server.drain().is_empty());
+    }
+
+    #[test]
+    fn anything_else_is_not_found() {
+        let server = ModelServer::start().unwrap();
+        assert!(
+            read_until(&mut ask(&server, "/v1/models", Script::One.word()), "\r\n")
+                .starts_with("HTTP/1.1 404")
+        );
+    }
+}

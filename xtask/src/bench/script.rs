@@ -1,0 +1,177 @@
+//! What the model says, chosen by a word in the last prompt, so that the bench steers it through the product.
+
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How many chunks a burst has.
+pub(super) const BURST: usize = 5_000;
+/// How many chunks a paced answer has.
+pub(super) const PACED: usize = 100;
+/// The time between two paced chunks: a fast reader's speed.
+pub(super) const PACE: Duration = Duration::from_millis(10);
+/// How many tools the tool turn calls.
+const TOOLS: usize = 3;
+/// The file that the tool turn reads and writes, in the project's folder.
+pub(super) const FILE: &str = "notes.txt";
+
+/// An answer of the model. A prompt asks for it by containing its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Script {
+    /// One chunk of text.
+    One,
+    /// [`BURST`] chunks, as fast as they can be written.
+    Burst,
+    /// [`PACED`] chunks, one each [`PACE`].
+    Paced,
+    /// A read, a write and a command, each in a request of its own, then a word.
+    Tools,
+    /// One chunk, then nothing until the connection is closed.
+    Hang,
+}
+
+impl Script {
+    const ALL: [Script; 5] = [Script::One, Script::Burst, Script::Paced, Script::Tools, Script::Hang];
+
+    /// The word by which a prompt asks for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Script::One => "bench:one",
+            Script::Burst => "bench:burst",
+            Script::Paced => "bench:paced",
+            Script::Tools => "bench:tools",
+            Script::Hang => "bench:hang",
+        }
+    }
+
+    /// The script that a chat-completions request asks for, and how many tool results have come back since.
+    pub(super) fn asked_for(request: &Value) -> Option<(Self, usize)> {
+        let messages = request.get("messages")?.as_array()?;
+        messages.iter().enumerate().rev().filter(|(_, message)| message["role"] == "user").find_map(
+            |(at, message)| {
+                let text = message["content"].to_string();
+                let script = Self::ALL.into_iter().find(|script| text.contains(script.word()))?;
+                let results = messages[at..].iter().filter(|message| message["role"] == "tool").count();
+                Some((script, results))
+            },
+        )
+    }
+
+    /// The pause between two events.
+    pub(super) fn pause(self) -> Duration {
+        if self == Script::Paced { PACE } else { Duration::ZERO }
+    }
+
+    /// How many different answers it has.
+    fn steps(self) -> usize {
+        if self == Script::Tools { TOOLS + 1 } else { 1 }
+    }
+
+    fn events(self, step: usize) -> Vec<String> {
+        let events = match self {
+            Script::One => vec![text("done")],
+            Script::Burst => (0..BURST).map(|index| text(&marker(index))).collect(),
+            Script::Paced => (0..PACED).map(|index| text(&marker(index))).collect(),
+            Script::Tools => vec![tool_step(step)],
+            Script::Hang => return vec![text("hanging")],
+        };
+        let reason = if self == Script::Tools && step < TOOLS { "tool_calls" } else { "stop" };
+        events.into_iter().chain([end(reason), usage(), "[DONE]".to_owned()]).collect()
+    }
+}
+
+/// Every answer, written out beforehand, so that the time it takes to write them is not measured.
+pub(super) struct Answers {
+    events: HashMap<(Script, usize), Vec<String>>,
+}
+
+impl Answers {
+    /// Writes every answer.
+    pub(super) fn prepare() -> Self {
+        let steps =
+            |script: Script| (0..script.steps()).map(move |step| ((script, step), script.events(step)));
+        Self { events: Script::ALL.into_iter().flat_map(steps).collect() }
+    }
+
+    /// The data of the events to send when so many tool results have come back.
+    pub(super) fn events(&self, script: Script, results: usize) -> &[String] {
+        &self.events[&(script, results.min(script.steps() - 1))]
+    }
+}
+
+/// The text of the chunk with this index. All have the same length, so that they are found in merged text too.
+pub(super) fn marker(index: usize) -> String {
+    format!("w{index:05} ")
+}
+
+fn tool_step(step: usize) -> String {
+    match step {
+        0 => tool_call(0, "file_read", &json!({ "path": FILE })),
+        1 => tool_call(1, "file_write", &json!({ "path": FILE, "content": "one\ntwo\nthree\n" })),
+        2 => tool_call(2, "bash", &json!({ "command": "echo done" })),
+        _ => text("done"),
+    }
+}
+
+fn text(text: &str) -> String {
+    chunk(&json!({ "role": "assistant", "content": text }), None)
+}
+
+fn tool_call(number: usize, name: &str, arguments: &Value) -> String {
+    let function = json!({ "name": name, "arguments": arguments.to_string() });
+    let call =
+        json!({ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function });
+    chunk(&json!({ "role": "assistant", "tool_calls": [call] }), None)
+}
+
+fn end(reason: &str) -> String {
+    chunk(&json!({}), Some(reason))
+}
+
+fn chunk(delta: &Value, finish_reason: Option<&str>) -> String {
+    let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish_reason });
+    json!({ "id": "bench", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [choice] })
+        .to_string()
+}
+
+fn usage() -> String {
+    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20 });
+    json!({ "id": "bench", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [], "usage": usage })
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_prompt_chooses() {
+        let request = json!({ "messages": [
+            { "role": "system", "content": "bench:hang" },
+            { "role": "user", "content": "bench:one" },
+            { "role": "assistant", "content": "done" },
+            { "role": "user", "content": [{ "type": "text", "text": "please bench:tools" }] },
+            { "role": "assistant", "tool_calls": [] },
+            { "role": "tool", "content": "1\tone" },
+        ]});
+        assert_eq!(Script::asked_for(&request), Some((Script::Tools, 1)));
+        assert_eq!(Script::asked_for(&json!({ "messages": [{ "role": "user", "content": "hello" }] })), None);
+    }
+
+    #[test]
+    fn every_answer_ends_as_the_wire_wants() {
+        let answers = Answers::prepare();
+        for script in [Script::One, Script::Burst, Script::Paced, Script::Tools] {
+            assert_eq!(answers.events(script, 9).last().unwrap(), "[DONE]");
+        }
+        assert_eq!(answers.events(Script::Burst, 0).len(), BURST + 3);
+        assert_eq!(answers.events(Script::Hang, 0).len(), 1);
+        assert!(answers.events(Script::Tools, 0)[1].contains("tool_calls"));
+        assert!(answers.events(Script::Tools, TOOLS)[1].contains("stop"));
+    }
+
+    #[test]
+    fn markers_have_one_length() {
+        assert_eq!(marker(0).len(), marker(BURST - 1).len());
+    }
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask ci`: everything that must pass before a change lands, in one command.
+//!
+//! Cheap steps come first, so that a mistake is told early; the tests come last, so that their summary is the last line.
+
+mod step;
+mod summary;
+mod tool;
+
+use crate::process::command;
+use crate::tidy;
+use anyhow::Result;
+use step::Steps;
+use tool::{CARGO_DENY, CARGO_NEXTEST};
+
+/// Runs every step and stops at the first that fails.
+pub(crate) fn run() -> Result<()> {
+    let mut steps = Steps::default();
+    steps.command("fmt", command("cargo").args(["fmt", "--all", "--check"]))?;
+    steps.function("tidy", "cargo xtask tidy", tidy::run)?;
+
+    let mut deny = CARGO_DENY.ready()?.command();
+    steps.command("deny", deny.args(["check", "bans", "licenses", "sources"]))?;
+
+    let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    steps.command("clippy", command("cargo").args(clippy))?;
+    steps.command(
+        "doc tests",
+        command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]),
+    )?;
+
+    let closing = match CARGO_NEXTEST.ready() {
+        Ok(tool) => {
+            let mut nextest = tool.command();
+            steps.tests(nextest.args(["run", "--workspace", "--locked"]))?
+        }
+        Err(error) => {
+            println!("ci: {error:#}; running the tests with `cargo test` instead");
+            steps.tests(command("cargo").args([
+                "test",
+                "--workspace",
+                "--locked",
+                "--lib",
+                "--bins",
+                "--tests",
+            ]))?
+        }
+    };
+    steps.print();
+    println!("{closing}");
+    Ok(())
+}

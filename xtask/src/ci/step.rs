@@ -1,0 +1,104 @@
+//! One step after the other, each with its time; a failure says which step it was and how to repeat it alone.
+
+use super::summary;
+use crate::process::shown;
+use anyhow::{Context, Result, anyhow, bail};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// The steps that have passed, with the time each took.
+#[derive(Default)]
+pub(super) struct Steps {
+    passed: Vec<(&'static str, Duration)>,
+}
+
+impl Steps {
+    /// Runs a command with its output going straight to the terminal.
+    pub(super) fn command(&mut self, name: &'static str, command: &mut Command) -> Result<()> {
+        let again = shown(command);
+        self.timed(name, &again.clone(), || {
+            let status = command.status().with_context(|| format!("`{again}` did not start"))?;
+            check(status)
+        })
+    }
+
+    /// Runs a step that is a function of this program; `again` is the command that repeats it.
+    pub(super) fn function(
+        &mut self,
+        name: &'static str,
+        again: &str,
+        step: fn() -> Result<()>,
+    ) -> Result<()> {
+        self.timed(name, again, step)
+    }
+
+    /// Runs the tests, showing their output as it comes, and returns the runner's own closing line.
+    pub(super) fn tests(&mut self, command: &mut Command) -> Result<String> {
+        let again = shown(command);
+        self.timed("tests", &again, || {
+            let (status, closing) = summary::stream(command)?;
+            check(status)?;
+            closing.ok_or_else(|| anyhow!("the test runner ended without its summary line"))
+        })
+    }
+
+    /// Prints the time of each step and the sum.
+    pub(super) fn print(&self) {
+        println!();
+        for (name, time) in &self.passed {
+            println!("ci: {name:<10} {:>7.1} s", time.as_secs_f64());
+        }
+        let total: Duration = self.passed.iter().map(|(_, time)| *time).sum();
+        println!("ci: {:<10} {:>7.1} s", "all passed", total.as_secs_f64());
+    }
+
+    fn timed<T>(&mut self, name: &'static str, again: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
+        println!("\nci: {name}: {again}");
+        let start = Instant::now();
+        let value =
+            step().with_context(|| format!("ci stopped at step `{name}`; to repeat it alone: {again}"))?;
+        let time = start.elapsed();
+        println!("ci: {name} passed in {:.1} s", time.as_secs_f64());
+        self.passed.push((name, time));
+        Ok(value)
+    }
+}
+
+fn check(status: ExitStatus) -> Result<()> {
+    if !status.success() {
+        bail!("it ended with {status}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::command;
+
+    #[test]
+    fn a_failure_names_the_step_and_the_command() {
+        let mut steps = Steps::default();
+        let error = steps.command("fmt", command("false").arg("--check")).unwrap_err();
+        assert_eq!(
+            format!("{error:#}"),
+            "ci stopped at step `fmt`; to repeat it alone: false --check: it ended with exit status: 1"
+        );
+        assert!(steps.passed.is_empty());
+    }
+
+    #[test]
+    fn a_pass_is_kept_with_its_time() {
+        let mut steps = Steps::default();
+        steps.command("fmt", &mut command("true")).unwrap();
+        steps.function("tidy", "cargo xtask tidy", || Ok(())).unwrap();
+        let names: Vec<_> = steps.passed.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["fmt", "tidy"]);
+    }
+
+    #[test]
+    fn tests_without_a_summary_are_a_failure() {
+        let error = Steps::default().tests(&mut command("true")).unwrap_err();
+        assert!(format!("{error:#}").contains("without its summary line"), "{error:#}");
+    }
+}

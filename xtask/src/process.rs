@@ -1,0 +1,78 @@
+//! Starting other programs, and knowing where the workspace is.
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The workspace's root: the parent of this crate's folder.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace").to_owned()
+}
+
+/// Where cargo puts what it builds, and where tools that CI needs are installed.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
+}
+
+/// A command that runs in the workspace's root.
+///
+/// `cargo run`, which started this program, describes the xtask crate to it in `CARGO_PKG_*` and its like. Build scripts
+/// watch some of these (ring's does), so a cargo started with them would build such crates anew each time.
+pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_")
+            || text.starts_with("CARGO_MANIFEST_")
+            || text.starts_with("CARGO_BIN_")
+        {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// Runs a command without showing it and returns what it wrote to stdout.
+pub(crate) fn capture(command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("`{}` did not start", shown(command)))?;
+    if !output.status.success() {
+        bail!("`{}` failed: {}", shown(command), String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The command as a person would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_a_command_as_typed() {
+        let mut command = command("cargo");
+        command.args(["fmt", "--check"]);
+        assert_eq!(shown(&command), "cargo fmt --check");
+    }
+
+    #[test]
+    fn capture_says_which_command_failed() {
+        let error = capture(command("cargo").arg("no-such-subcommand-here")).unwrap_err();
+        assert!(error.to_string().starts_with("`cargo no-such-subcommand-here` failed:"), "{error}");
+    }
+
+    #[test]
+    fn children_do_not_inherit_this_crates_description() {
+        let removed = command("cargo");
+        let kept = removed.get_envs().filter(|(name, value)| *name == "CARGO_PKG_NAME" && value.is_some());
+        assert_eq!(kept.count(), 0);
+        assert!(removed.get_envs().any(|(name, value)| name == "CARGO_PKG_NAME" && value.is_none()));
+    }
+}

@@ -1,0 +1,87 @@
+//! `cargo xtask tidy`: checks of the tree that no compiler makes, each in a file of its own.
+//!
+//! A check is a pure function from the tree to the problems in it. Each message says what to do.
+
+mod arrows;
+mod changelog;
+mod decisions;
+mod foreign;
+mod holes;
+mod links;
+mod lints;
+mod machine_paths;
+mod manifest;
+mod module_docs;
+mod size;
+mod sleeps;
+mod spawns;
+mod tree;
+
+use anyhow::{Result, bail};
+use std::fmt;
+use tree::Tree;
+
+/// Something in the tree that must change.
+#[derive(Debug, PartialEq, Eq)]
+struct Problem {
+    path: String,
+    /// 1-based; absent when the whole file is meant.
+    line: Option<usize>,
+    message: String,
+}
+
+impl Problem {
+    fn file(path: &str, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: None, message: message.into() }
+    }
+
+    fn line(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: Some(line), message: message.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.message),
+            None => write!(f, "{}: {}", self.path, self.message),
+        }
+    }
+}
+
+type Check = fn(&Tree) -> Vec<Problem>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("arrows", arrows::check),
+    ("changelog", changelog::check),
+    ("decisions", decisions::check),
+    ("foreign", foreign::check),
+    ("holes", holes::check),
+    ("links", links::check),
+    ("lints", lints::check),
+    ("machine paths", machine_paths::check),
+    ("module docs", module_docs::check),
+    ("size", size::check),
+    ("sleeps", sleeps::check),
+    ("spawns", spawns::check),
+];
+
+/// Runs every check over the working tree and prints what each found.
+pub(crate) fn run() -> Result<()> {
+    let tree = Tree::of_the_workspace()?;
+    let mut count = 0;
+    for (name, check) in CHECKS {
+        for problem in check(&tree) {
+            println!("tidy: {name}: {problem}");
+            count += 1;
+        }
+    }
+    for note in size::notes(&tree) {
+        println!("tidy: note: {note}");
+    }
+    if count > 0 {
+        bail!("tidy found {count} problem(s), listed above");
+    }
+    println!("tidy: {} checks over {} files, no problem", CHECKS.len(), tree.files().len());
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Architecture Invariant: each wire and each foreign runtime is named by one crate only.
+
+use super::Problem;
+use super::manifest::members;
+use super::tree::Tree;
+
+/// A dependency and the one crate that may name it.
+const OWNERS: [(&str, &str); 11] = [
+    ("agent-client-protocol", "acp"),
+    ("agent-client-protocol-schema", "acp"),
+    ("eventsource-stream", "providers"),
+    ("reqwest", "providers"),
+    ("rustls", "providers"),
+    ("rusqlite", "store"),
+    ("process-wrap", "system"),
+    ("tree-sitter", "agent"),
+    ("clap", "tiller"),
+    ("rmcp", "mcp"),
+    ("mlua", "lua"),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let (manifests, mut problems) = members(tree);
+    for manifest in &manifests {
+        for dependency in manifest.dependencies() {
+            let name = dependency.name;
+            let Some((_, owner)) = OWNERS.iter().find(|(foreign, _)| *foreign == name) else { continue };
+            if manifest.name != *owner {
+                let message = format!(
+                    "`{}` may not name `{name}`: only `{owner}` does; add what is needed there, behind a trait",
+                    manifest.name
+                );
+                problems.push(Problem::file(manifest.path, message));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_may_and_nobody_else() {
+        let tree = Tree::of(&[
+            ("crates/store/Cargo.toml", "[package]\nname = \"store\"\n[dependencies]\nrusqlite = \"1\""),
+            ("crates/agent/Cargo.toml", "[package]\nname = \"agent\"\n[dev-dependencies]\nrusqlite = \"1\""),
+        ]);
+        let problems = check(&tree);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].message.starts_with("`agent` may not name `rusqlite`: only `store` does"));
+    }
+}

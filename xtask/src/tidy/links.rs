@@ -1,0 +1,72 @@
+//! Links between our documents lead somewhere.
+
+use super::Problem;
+use super::tree::Tree;
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for file in tree.files().iter().filter(|file| file.path.ends_with(".md")) {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut fenced = false;
+        for (index, line) in file.text.lines().enumerate() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            }
+            for target in targets(line).filter(|_| !fenced) {
+                let path = target.split('#').next().unwrap_or_default();
+                if !resolve(folder, path).is_some_and(|path| tree.contains(&path)) {
+                    problems.push(Problem::line(
+                        &file.path,
+                        index + 1,
+                        format!("`{target}` leads nowhere; mend the link"),
+                    ));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// What a line links to inside the tree: Markdown links and pictures, and the `src` and `href` of inline HTML.
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    let after = |opening: &'static str, closing: &'static [char]| {
+        line.match_indices(opening)
+            .filter_map(move |(at, _)| line[at + opening.len()..].split(closing).next())
+    };
+    let all = after("](", &[')', ' ']).chain(after("src=\"", &['"'])).chain(after("href=\"", &['"']));
+    all.filter(|target| !target.is_empty() && !target.starts_with('#') && !target.contains(':'))
+}
+
+/// The path from the root; `None` when it leaves the tree. An empty path is the document itself.
+fn resolve(folder: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
+    parts.retain(|part| !part.is_empty());
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop()?,
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed() {
+        let check = |line: &str, expected: usize| {
+            let tree = Tree::of(&[("docs/adr/0001-a.md", line), ("README.md", ""), ("docs/demo.svg", "")]);
+            assert_eq!(check(&tree).len(), expected, "{line}");
+        };
+        check("[up](../../README.md) and [part](../../README.md#start)", 0);
+        check("[folder](..), ![picture](../demo.svg), <img src=\"../demo.svg\">, [here](#there)", 0);
+        check("[web](https://example.org/x.md) and [mail](mailto:a@example.org)", 0);
+        check("[gone](0002-b.md)", 1);
+        check("[out](../../../secret.md)", 1);
+        check("<a href=\"gone.html\">", 1);
+        check("```\n[not a link](gone.md)\n```", 0);
+    }
+}

@@ -1,0 +1,58 @@
+//! Architecture Invariant: processes are started in one place, so that each has a group, a limit and an owner.
+
+use super::Problem;
+use super::tree::{Tree, in_code};
+
+/// Where a process may be started, each with the reason.
+const PLACES: [(&str, &str); 4] = [
+    ("crates/system/src/local", "the one spawn function"),
+    ("crates/tiller/src/demo", "the demo plays the editor, and an editor starts its agent"),
+    ("crates/tiller/tests/", "the end-to-end tests start the real binary"),
+    ("xtask/", "the project's own commands start cargo, and the benchmark its child"),
+];
+
+/// The types that start processes. `system::Command` is a description and starts nothing.
+const STARTERS: [&str; 5] = [
+    "std::process::Command",
+    "tokio::process::Command",
+    "std::process::{",
+    "tokio::process::{",
+    "CommandWrap",
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for file in tree.rust().filter(|file| !PLACES.iter().any(|(place, _)| file.path.starts_with(place))) {
+        for (index, line) in file.text.lines().enumerate() {
+            if STARTERS.iter().any(|starter| in_code(line, starter)) && line.contains("Command") {
+                let message = "only the local system starts processes: call `System::spawn`";
+                problems.push(Problem::line(&file.path, index + 1, message));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, line: &str) -> usize {
+        check(&Tree::of(&[(path, line)])).len()
+    }
+
+    #[test]
+    fn a_second_place_that_spawns_is_found() {
+        assert_eq!(found("crates/agent/src/a.rs", "let child = std::process::Command::new(\"sh\");"), 1);
+        assert_eq!(found("crates/agent/src/a.rs", "use tokio::process::{Child, Command};"), 1);
+        assert_eq!(found("crates/system/src/fake.rs", "let wrap = CommandWrap::from(x);"), 1);
+    }
+
+    #[test]
+    fn the_known_places_and_descriptions_are_not() {
+        assert_eq!(found("crates/system/src/local/spawn.rs", "use tokio::process::Command;"), 0);
+        assert_eq!(found("crates/tiller/tests/it/main.rs", "use std::process::{Command, Stdio};"), 0);
+        assert_eq!(found("crates/agent/src/a.rs", "use system::Command;"), 0);
+        assert_eq!(found("crates/agent/src/a.rs", "use std::process::{ExitCode, Stdio};"), 0);
+    }
+}

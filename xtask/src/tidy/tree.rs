@@ -1,0 +1,158 @@
+//! The tree as the checks see it: paths and texts, from git or from a test.
+
+use crate::process::{capture, command, root};
+use anyhow::Result;
+
+/// Every text file that is committed or could be.
+pub(super) struct Tree {
+    files: Vec<File>,
+}
+
+/// One text file.
+pub(super) struct File {
+    /// Relative to the workspace's root, with `/`.
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+/// A line of a Rust file.
+pub(super) struct Line<'a> {
+    /// 1-based.
+    pub(super) number: usize,
+    pub(super) text: &'a str,
+    /// Whether it is compiled for tests only.
+    pub(super) test: bool,
+}
+
+impl Tree {
+    /// Reads what git tracks and what it would track; what is ignored or not UTF-8 is left out.
+    pub(super) fn of_the_workspace() -> Result<Self> {
+        let listing =
+            capture(command("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
+        let mut paths: Vec<&str> = listing.split('\0').filter(|path| !path.is_empty()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let read = |path: &str| {
+            let text = std::fs::read_to_string(root().join(path)).ok()?;
+            Some(File { path: path.to_owned(), text })
+        };
+        Ok(Self { files: paths.into_iter().filter_map(read).collect() })
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+        let file = |(path, text): &(&str, &str)| File { path: (*path).to_owned(), text: (*text).to_owned() };
+        Self { files: files.iter().map(file).collect() }
+    }
+
+    pub(super) fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// The Rust sources.
+    pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.path.ends_with(".rs"))
+    }
+
+    /// The Rust sources except those of the checks themselves, which must name what they look for.
+    pub(super) fn rust_but_tidy(&self) -> impl Iterator<Item = &File> {
+        self.rust().filter(|file| !file.path.starts_with("xtask/src/tidy"))
+    }
+
+    /// Whether a file or a folder with this path exists.
+    pub(super) fn contains(&self, path: &str) -> bool {
+        path.is_empty()
+            || self.files.iter().any(|file| {
+                file.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+    }
+}
+
+impl File {
+    /// Whether the whole file is a test.
+    pub(super) fn is_test(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        self.path.contains("/tests/")
+            || name == "tests.rs"
+            || name.ends_with("_tests.rs")
+            || name.ends_with("_test.rs")
+    }
+
+    /// The lines of a Rust file. `#[cfg(test)] mod name {` opens a region of tests that ends with a `}` in the first column.
+    pub(super) fn lines(&self) -> Vec<Line<'_>> {
+        let whole = self.is_test();
+        let (mut announced, mut inside) = (false, false);
+        let mut lines = Vec::new();
+        for (index, text) in self.text.lines().enumerate() {
+            if text == "#[cfg(test)]" {
+                announced = true;
+            } else if announced && text.starts_with("mod ") && text.ends_with('{') {
+                inside = true;
+                announced = false;
+            } else if announced && !text.starts_with("#[") {
+                announced = false;
+            }
+            lines.push(Line { number: index + 1, text, test: whole || inside });
+            if inside && text == "}" {
+                inside = false;
+            }
+        }
+        lines
+    }
+}
+
+/// Whether a line's code names `needle`, and not only a string or a comment in it. Strings of several lines are not seen
+/// as such.
+pub(super) fn in_code(line: &str, needle: &str) -> bool {
+    let comment = line.match_indices("//").map(|(at, _)| at).find(|at| !in_string(line, *at));
+    let code = &line[..comment.unwrap_or(line.len())];
+    code.match_indices(needle).any(|(at, _)| !in_string(code, at))
+}
+
+/// Whether the byte at `at` lies between two quotes of its line.
+pub(super) fn in_string(line: &str, at: usize) -> bool {
+    line[..at].replace("\\\\", "").replace("\\\"", "").replace("'\"'", "").matches('"').count() % 2 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_has_this_file() {
+        assert!(Tree::of_the_workspace().unwrap().get("xtask/src/tidy/tree.rs").is_some());
+    }
+
+    #[test]
+    fn tests_are_told_from_the_code_around_them() {
+        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}\n#[cfg(test)]\nmod more;\nfn d() {}";
+        let tree = Tree::of(&[("crates/x/src/a.rs", text), ("crates/x/tests/it/main.rs", "fn e() {}")]);
+        let tests = |path: &str| -> Vec<usize> {
+            let file = tree.get(path).unwrap();
+            file.lines().iter().filter(|line| line.test).map(|line| line.number).collect()
+        };
+        assert_eq!(tests("crates/x/src/a.rs"), [3, 4, 5]);
+        assert_eq!(tests("crates/x/tests/it/main.rs"), [1]);
+    }
+
+    #[test]
+    fn code_is_told_from_strings_and_comments() {
+        assert!(in_code("let x = f(g());", "g("));
+        assert!(in_code("let x = \"a\"; g(\"b\");", "g("));
+        assert!(!in_code("let x = \"g(\";", "g("));
+        assert!(!in_code("let x = \"\\\"g(\";", "g("));
+        assert!(!in_code("h(); // g()", "g("));
+        assert!(in_code("let url = \"http://x\"; g();", "g("));
+    }
+
+    #[test]
+    fn folders_are_found_by_their_files() {
+        let tree = Tree::of(&[("docs/adr/0001-crates.md", "")]);
+        assert!(tree.contains("docs/adr") && tree.contains("docs/adr/0001-crates.md"));
+        assert!(!tree.contains("docs/ad"));
+    }
+}
