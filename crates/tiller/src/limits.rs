@@ -22,3 +22,5 @@ pub(crate) const DEMO_TERMINAL_BYTES: usize = 1024 * 1024;
 pub(crate) const DEMO_TERMINAL_LINES: usize = 30;
 /// Lines of a diff that the demo prints.
 pub(crate) const DEMO_DIFF_LINES: usize = 20;
+/// Pieces of terminal output that wait for the demo to take them.
+pub(crate) const DEMO_TERMINAL_EVENTS: usize = 64;

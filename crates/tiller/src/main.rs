@@ -4,7 +4,7 @@
 
 mod args;
 mod config;
-//mod demo;
+mod demo;
 mod environment;
 mod exit;
 mod folders;

@@ -3,6 +3,7 @@
 use crate::{
     args::{AcpArgs, Cli, Command, Events, PrintArgs, SessionArgs},
     config::{self, Flags, Layers, Resolved},
+    demo,
     environment::{self, Environment},
     exit, folders,
     headless::{self, Begin, Overrides, Run},
@@ -36,7 +37,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
 async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, environment).await,
-        Some(Command::Demo(_)) => bail!("later"),
+        Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
             let options = options(environment, None, Flags::default())?;
             sessions::run(wiring::runtime(&options, wiring::Keep::OnDisk)?, command).await
@@ -97,7 +98,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
         session,
         overrides,
     };
-    headless::run(wiring::runtime(&options, keep)?, wiring::local_system()?, run).await
+    headless::run(wiring::runtime(&options, keep)?, wiring::local_system(), run).await
 }
 
 fn prompt_from_stdin() -> Result<String> {
