@@ -38,6 +38,16 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// Moves the write-ahead log into the database once it is long. SQLite would do it inside the commit, before the answer.
+pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
+    let pages: i64 =
+        connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get(1))?;
+    if pages >= CHECKPOINT_PAGES {
+        connection.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?.query_row([], |_| Ok(()))?;
+    }
+    Ok(())
+}
+
 /// What an error of SQLite means to the caller, and what can be done.
 pub(super) fn failed(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
@@ -71,7 +81,7 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
         // Before the first page is read, so that it is read into the small cache.
         connection.execute_batch(&format!(
             "PRAGMA cache_size = -{CACHE_KIB}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-             PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
+             PRAGMA wal_autocheckpoint = 0;"
         ))?;
         match version(connection)? {
             0 => initialise(connection),

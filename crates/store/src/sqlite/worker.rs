@@ -80,6 +80,10 @@ impl Worker {
 pub(super) fn commit(connection: &mut Connection, mut jobs: Vec<Box<dyn Job>>) {
     let outcome = write(connection, &mut jobs).map_err(|error| super::database::failed(&error));
     answer_all(jobs, &outcome);
+    // After the answers, so that nobody waits for it. A failure changes nothing that was acknowledged; the next write tries again.
+    if let Err(error) = super::database::checkpoint(connection) {
+        tracing::warn!(%error, "the write-ahead log could not be moved into the database");
+    }
 }
 
 /// Does the reads one by one.

@@ -99,3 +99,16 @@ async fn a_torn_tail_is_dropped() {
         assert_eq!(reopened.append(&lease, vec![said("on")]).await, Ok(kept + 1));
     }
 }
+
+/// What a killed process leaves in the log is read at the next start, so the log must stay short.
+#[tokio::test]
+async fn the_log_in_front_of_the_database_stays_short() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    for _ in 0..150 {
+        store.append(&lease, vec![said(&"x".repeat(40_000))]).await.unwrap();
+    }
+    let log = path.with_extension("db-wal").symlink_metadata().unwrap().len();
+    assert!((1..2_000_000).contains(&log), "{log} bytes of about six million written");
+}
