@@ -1,0 +1,42 @@
+//! Every limit of the crate, named, with its unit.
+
+use std::time::Duration;
+
+/// Bytes of one incoming line, the newline not counted; a longer one is discarded and answered with an error.
+pub const FRAME_BYTES: usize = 64 * 1024 * 1024;
+/// How deeply an incoming message may nest. Below the 128 levels at which the JSON parser itself gives up.
+pub(crate) const JSON_DEPTH: usize = 100;
+/// Bytes of line buffer that are kept between lines; what a huge line needed beyond it is given back.
+pub(crate) const KEPT_LINE_BYTES: usize = 1024 * 1024;
+/// Lines between the protocol library and the writer; more wait in the library's own queue.
+pub(crate) const WRITER_LINES: usize = 64;
+/// Bytes the writer collects from waiting lines before it writes them in one go.
+pub(crate) const WRITE_BATCH_BYTES: usize = 256 * 1024;
+
+/// How long the client has for an answer. Permissions and the end of a command are not under it: they can be cancelled instead.
+pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long everything has to settle once the client has closed its side.
+pub(crate) const SETTLE: Duration = Duration::from_millis(800);
+
+/// Updates that may be under way to a client that does not read them; beyond it they wait and merge.
+pub(crate) const UPDATES_IN_FLIGHT: u64 = 32;
+/// Chunks further apart than this are at reading speed and go out one by one.
+pub(crate) const CHUNK_GAP: Duration = Duration::from_millis(5);
+/// Chunks closer together than [`CHUNK_GAP`] that may go out at once before merging begins.
+pub(crate) const CHUNK_BURST: u32 = 8;
+/// The time between two messages of a flood: 25 messages a second.
+pub(crate) const CHUNK_INTERVAL: Duration = Duration::from_millis(40);
+/// Bytes of text that merge into one message.
+pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Characters of base64 that one image of a prompt may have: 15 MiB of image.
+pub(crate) const IMAGE_BASE64: usize = 20 * 1024 * 1024;
+/// Sessions of one page of `session/list`.
+pub(crate) const LIST_PAGE: usize = 50;
+
+/// The time between two looks at the output of a young command.
+pub(crate) const OUTPUT_POLL: Duration = Duration::from_millis(200);
+/// The time between two looks at the output of an old command.
+pub(crate) const OUTPUT_POLL_MAX: Duration = Duration::from_secs(2);
+/// How long to wait for a killed command's end.
+pub(crate) const KILL_WAIT: Duration = Duration::from_secs(2);

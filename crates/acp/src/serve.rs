@@ -1,0 +1,78 @@
+//! One connection, from its first byte to its last.
+
+use crate::{
+    AcpOptions,
+    limits::SETTLE,
+    transport::{Gauge, incoming, write_lines},
+    v1::{Connection, Dispatcher},
+};
+use agent::Runtime;
+use agent_client_protocol::{Agent, Builder, Lines};
+use std::sync::Arc;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::oneshot,
+    time::timeout,
+};
+
+/// Why a connection ended other than by the client closing it.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The protocol library gave up, or the client stopped reading for good.
+    #[error("the connection to the client failed: {0}")]
+    Connection(String),
+}
+
+/// Serves a client until it closes its side, which cancels its turns; returns once they have settled and all is written, at the latest
+/// a second later. Sessions stay stored. Needs a tokio runtime with time; a current-thread one is enough.
+///
+/// # Errors
+/// When the client stops reading, or the protocol library fails.
+pub async fn serve(
+    runtime: Arc<Runtime>,
+    reader: impl AsyncRead + Send + Unpin + 'static,
+    writer: impl AsyncWrite + Send + Unpin + 'static,
+    options: AcpOptions,
+) -> Result<(), ServeError> {
+    let gauge = Arc::new(Gauge::default());
+    let frame_cap = options.frame_cap;
+    let connection = Connection::new(runtime, options, gauge.clone());
+    let (ended, end) = oneshot::channel();
+    let lines = incoming(reader, frame_cap, move || {
+        // Nobody waits any more when the connection ended first.
+        let _ = ended.send(());
+    });
+    let (sink, write) = write_lines(writer, gauge);
+    let mut writing = tokio::spawn(write);
+    let closing = connection.clone();
+    let served = Builder::new_with(Agent, Dispatcher(connection.clone()))
+        .name("tiller")
+        .on_close(async move |_client| {
+            closing.settle().await;
+            Ok(())
+        })
+        .connect_to(Lines::new(sink, lines));
+    let result = tokio::select! {
+        served = served => served.map_err(|error| ServeError::Connection(error.to_string())),
+        () = after_end(end) => {
+            tracing::warn!("the client is gone and turns did not settle in time");
+            Ok(())
+        }
+    };
+    // After a failed connection the turns still run; after a closed one nothing is left and this returns at once.
+    let settled = timeout(SETTLE, connection.settle()).await.is_ok();
+    let written = timeout(SETTLE, &mut writing).await.is_ok();
+    writing.abort();
+    if !(settled && written) {
+        tracing::warn!(settled, written, "the connection was cut off");
+    }
+    result
+}
+
+/// Completes when everything should long have settled after the end of the input.
+async fn after_end(end: oneshot::Receiver<()>) {
+    match end.await {
+        Ok(()) => tokio::time::sleep(SETTLE).await,
+        Err(_never_ended) => std::future::pending().await,
+    }
+}

@@ -1,0 +1,294 @@
+//! A command in the client's terminal.
+//!
+//! Executed at most once: whatever fails after the client has taken `terminal/create` is a failure of the command. Released exactly
+//! once: the id lives in a guard from the moment the client's answer is read.
+
+use super::{
+    call::{CallError, Caller, answer},
+    delta::Window,
+};
+use crate::limits::{KILL_WAIT, OUTPUT_POLL, OUTPUT_POLL_MAX};
+use agent_client_protocol::v1::schema as acp;
+use async_trait::async_trait;
+use serde_json::Value;
+use std::{collections::VecDeque, sync::Arc};
+use system::{Command, ExitStatus, Output, Process, SystemError, TerminalId};
+use tokio::{
+    sync::{oneshot, watch},
+    task::AbortHandle,
+    time::{Instant, sleep_until, timeout},
+};
+
+/// A running command.
+pub(super) struct AcpProcess {
+    caller: Caller,
+    program: String,
+    /// Waits for the end beside the looks at the output.
+    waiter: AbortHandle,
+    state: Arc<watch::Sender<State>>,
+    window: Window,
+    pending: VecDeque<Output>,
+    output_limit: usize,
+    started: Instant,
+    next_look: Instant,
+    drained: bool,
+    /// Dropped last: nothing may be asked of a terminal that is released.
+    terminal: Terminal,
+}
+
+/// How far the command is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// It runs; whether `terminal/wait_for_exit` is of no use.
+    Running { unwatched: bool },
+    /// It ended.
+    Ended(ExitStatus),
+    /// Nobody can tell any more.
+    Lost(CallError),
+}
+
+impl AcpProcess {
+    /// Starts a command. [`CallError::Unsupported`] and [`CallError::Refused`] mean that nothing ran.
+    pub(super) async fn start(caller: &Caller, command: &Command) -> Result<Self, CallError> {
+        let terminal = create(caller, command).await?;
+        let state = Arc::new(watch::channel(State::Running { unwatched: false }).0);
+        let waiter =
+            tokio::spawn(watch_exit(caller.clone(), terminal.id.clone(), state.clone())).abort_handle();
+        let now = Instant::now();
+        Ok(Self {
+            caller: caller.clone(),
+            program: command.program.clone(),
+            waiter,
+            state,
+            window: Window::default(),
+            pending: VecDeque::new(),
+            output_limit: command.output_limit,
+            started: now,
+            next_look: now + OUTPUT_POLL,
+            drained: false,
+            terminal,
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        !matches!(*self.state.borrow(), State::Running { .. })
+    }
+
+    /// Waits for the time of the next look, or the end.
+    async fn until_look(&self) {
+        let mut state = self.state.subscribe();
+        tokio::select! {
+            // The sender is ours, so the channel cannot close while we wait.
+            _ = state.wait_for(|state| !matches!(state, State::Running { .. })) => {}
+            () = sleep_until(self.next_look) => {}
+        }
+    }
+
+    /// Looks at the output once. Dropped in the middle it loses nothing: the next look shows it again.
+    async fn look(&mut self) {
+        let interval = (self.started.elapsed() / 50).clamp(OUTPUT_POLL, OUTPUT_POLL_MAX);
+        self.next_look = Instant::now() + interval;
+        let request = acp::TerminalOutputRequest::new(self.caller.session_id(), self.terminal.id.0.clone());
+        match self.caller.call("terminal/output", &request).await {
+            Ok(look) => {
+                if let Some(Value::String(output)) = look.get("output") {
+                    let truncated = look.get("truncated") == Some(&Value::Bool(true));
+                    let new = self.window.look(output.clone(), truncated);
+                    new.into_iter().for_each(|piece| self.keep(piece));
+                }
+                if let Some(status @ Value::Object(_)) = look.get("exitStatus") {
+                    end(&self.state, State::Ended(exit_status(status)));
+                }
+            }
+            Err(CallError::Timeout(..)) => {}
+            Err(error) => {
+                tracing::warn!(?error, terminal = self.terminal.id.0, "no output from the client's terminal");
+                let unwatched = *self.state.borrow() == State::Running { unwatched: true };
+                if unwatched || error == CallError::Gone {
+                    end(&self.state, State::Lost(error));
+                }
+            }
+        }
+    }
+
+    /// Keeps a piece of output until it is taken, the last ones where there are too many.
+    fn keep(&mut self, piece: Output) {
+        let Output::Text(text) = piece else {
+            if self.pending.back() != Some(&Output::Gap) {
+                self.pending.push_back(Output::Gap);
+            }
+            return;
+        };
+        match self.pending.back_mut() {
+            Some(Output::Text(last)) => last.push_str(&text),
+            _ => self.pending.push_back(Output::Text(text)),
+        }
+        if let Some(Output::Text(last)) = self.pending.back_mut()
+            && last.len() > self.output_limit
+        {
+            let excess = last.len() - self.output_limit;
+            let cut = (excess..=last.len()).find(|at| last.is_char_boundary(*at)).unwrap_or(last.len());
+            let kept = last.split_off(cut);
+            self.pending = VecDeque::from([Output::Gap, Output::Text(kept)]);
+        }
+    }
+}
+
+impl Drop for AcpProcess {
+    fn drop(&mut self) {
+        self.waiter.abort();
+    }
+}
+
+#[async_trait]
+impl Process for AcpProcess {
+    fn terminal(&self) -> Option<&TerminalId> {
+        Some(&self.terminal.id)
+    }
+
+    async fn next_output(&mut self) -> Option<Output> {
+        loop {
+            if let Some(piece) = self.pending.pop_front() {
+                return Some(piece);
+            }
+            if self.drained {
+                return None;
+            }
+            self.until_look().await;
+            let over = self.is_over();
+            self.look().await;
+            if over {
+                self.drained = true;
+                let lost = self.window.end();
+                lost.into_iter().for_each(|piece| self.keep(piece));
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Result<ExitStatus, SystemError> {
+        loop {
+            let state = self.state.borrow().clone();
+            match state {
+                State::Ended(status) => return Ok(status),
+                State::Lost(error) => return Err(self.caller.failure("running", &self.program, error)),
+                State::Running { .. } => {}
+            }
+            self.until_look().await;
+            if !self.is_over() {
+                self.look().await;
+            }
+        }
+    }
+
+    async fn kill(&mut self) {
+        if self.is_over() {
+            return;
+        }
+        let request = acp::KillTerminalRequest::new(self.caller.session_id(), self.terminal.id.0.clone());
+        if let Err(error) = self.caller.call_within(KILL_WAIT, "terminal/kill", &request).await {
+            tracing::warn!(?error, terminal = self.terminal.id.0, "the client did not kill the command");
+        }
+        let mut state = self.state.subscribe();
+        let over = timeout(KILL_WAIT, state.wait_for(|state| !matches!(state, State::Running { .. })));
+        if over.await.is_err() {
+            // Given up on: the release that follows is the client's last chance to end it.
+            end(&self.state, State::Ended(ExitStatus::default()));
+        }
+    }
+}
+
+/// A terminal that the client has made for us; released when this is dropped, whatever becomes of the turn.
+struct Terminal {
+    caller: Caller,
+    id: TerminalId,
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // The call must show the terminal before it is released.
+        self.caller.outbox.flush(&self.caller.session);
+        let request = acp::ReleaseTerminalRequest::new(self.caller.session_id(), self.id.0.clone());
+        let id = self.id.0.clone();
+        let sent = self.caller.send("terminal/release", &request).map(|request| {
+            request.on_receiving_result(async move |result| {
+                if let Err(error) = result {
+                    tracing::warn!(%error, terminal = id, "the client did not release a terminal");
+                }
+                Ok(())
+            })
+        });
+        if let Ok(Err(error)) = sent {
+            tracing::debug!(%error, "the connection is gone; a terminal was not released");
+        }
+    }
+}
+
+/// Asks for a terminal. The answer is awaited in a task of its own: when it comes too late for us, the terminal is still released.
+async fn create(caller: &Caller, command: &Command) -> Result<Terminal, CallError> {
+    let env = command.env.iter().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
+    let request = acp::CreateTerminalRequest::new(caller.session_id(), &command.program)
+        .args(command.args.clone())
+        .env(env)
+        .cwd(command.cwd.as_std().to_owned())
+        .output_byte_limit(u64::try_from(command.output_limit).ok());
+    caller.outbox.flush(&caller.session);
+    let request = caller.send("terminal/create", &request)?;
+    let (made, making) = oneshot::channel();
+    let owner = caller.clone();
+    tokio::spawn(async move {
+        let terminal = answer(request).await.and_then(|answer| match answer.get("terminalId") {
+            Some(Value::String(id)) => Ok(Terminal { caller: owner, id: TerminalId(id.clone()) }),
+            _ => Err(CallError::BadAnswer("it made a terminal without an id".to_owned())),
+        });
+        drop(made.send(terminal));
+    });
+    match timeout(caller.deadline, making).await {
+        Ok(Ok(terminal)) => terminal,
+        Ok(Err(_gone)) => Err(CallError::Gone),
+        Err(_elapsed) => Err(CallError::Timeout("terminal/create", caller.deadline)),
+    }
+}
+
+/// Waits for the end of the command, as long as it takes.
+async fn watch_exit(caller: Caller, terminal: TerminalId, state: Arc<watch::Sender<State>>) {
+    let request = acp::WaitForTerminalExitRequest::new(caller.session_id(), terminal.0.clone());
+    let ended = match caller.send("terminal/wait_for_exit", &request) {
+        Ok(request) => answer(request).await,
+        Err(error) => Err(error),
+    };
+    match ended {
+        Ok(status) => end(&state, State::Ended(exit_status(&status))),
+        Err(CallError::Gone) => end(&state, State::Lost(CallError::Gone)),
+        Err(error) => {
+            tracing::warn!(
+                ?error,
+                terminal = terminal.0,
+                "the client cannot wait for the command; its output may tell"
+            );
+            end(&state, State::Running { unwatched: true });
+        }
+    }
+}
+
+/// Moves on from running, once.
+fn end(state: &watch::Sender<State>, next: State) {
+    state.send_if_modified(|state| {
+        let running = matches!(state, State::Running { .. });
+        if running {
+            *state = next;
+        }
+        running
+    });
+}
+
+/// How the command ended, as the client tells it: an exit code, a signal's name, or nothing, which is a failure too.
+fn exit_status(status: &Value) -> ExitStatus {
+    ExitStatus {
+        code: status.get("exitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok()),
+        signal: status
+            .get("signal")
+            .and_then(Value::as_str)
+            .filter(|signal| !signal.is_empty())
+            .map(str::to_owned),
+    }
+}

@@ -1,0 +1,220 @@
+//! The incoming side: bytes to lines that the protocol library can take.
+//!
+//! The library ends the connection at the first line that is no UTF-8, buffers a line without a bound and echoes bad ones. So this
+//! reader stands in front of it. A line that cannot be passed on becomes a request by the reserved method [`BAD_LINE`] with a null id, which the
+//! dispatcher answers with the error: the answer keeps its place among the others and needs no second way out.
+
+use super::shape;
+use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES};
+use futures::{Stream, stream};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use std::io;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// The method that stands for a line that could not be passed on.
+pub(crate) const BAD_LINE: &str = "_tiller/bad_line";
+
+/// The lines of `reader`, ready for the protocol library; ends at the end of the input or at an error of it. `on_end` is called
+/// once, then.
+pub(crate) fn incoming(
+    reader: impl AsyncRead + Send + Unpin + 'static,
+    cap: usize,
+    on_end: impl FnOnce() + Send + 'static,
+) -> impl Stream<Item = io::Result<String>> + Send + 'static {
+    let lines = LineReader { reader: BufReader::with_capacity(64 * 1024, reader), buffer: Vec::new(), cap };
+    stream::unfold((lines, Some(on_end)), |(mut lines, mut on_end)| async move {
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Whole(line))) => {
+                    if let Some(line) = accept(line) {
+                        return Some((Ok(line), (lines, on_end)));
+                    }
+                }
+                Ok(Some(Line::TooLong(size))) => {
+                    let message =
+                        format!("the line is longer than {} bytes ({size} bytes); discarded", lines.cap);
+                    return Some((Ok(bad_line(-32600, &message)), (lines, on_end)));
+                }
+                // A client that vanished in the middle of a byte is gone as much as one that closed its side.
+                ended => {
+                    if let Err(error) = ended {
+                        tracing::warn!(%error, "reading from the client failed; taken as its end");
+                    }
+                    if let Some(on_end) = on_end.take() {
+                        on_end();
+                    }
+                    return None;
+                }
+            }
+        }
+    })
+}
+
+/// What is passed on of a whole line: nothing for a blank one, the line itself, or the request that stands for a bad one.
+fn accept(line: String) -> Option<String> {
+    if line.trim().is_empty() {
+        return None;
+    }
+    let shape = shape::of(&line);
+    if shape.depth > JSON_DEPTH {
+        return Some(bad_line(
+            -32600,
+            &format!("the message nests {} levels deep; {JSON_DEPTH} are allowed", shape.depth),
+        ));
+    }
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(&line) {
+        return Some(bad_line(-32700, &format!("the line is not JSON: {error}")));
+    }
+    if shape.result_and_error {
+        return Some(without_result(line));
+    }
+    Some(line)
+}
+
+/// A response with both a result and an error counts as an error; the library would drop it and the request would never end.
+fn without_result(line: String) -> String {
+    match serde_json::from_str::<Value>(&line) {
+        Ok(Value::Object(mut object)) if !object.contains_key("method") => {
+            object.remove("result");
+            Value::Object(object).to_string()
+        }
+        _ => line,
+    }
+}
+
+fn bad_line(code: i32, message: &str) -> String {
+    let params = json!({ "code": code, "message": message });
+    json!({ "jsonrpc": "2.0", "id": null, "method": BAD_LINE, "params": params }).to_string()
+}
+
+enum Line {
+    Whole(String),
+    /// Longer than the cap, and gone; how long it was.
+    TooLong(usize),
+}
+
+struct LineReader<R> {
+    reader: BufReader<R>,
+    buffer: Vec<u8>,
+    cap: usize,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    /// The next line without its end and without a byte-order mark, bytes that are no UTF-8 replaced; `None` at the end of the input.
+    async fn next(&mut self) -> io::Result<Option<Line>> {
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_LINE_BYTES);
+        let mut size = 0;
+        loop {
+            let bytes = self.reader.fill_buf().await?;
+            if bytes.is_empty() {
+                return Ok(if size == 0 { None } else { Some(self.take(size)) });
+            }
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            let piece = &bytes[..end.unwrap_or(bytes.len())];
+            size += piece.len();
+            if size <= self.cap {
+                self.buffer.extend_from_slice(piece);
+            }
+            let used = piece.len() + usize::from(end.is_some());
+            self.reader.consume(used);
+            if end.is_some() {
+                return Ok(Some(self.take(size)));
+            }
+        }
+    }
+
+    fn take(&mut self, size: usize) -> Line {
+        if size > self.cap {
+            return Line::TooLong(size);
+        }
+        let text = String::from_utf8_lossy(&self.buffer);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        Line::Whole(text.strip_suffix('\r').unwrap_or(text).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::StreamExt;
+    use tokio::io::AsyncWriteExt;
+
+    async fn check(input: &[u8], cap: usize) -> Vec<String> {
+        incoming(io::Cursor::new(input.to_vec()), cap, || {}).map(|line| line.unwrap()).collect().await
+    }
+
+    fn error_of(line: &str) -> (i64, String) {
+        let value: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(value["method"], BAD_LINE);
+        assert_eq!(value["id"], Value::Null);
+        (value["params"]["code"].as_i64().unwrap(), value["params"]["message"].as_str().unwrap().to_owned())
+    }
+
+    #[tokio::test]
+    async fn skips_blank_lines_marks_and_carriage_returns() {
+        let lines = check(b"\xef\xbb\xbf{\"a\":1}\r\n\n  \r\n{\"b\":2}\n\xef\xbb\xbf\n{\"c\":3}", 100).await;
+        assert_eq!(lines, [r#"{"a":1}"#, r#"{"b":2}"#, r#"{"c":3}"#]);
+    }
+
+    #[tokio::test]
+    async fn replaces_bytes_that_are_no_text_and_goes_on() {
+        let lines = check(b"{\"a\":\"\xff\"}\n\xff\xfe\n{\"b\":2}\n", 100).await;
+        assert_eq!(lines[0], "{\"a\":\"\u{fffd}\"}");
+        assert_eq!(error_of(&lines[1]).0, -32700);
+        assert_eq!(lines[2], r#"{"b":2}"#);
+    }
+
+    #[tokio::test]
+    async fn discards_a_line_beyond_the_cap_and_goes_on() {
+        let mut input = vec![b'x'; 300_000];
+        input.extend_from_slice(b"\n{\"b\":2}\n");
+        let lines = check(&input, 1000).await;
+        let (code, message) = error_of(&lines[0]);
+        assert_eq!(code, -32600);
+        assert!(message.contains("1000 bytes (300000 bytes)"), "{message}");
+        assert_eq!(lines[1], r#"{"b":2}"#);
+    }
+
+    #[tokio::test]
+    async fn takes_a_line_of_exactly_the_cap() {
+        assert_eq!(check(b"[1,2,3]\n", 7).await, ["[1,2,3]"]);
+        assert_eq!(error_of(&check(b"[1,2,3]\n", 6).await[0]).0, -32600);
+    }
+
+    #[tokio::test]
+    async fn refuses_deep_nesting_and_bad_json_without_echo() {
+        let deep = format!("{}\n{{\"b\":2}}\n", "[".repeat(100_000));
+        let lines = check(deep.as_bytes(), 1_000_000).await;
+        assert_eq!(error_of(&lines[0]).0, -32600);
+        assert!(lines[0].len() < 300);
+        assert_eq!(lines[1], r#"{"b":2}"#);
+        assert_eq!(error_of(&check(b"{\"a\":", 100).await[0]).0, -32700);
+    }
+
+    #[tokio::test]
+    async fn a_response_with_both_members_is_an_error() {
+        let lines =
+            check(br#"{"jsonrpc":"2.0","id":"x","result":{},"error":{"code":1,"message":"m"}}"#, 100).await;
+        let value: Value = serde_json::from_str(&lines[0]).unwrap();
+        assert!(value.get("result").is_none() && value.get("error").is_some());
+    }
+
+    #[tokio::test]
+    async fn reassembles_characters_split_over_reads() {
+        let (mut writer, reader) = tokio::io::duplex(1);
+        let lines = tokio::spawn(incoming(reader, 100, || {}).map(|line| line.unwrap()).collect::<Vec<_>>());
+        writer.write_all("{\"a\":\"ü→🦀\"}\n".as_bytes()).await.unwrap();
+        drop(writer);
+        assert_eq!(lines.await.unwrap(), ["{\"a\":\"ü→🦀\"}"]);
+    }
+
+    #[tokio::test]
+    async fn tells_of_the_end_once() {
+        let (ended, end) = std::sync::mpsc::channel();
+        let lines = incoming(&b"{}\n"[..], 100, move || ended.send(()).unwrap());
+        assert_eq!(lines.count().await, 1);
+        assert_eq!(end.try_iter().count(), 1);
+    }
+}

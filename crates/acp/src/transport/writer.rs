@@ -1,0 +1,155 @@
+//! The outgoing side: lines to bytes, as many at a time as wait, and a gauge that tells how far behind the client is.
+
+use crate::limits::{WRITE_BATCH_BYTES, WRITER_LINES};
+use futures::Sink;
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    sync::{Notify, mpsc},
+};
+use tokio_util::sync::PollSender;
+
+/// How many updates were handed over and how many of them the transport has taken.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    sent: AtomicU64,
+    written: AtomicU64,
+    progress: Notify,
+}
+
+impl Gauge {
+    /// Counts an update that is handed over.
+    pub(crate) fn count_sent(&self) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Updates that were handed over and are not written yet.
+    pub(crate) fn in_flight(&self) -> u64 {
+        let written = self.written.load(Ordering::Acquire);
+        self.sent.load(Ordering::Relaxed).saturating_sub(written)
+    }
+
+    /// Completes when the transport has taken more.
+    pub(crate) async fn progress(&self) {
+        self.progress.notified().await;
+    }
+
+    fn count_written(&self, updates: u64) {
+        if updates > 0 {
+            self.written.fetch_add(updates, Ordering::Release);
+            self.progress.notify_one();
+        }
+    }
+}
+
+/// Where the protocol library puts its lines. Holds it back when the writer is behind.
+pub(crate) struct LineSink(PollSender<String>);
+
+/// A sink of lines, and the task that writes them: run it until it ends, which it does when the sink is closed or dropped and all is written, or at
+/// the first failed write (then the sink fails too, which ends the connection).
+pub(crate) fn write_lines(
+    mut writer: impl AsyncWrite + Send + Unpin + 'static,
+    gauge: Arc<Gauge>,
+) -> (LineSink, impl Future<Output = io::Result<()>> + Send + 'static) {
+    let (sender, mut lines) = mpsc::channel::<String>(WRITER_LINES);
+    let run = async move {
+        let mut bytes = Vec::new();
+        while let Some(line) = lines.recv().await {
+            bytes.clear();
+            let mut updates = append(&mut bytes, &line);
+            while bytes.len() < WRITE_BATCH_BYTES {
+                let Ok(line) = lines.try_recv() else { break };
+                updates += append(&mut bytes, &line);
+            }
+            writer.write_all(&bytes).await?;
+            writer.flush().await?;
+            gauge.count_written(updates);
+            bytes.shrink_to(WRITE_BATCH_BYTES);
+        }
+        writer.shutdown().await
+    };
+    (LineSink(PollSender::new(sender)), run)
+}
+
+/// Appends a line with its end; 1 if it is a session update.
+fn append(bytes: &mut Vec<u8>, line: &str) -> u64 {
+    bytes.extend_from_slice(line.as_bytes());
+    bytes.push(b'\n');
+    u64::from(is_update(line))
+}
+
+/// Whether a line that the library wrote is a session update: its members come in a fixed order.
+fn is_update(line: &str) -> bool {
+    line.starts_with(r#"{"jsonrpc":"2.0","method":"session/update""#)
+}
+
+impl Sink<String> for LineSink {
+    type Error = io::Error;
+
+    fn poll_ready(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(ready!(self.0.poll_reserve(cx)).map_err(|_closed| closed()))
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, line: String) -> io::Result<()> {
+        self.0.send_item(line).map_err(|_closed| closed())
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.close();
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the client no longer reads")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::SinkExt;
+    use tokio::io::AsyncReadExt;
+
+    const UPDATE: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{}}"#;
+
+    #[tokio::test]
+    async fn writes_lines_in_order_and_counts_updates() {
+        let (writer, mut reader) = tokio::io::duplex(1024);
+        let gauge = Arc::new(Gauge::default());
+        let (mut sink, run) = write_lines(writer, gauge.clone());
+        gauge.count_sent();
+        for line in ["one", UPDATE, "two"] {
+            sink.send(line.to_owned()).await.unwrap();
+        }
+        assert_eq!(gauge.in_flight(), 1);
+        sink.close().await.unwrap();
+        run.await.unwrap();
+        assert_eq!(gauge.in_flight(), 0);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, format!("one\n{UPDATE}\ntwo\n"));
+    }
+
+    #[tokio::test]
+    async fn a_closed_output_fails_the_sink() {
+        let (writer, reader) = tokio::io::duplex(16);
+        let (mut sink, run) = write_lines(writer, Arc::default());
+        drop(reader);
+        let run = tokio::spawn(run);
+        sink.send("x".repeat(100)).await.unwrap();
+        assert!(run.await.unwrap().is_err());
+        assert_eq!(sink.send("y".to_owned()).await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

@@ -1,0 +1,292 @@
+//! Decides when an update goes out: at once while the client keeps up, merged while it does not.
+//!
+//! Pure: time and the writer's state come in as arguments. The order of updates is kept exactly; what merges is consecutive text of one
+//! message, and what is dropped is a call's live output that newer output of the same call replaces.
+
+use super::update::Update;
+use crate::limits::{CHUNK_BURST, CHUNK_BYTES, CHUNK_GAP, CHUNK_INTERVAL, UPDATES_IN_FLIGHT};
+use agent::ToolCallId;
+use std::collections::{HashMap, VecDeque};
+use tokio::time::Instant;
+
+/// The updates of one session on their way out.
+#[derive(Debug, Default)]
+pub(crate) struct Coalescer {
+    pending: VecDeque<Update>,
+    /// How many of `pending` may not wait.
+    urgent: usize,
+    /// When the last chunk came in.
+    chunk_came: Option<Instant>,
+    /// When the last chunk went out.
+    chunk_went: Option<Instant>,
+    /// A chunk came in at reading speed and goes out as soon as the writer is idle.
+    express: bool,
+    bucket: Bucket,
+    /// When the last live output of a call went out.
+    output_went: HashMap<ToolCallId, Instant>,
+}
+
+impl Coalescer {
+    /// Takes an update.
+    pub(crate) fn push(&mut self, update: Update, now: Instant) {
+        match update {
+            Update::Chunk { kind, id, text } => {
+                if self.chunk_came.is_none_or(|came| now.duration_since(came) >= CHUNK_GAP) {
+                    self.express = true;
+                }
+                self.chunk_came = Some(now);
+                if let Some(Update::Chunk { kind: last_kind, id: last_id, text: last }) =
+                    self.pending.back_mut()
+                    && *last_kind == kind
+                    && *last_id == id
+                    && last.len() + text.len() <= CHUNK_BYTES
+                {
+                    last.push_str(&text);
+                } else {
+                    self.pending.push_back(Update::Chunk { kind, id, text });
+                }
+            }
+            Update::Output { call, update } => {
+                let older = |pending: &Update| matches!(pending, Update::Output { call: other, .. } if *other == call);
+                if let Some(at) = self.pending.iter().position(older) {
+                    self.pending.remove(at);
+                }
+                self.pending.push_back(Update::Output { call, update });
+            }
+            urgent @ Update::Urgent(_) => {
+                self.urgent += 1;
+                self.pending.push_back(urgent);
+            }
+        }
+    }
+
+    /// What goes out now, in order. `in_flight` is how many updates of the connection the writer has not taken yet.
+    pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<Update> {
+        let mut out = Vec::new();
+        while in_flight + (out.len() as u64) < UPDATES_IN_FLIGHT {
+            let idle = in_flight == 0 && out.is_empty();
+            let due = match self.pending.front() {
+                None => false,
+                Some(Update::Urgent(_)) => true,
+                Some(Update::Chunk { .. }) => self.chunk_is_due(now, idle),
+                Some(Update::Output { call, .. }) => self.urgent > 0 || self.output_is_due(call, now),
+            };
+            if !due {
+                break;
+            }
+            out.extend(self.pop(now));
+        }
+        out
+    }
+
+    /// Everything, in order, whatever the time.
+    pub(crate) fn flush(&mut self) -> Vec<Update> {
+        self.urgent = 0;
+        self.express = false;
+        self.pending.drain(..).collect()
+    }
+
+    /// Whether something waits.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// When the first waiting update becomes due by time alone; `None` when nothing waits or only the writer holds it back.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let went = match self.pending.front()? {
+            Update::Chunk { .. } => self.chunk_went?,
+            Update::Output { call, .. } => *self.output_went.get(call)?,
+            Update::Urgent(_) => return None,
+        };
+        Some(went + CHUNK_INTERVAL)
+    }
+
+    fn chunk_is_due(&mut self, now: Instant, idle: bool) -> bool {
+        // Whatever follows is another message or another kind of thing: this text is complete.
+        self.pending.len() > 1
+            || (idle && (self.express || self.bucket.take(now)))
+            || self.chunk_went.is_none_or(|went| now.duration_since(went) >= CHUNK_INTERVAL)
+    }
+
+    fn output_is_due(&self, call: &ToolCallId, now: Instant) -> bool {
+        self.output_went.get(call).is_none_or(|went| now.duration_since(*went) >= CHUNK_INTERVAL)
+    }
+
+    fn pop(&mut self, now: Instant) -> Option<Update> {
+        let update = self.pending.pop_front();
+        match &update {
+            Some(Update::Chunk { .. }) => {
+                self.chunk_went = Some(now);
+                self.express = false;
+            }
+            Some(Update::Output { call, .. }) => {
+                self.output_went.retain(|_, went| now.duration_since(*went) < CHUNK_INTERVAL);
+                self.output_went.insert(call.clone(), now);
+            }
+            Some(Update::Urgent(_)) => self.urgent -= 1,
+            None => {}
+        }
+        update
+    }
+}
+
+/// Lets a short burst through: full at first, refilled by one every [`CHUNK_INTERVAL`].
+#[derive(Debug, Default)]
+struct Bucket {
+    taken: u32,
+    refilled: Option<Instant>,
+}
+
+impl Bucket {
+    fn take(&mut self, now: Instant) -> bool {
+        let since = now.duration_since(*self.refilled.get_or_insert(now));
+        let refill = u32::try_from(since.as_millis() / CHUNK_INTERVAL.as_millis()).unwrap_or(u32::MAX);
+        if refill > 0 {
+            self.taken = self.taken.saturating_sub(refill);
+            self.refilled = Some(now);
+        }
+        let has = self.taken < CHUNK_BURST;
+        self.taken += u32::from(has);
+        has
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::update::ChunkKind, *};
+    use agent_client_protocol::v1::schema as acp;
+    use std::time::Duration;
+
+    fn text(id: &str, text: &str) -> Update {
+        Update::Chunk { kind: ChunkKind::Message, id: id.into(), text: text.to_owned() }
+    }
+
+    fn output(call: &str, text: &str) -> Update {
+        let fields = acp::ToolCallUpdateFields::new().title(text.to_owned());
+        Update::Output {
+            call: call.into(),
+            update: Box::new(acp::ToolCallUpdate::new(call.to_owned(), fields)),
+        }
+    }
+
+    fn urgent(title: &str) -> Update {
+        Update::Urgent(Box::new(acp::SessionUpdate::ToolCall(acp::ToolCall::new("x", title))))
+    }
+
+    fn shown(updates: Vec<Update>) -> Vec<String> {
+        updates
+            .into_iter()
+            .map(|update| match update {
+                Update::Chunk { id, text, .. } => format!("{id}:{text}"),
+                Update::Output { call, update } => format!("{call}={}", update.fields.title.unwrap()),
+                Update::Urgent(update) => match *update {
+                    acp::SessionUpdate::ToolCall(call) => format!("!{}", call.title),
+                    other => panic!("{other:?}"),
+                },
+            })
+            .collect()
+    }
+
+    fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn at_reading_speed_every_chunk_goes_out_at_once() {
+        let (mut coalescer, start) = (Coalescer::default(), Instant::now());
+        for i in 0..100 {
+            let now = start + ms(6) * i;
+            coalescer.push(text("m", "x"), now);
+            assert_eq!(shown(coalescer.due(now, 0)), ["m:x"], "chunk {i}");
+        }
+    }
+
+    #[test]
+    fn a_burst_becomes_a_handful_and_loses_nothing() {
+        let (mut coalescer, start) = (Coalescer::default(), Instant::now());
+        let (mut messages, mut all) = (0, String::new());
+        for i in 0..5000_u64 {
+            let now = start + Duration::from_micros(i * 10);
+            coalescer.push(text("m", "x"), now);
+            for update in shown(coalescer.due(now, 0)) {
+                messages += 1;
+                all.push_str(&update[2..]);
+            }
+        }
+        for update in shown(coalescer.flush()) {
+            messages += 1;
+            all.push_str(&update[2..]);
+        }
+        assert_eq!(all.len(), 5000);
+        assert!((3..=14).contains(&messages), "{messages} messages");
+    }
+
+    #[test]
+    fn a_flood_is_held_to_25_messages_a_second() {
+        let (mut coalescer, start) = (Coalescer::default(), Instant::now());
+        let mut messages = 0;
+        for i in 0..10_000 {
+            let now = start + ms(1) * i;
+            coalescer.push(text("m", "x"), now);
+            messages += coalescer.due(now, 0).len();
+        }
+        assert!((240..=270).contains(&messages), "{messages} messages in 10 s");
+    }
+
+    #[test]
+    fn a_busy_writer_merges_and_an_idle_one_gets_it() {
+        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        coalescer.push(text("m", "a"), now);
+        assert_eq!(shown(coalescer.due(now, 0)), ["m:a"]);
+        coalescer.push(text("m", "b"), now + ms(6));
+        assert!(coalescer.due(now + ms(6), 1).is_empty());
+        coalescer.push(text("m", "c"), now + ms(7));
+        assert_eq!(coalescer.deadline(), Some(now + ms(40)));
+        assert_eq!(shown(coalescer.due(now + ms(8), 0)), ["m:bc"]);
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_gets_nothing_more_but_the_flush() {
+        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        for _ in 0..10 {
+            coalescer.push(text("m", &"x".repeat(30 * 1024)), now);
+        }
+        coalescer.push(urgent("t"), now);
+        assert!(coalescer.due(now + ms(1000), UPDATES_IN_FLIGHT).is_empty());
+        let all = shown(coalescer.flush());
+        assert_eq!(all.len(), 6, "five of 60 KiB and the call");
+        assert_eq!(all[5], "!t");
+        assert!(!coalescer.is_waiting());
+    }
+
+    #[test]
+    fn another_kind_of_event_pushes_text_out_in_order() {
+        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        for _ in 0..20 {
+            coalescer.push(text("m", "x"), now);
+            coalescer.due(now, 1);
+        }
+        coalescer.push(urgent("t"), now);
+        coalescer.push(text("n", "y"), now);
+        let out = shown(coalescer.due(now, 1));
+        assert_eq!(out.len(), 2);
+        assert!(out[0].starts_with("m:x") && out[1] == "!t", "{out:?}");
+        assert_eq!(shown(coalescer.due(now + ms(41), 1)), ["n:y"]);
+    }
+
+    #[test]
+    fn live_output_replaces_what_waits_and_keeps_its_pace_per_call() {
+        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        coalescer.push(output("a", "1"), now);
+        assert_eq!(shown(coalescer.due(now, 0)), ["a=1"]);
+        coalescer.push(output("a", "2"), now + ms(10));
+        coalescer.push(output("a", "3"), now + ms(20));
+        assert!(coalescer.due(now + ms(20), 0).is_empty());
+        assert_eq!(coalescer.deadline(), Some(now + ms(40)));
+        coalescer.push(output("b", "1"), now + ms(21));
+        assert_eq!(shown(coalescer.due(now + ms(40), 0)), ["a=3", "b=1"]);
+        coalescer.push(output("a", "4"), now + ms(41));
+        coalescer.push(urgent("end"), now + ms(42));
+        assert_eq!(shown(coalescer.due(now + ms(42), 0)), ["a=4", "!end"]);
+    }
+}

@@ -1,0 +1,209 @@
+//! What the handlers of one connection share.
+
+use super::{
+    Outbox, client::AcpClient, errors, reply::InFlight, settings::Settings, tasks::Tasks, to_acp::Projection,
+};
+use crate::{
+    AcpOptions, TerminalPlace,
+    system::{AcpSystem, Advertised, Demoted},
+    transport::Gauge,
+};
+use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId, Surface};
+use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error, v1::schema as acp};
+use serde::Deserialize;
+use serde_json::json;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+use system::{AbsPath, FileKind, System, SystemError};
+
+/// One client's connection.
+pub(crate) struct Connection {
+    /// The runtime behind it.
+    pub(crate) runtime: Arc<Runtime>,
+    /// How it behaves.
+    pub(crate) options: AcpOptions,
+    /// Its running work.
+    pub(crate) tasks: Tasks,
+    /// Its unanswered requests.
+    pub(crate) in_flight: InFlight,
+    gauge: Arc<Gauge>,
+    peer: OnceLock<Peer>,
+    /// The sessions it opened, with who tells their events to the client.
+    sessions: Mutex<HashMap<SessionId, Arc<AcpClient>>>,
+}
+
+/// The client, once it has introduced itself.
+pub(crate) struct Peer {
+    /// The way to it.
+    pub(crate) connection: ConnectionTo<ClientRole>,
+    /// The way out for updates.
+    pub(crate) outbox: Arc<Outbox>,
+    advertised: Advertised,
+    demoted: Arc<Demoted>,
+    notices: bool,
+    pump: tokio::task::AbortHandle,
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.pump.abort();
+    }
+}
+
+/// The folder parameters that new, load and resume share. `mcpServers` is not looked at: none are supported yet.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Folders {
+    cwd: Option<String>,
+    additional_directories: Option<Vec<String>>,
+}
+
+impl Connection {
+    /// A connection whose client has not introduced itself yet.
+    pub(crate) fn new(runtime: Arc<Runtime>, options: AcpOptions, gauge: Arc<Gauge>) -> Arc<Self> {
+        Arc::new(Self {
+            runtime,
+            options,
+            tasks: Tasks::default(),
+            in_flight: InFlight::default(),
+            gauge,
+            peer: OnceLock::new(),
+            sessions: Mutex::default(),
+        })
+    }
+
+    /// The client; an error before `initialize`.
+    pub(crate) fn peer(&self) -> Result<&Peer, Error> {
+        self.peer.get().ok_or_else(|| errors::invalid_request("not initialized: send initialize first"))
+    }
+
+    /// The client introduces itself; false when it did already.
+    pub(crate) fn introduce(
+        &self,
+        connection: ConnectionTo<ClientRole>,
+        capabilities: &acp::ClientCapabilities,
+    ) -> bool {
+        if self.peer.get().is_some() {
+            return false;
+        }
+        let outbox = Outbox::new(connection.clone(), self.gauge.clone());
+        let pump = {
+            let outbox = outbox.clone();
+            tokio::spawn(async move { outbox.pump().await }).abort_handle()
+        };
+        let advertised = Advertised {
+            read: capabilities.fs.read_text_file,
+            write: capabilities.fs.write_text_file,
+            terminal: capabilities.terminal && self.options.terminal == TerminalPlace::Client,
+        };
+        let notices = capabilities.session.as_ref().is_some_and(|session| session.notices.is_some());
+        let peer = Peer { connection, outbox, advertised, demoted: Arc::default(), notices, pump };
+        self.peer.set(peer).is_ok()
+    }
+
+    /// The surface of a session that is being made or opened.
+    pub(crate) fn attach(&self, peer: &Peer, id: &SessionId) -> Surface {
+        let client = Arc::new(AcpClient::new(
+            id.clone(),
+            peer.connection.clone(),
+            peer.outbox.clone(),
+            Projection::live(peer.notices),
+            self.runtime.models().clone(),
+        ));
+        self.sessions().insert(id.clone(), client.clone());
+        let system = AcpSystem::new(
+            self.options.local.clone(),
+            id.clone(),
+            peer.connection.clone(),
+            peer.outbox.clone(),
+            peer.advertised,
+            peer.demoted.clone(),
+            self.options.client_timeout,
+        );
+        Surface { client: client as Arc<dyn Client>, system: Arc::new(system) as Arc<dyn System> }
+    }
+
+    /// An open session, or the error that names it.
+    pub(crate) fn session(&self, id: &acp::SessionId) -> Result<SessionHandle, Error> {
+        let id = SessionId(id.0.to_string());
+        self.runtime.find(&id).ok_or_else(|| errors::unknown_session(&id))
+    }
+
+    /// Settings of an open session, remembered for the updates that show them in full.
+    pub(crate) fn settings(&self, handle: &SessionHandle) -> Settings {
+        let settings = Settings::from(handle.state());
+        if let Some(client) = self.sessions().get(handle.id()) {
+            client.set_settings(settings.clone());
+        }
+        settings
+    }
+
+    /// The models to choose from.
+    pub(crate) fn models(&self) -> Vec<ModelInfo> {
+        self.runtime.models().list()
+    }
+
+    /// Forgets a session that was closed.
+    pub(crate) fn forget(&self, id: &SessionId) {
+        self.sessions().remove(id);
+        if let Some(peer) = self.peer.get() {
+            peer.outbox.forget(id);
+        }
+    }
+
+    /// Cancels the turns of every session this connection opened, closes them, and waits until every request is answered.
+    pub(crate) async fn settle(&self) {
+        let handles: Vec<_> = {
+            let sessions = self.sessions();
+            sessions.keys().filter_map(|id| self.runtime.find(id)).collect()
+        };
+        for handle in &handles {
+            handle.cancel();
+        }
+        futures::future::join_all(handles.iter().map(SessionHandle::close)).await;
+        self.tasks.settled().await;
+        if let Some(peer) = self.peer.get() {
+            for handle in &handles {
+                peer.outbox.flush(handle.id());
+            }
+        }
+        for handle in &handles {
+            self.forget(handle.id());
+        }
+    }
+
+    /// Checks folders: absolute without asking anybody, then there and folders on the local machine. `default` stands in for a missing cwd.
+    pub(crate) async fn folders(
+        &self,
+        folders: Folders,
+        default: Option<&AbsPath>,
+    ) -> Result<(Option<AbsPath>, Vec<AbsPath>), Error> {
+        let cwd = match folders.cwd {
+            Some(cwd) => Some(self.folder("cwd", &cwd).await?),
+            None => default.cloned(),
+        };
+        let mut additional = Vec::new();
+        for (at, folder) in folders.additional_directories.unwrap_or_default().iter().enumerate() {
+            additional.push(self.folder(&format!("additionalDirectories[{at}]"), folder).await?);
+        }
+        Ok((cwd, additional))
+    }
+
+    async fn folder(&self, name: &str, given: &str) -> Result<AbsPath, Error> {
+        let wrong = |message: String| errors::invalid_params(message).data(json!({ name: given }));
+        let path = AbsPath::new(given)
+            .map_err(|_wrong| wrong(format!("{name} must be an absolute path, not {given:?}")))?;
+        match self.options.local.metadata(&path).await {
+            Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
+            Ok(_) => Err(wrong(format!("{name} is not a folder: {path}"))),
+            Err(SystemError::NotFound(_)) => Err(wrong(format!("{name} does not exist: {path}"))),
+            Err(error) => Err(wrong(format!("{name} cannot be used: {error}"))),
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<AcpClient>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

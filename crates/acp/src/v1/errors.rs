@@ -1,0 +1,108 @@
+//! What goes wrong, as JSON-RPC errors: a code and data for programs, a message for people.
+
+use agent::{ModelError, SessionError, SessionId, StoreError, TurnError};
+use agent_client_protocol::{Error, ErrorCode};
+use serde_json::json;
+
+/// `-32602` with a message that names what is wrong.
+pub(crate) fn invalid_params(message: impl Into<String>) -> Error {
+    Error::new(ErrorCode::INVALID_PARAMS, message)
+}
+
+/// `-32600` with a message that names what is wrong.
+pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
+    Error::new(ErrorCode::INVALID_REQUEST, message)
+}
+
+/// `-32601` naming the method.
+pub(crate) fn unknown_method(method: &str) -> Error {
+    Error::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method: {method}"))
+        .data(json!({ "method": method }))
+}
+
+/// `-32002` naming the session.
+pub(crate) fn unknown_session(id: &SessionId) -> Error {
+    Error::new(ErrorCode::RESOURCE_NOT_FOUND, format!("resource not found: no session {id}"))
+        .data(json!({ "sessionId": id.as_str() }))
+}
+
+/// Why a session could not be made, opened or changed.
+pub(crate) fn session(error: &SessionError) -> Error {
+    match error {
+        SessionError::Store(error) => store(error),
+        SessionError::Model(error) => model(error),
+        SessionError::OtherFolder { actual, .. } => {
+            invalid_params(error.to_string()).data(json!({ "cwd": actual.as_str() }))
+        }
+        SessionError::Closed => internal(error.to_string(), "closed"),
+    }
+}
+
+/// Why the store did not do it.
+pub(crate) fn store(error: &StoreError) -> Error {
+    match error {
+        StoreError::NotFound(id) => unknown_session(id),
+        StoreError::BadCursor(_) => invalid_params(error.to_string()),
+        StoreError::Held { holder, .. } => {
+            internal(error.to_string(), "held").data(json!({ "reason": "held", "holder": holder }))
+        }
+        StoreError::Fenced(_) => internal(error.to_string(), "fenced"),
+        StoreError::Format(_) => internal(error.to_string(), "store_format"),
+        StoreError::Io(_) => internal(error.to_string(), "store"),
+    }
+}
+
+/// Why a turn failed.
+pub(crate) fn turn(error: &TurnError) -> Error {
+    match error {
+        TurnError::Model(error) => model(error),
+        TurnError::Store(error) => store(error),
+        TurnError::BadPrompt(message) => invalid_params(message.clone()),
+        TurnError::QueueFull(waiting) => internal(error.to_string(), "queue_full")
+            .data(json!({ "reason": "queue_full", "waiting": waiting })),
+        TurnError::Closed => internal(error.to_string(), "closed"),
+        TurnError::Panicked(_) => internal(error.to_string(), "defect"),
+    }
+}
+
+fn model(error: &ModelError) -> Error {
+    let reason = match error {
+        ModelError::NotConfigured(_) => "model_not_configured",
+        ModelError::Auth(_) => {
+            return Error::new(ErrorCode::AUTH_REQUIRED, error.to_string())
+                .data(json!({ "reason": "model_auth" }));
+        }
+        ModelError::BadRequest(_) => "model_bad_request",
+        ModelError::ContextOverflow(_) => "model_context_overflow",
+        ModelError::Overloaded(_) => "model_overloaded",
+        ModelError::Transport(_) => "model_transport",
+        ModelError::BadResponse(_) => "model_bad_response",
+    };
+    internal(error.to_string(), reason)
+}
+
+fn internal(message: String, reason: &str) -> Error {
+    Error::new(ErrorCode::INTERNAL_ERROR, message).data(json!({ "reason": reason }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_has_its_code() {
+        let missing = StoreError::NotFound("s1".into());
+        for (error, code) in [
+            (turn(&TurnError::Model(ModelError::Auth("no key".into()))), -32000),
+            (turn(&TurnError::BadPrompt("empty".into())), -32602),
+            (turn(&TurnError::Panicked("x".into())), -32603),
+            (session(&SessionError::Store(missing)), -32002),
+            (store(&StoreError::BadCursor("x".into())), -32602),
+            (unknown_method("x/y"), -32601),
+        ] {
+            assert_eq!(i32::from(error.code), code, "{error:?}");
+            assert!(error.message.len() > 4, "{error:?}");
+        }
+        assert!(unknown_session(&"s1".into()).message.contains("s1"));
+    }
+}

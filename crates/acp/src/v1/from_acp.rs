@@ -1,0 +1,135 @@
+//! From the wire to the domain: the last lines that see wire types on the way in.
+
+use super::errors::invalid_params;
+use crate::limits::IMAGE_BASE64;
+use agent::Content;
+use agent_client_protocol::{Error, v1::schema as acp};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Decodes the parameters of a request.
+pub(crate) fn params<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
+    let params = if params.is_null() { Value::Object(serde_json::Map::new()) } else { params };
+    serde_json::from_value(params)
+        .map_err(|error| invalid_params(format!("invalid params of {method}: {error}")))
+}
+
+/// The blocks of a prompt. An error names the block and what is wrong with it.
+pub(crate) fn prompt(blocks: Vec<Value>) -> Result<Vec<Content>, Error> {
+    if blocks.is_empty() {
+        return Err(invalid_params("prompt is empty: send at least one content block"));
+    }
+    blocks
+        .into_iter()
+        .enumerate()
+        .map(|(at, block)| content(block).map_err(|wrong| invalid_params(format!("prompt[{at}]: {wrong}"))))
+        .collect()
+}
+
+fn content(block: Value) -> Result<Content, String> {
+    let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
+    match kind {
+        "text" | "image" | "resource" | "resource_link" => {}
+        "" => return Err("a content block is an object with a type".to_owned()),
+        "audio" => return Err("audio is not supported; see promptCapabilities".to_owned()),
+        other => {
+            return Err(format!(
+                "unknown content type {other:?}; use text, image, resource or resource_link"
+            ));
+        }
+    }
+    let kind = kind.to_owned();
+    match serde_json::from_value(block).map_err(|error| format!("bad {kind} block: {error}"))? {
+        acp::ContentBlock::Text(text) => Ok(Content::Text(text.text)),
+        acp::ContentBlock::Image(image) => image_content(image.mime_type, image.data),
+        acp::ContentBlock::ResourceLink(link) => Ok(Content::ResourceLink { uri: link.uri, name: link.name }),
+        acp::ContentBlock::Resource(resource) => match resource.resource {
+            acp::EmbeddedResourceResource::TextResourceContents(text) => {
+                Ok(Content::Resource { uri: text.uri, mime_type: text.mime_type, text: text.text })
+            }
+            acp::EmbeddedResourceResource::BlobResourceContents(blob) => match blob.mime_type {
+                Some(mime_type) if mime_type.starts_with("image/") => image_content(mime_type, blob.blob),
+                mime_type => Err(format!(
+                    "{} is binary ({}); only text and images can be embedded, link it instead",
+                    blob.uri,
+                    mime_type.as_deref().unwrap_or("no media type")
+                )),
+            },
+            _ => Err("unknown kind of embedded resource".to_owned()),
+        },
+        _ => Err(format!("{kind} blocks are not supported")),
+    }
+}
+
+fn image_content(mime_type: String, data: String) -> Result<Content, String> {
+    if !mime_type.starts_with("image/") {
+        return Err(format!("an image's mimeType begins with image/, not {mime_type:?}"));
+    }
+    if data.len() > IMAGE_BASE64 {
+        return Err(format!(
+            "the image is too large ({} characters of base64, the limit is {IMAGE_BASE64})",
+            data.len()
+        ));
+    }
+    match STANDARD.decode(&data) {
+        Ok(bytes) if !bytes.is_empty() => Ok(Content::Image { mime_type, data }),
+        Ok(_) => Err("the image is empty".to_owned()),
+        Err(error) => Err(format!("the image's data is not base64: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(blocks: Value, expected: Result<Content, &str>) {
+        let blocks = blocks.as_array().unwrap().clone();
+        match (prompt(blocks), expected) {
+            (Ok(content), Ok(expected)) => assert_eq!(content, [expected]),
+            (Err(error), Err(part)) => {
+                assert_eq!(i32::from(error.code), -32602);
+                assert!(error.message.contains(part), "{:?} lacks {part:?}", error.message);
+            }
+            (got, expected) => panic!("{got:?} instead of {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn takes_the_four_kinds() {
+        check(json!([{"type": "text", "text": "hi"}]), Ok(Content::text("hi")));
+        let image = Content::Image { mime_type: "image/png".into(), data: "AAAA".into() };
+        check(json!([{"type": "image", "mimeType": "image/png", "data": "AAAA"}]), Ok(image.clone()));
+        check(
+            json!([{"type": "resource_link", "uri": "file:///a", "name": "a"}]),
+            Ok(Content::ResourceLink { uri: "file:///a".into(), name: "a".into() }),
+        );
+        check(
+            json!([{"type": "resource", "resource": {"uri": "file:///a", "text": "t"}}]),
+            Ok(Content::Resource { uri: "file:///a".into(), mime_type: None, text: "t".into() }),
+        );
+        let blob = json!({"uri": "file:///a", "blob": "AAAA", "mimeType": "image/png"});
+        check(json!([{"type": "resource", "resource": blob}]), Ok(image));
+    }
+
+    #[test]
+    fn names_the_bad_block() {
+        check(json!([]), Err("prompt is empty"));
+        check(
+            json!([{"type": "text", "text": "a"}, {"type": "video"}]),
+            Err("prompt[1]: unknown content type \"video\""),
+        );
+        check(
+            json!([{"type": "audio", "data": "", "mimeType": "audio/wav"}]),
+            Err("prompt[0]: audio is not supported"),
+        );
+        check(json!([{"type": "text"}]), Err("prompt[0]: bad text block: missing field `text`"));
+        check(json!(["x"]), Err("prompt[0]: a content block is an object"));
+        check(json!([{"type": "image", "mimeType": "image/png", "data": "!"}]), Err("not base64"));
+        let large = "A".repeat(IMAGE_BASE64 + 4);
+        check(json!([{"type": "image", "mimeType": "image/png", "data": large}]), Err("too large"));
+        let blob = json!({"uri": "file:///a", "blob": "AAAA"});
+        check(json!([{"type": "resource", "resource": blob}]), Err("is binary"));
+    }
+}

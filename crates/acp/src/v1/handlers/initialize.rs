@@ -1,0 +1,47 @@
+//! `initialize`: who both sides are and what they can. Touches no provider.
+
+use super::authenticate::METHOD;
+use crate::v1::{Connection, errors};
+use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
+use serde_json::{Value, json};
+
+/// Answers with version 1 whatever the client asked for: it decides whether it can speak it.
+pub(crate) fn initialize(
+    connection: &Connection,
+    client: ConnectionTo<Client>,
+    params: Value,
+) -> Result<acp::InitializeResponse, Error> {
+    if !(params.is_object() || params.is_null()) {
+        return Err(errors::invalid_params("invalid params of initialize: an object is due"));
+    }
+    // What a client says of itself beyond what is understood here is its own business: never an error.
+    let capabilities = params
+        .get("clientCapabilities")
+        .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
+        .unwrap_or_default();
+    if !connection.introduce(client, &capabilities) {
+        return Err(errors::invalid_request("already initialized"));
+    }
+    let options = &connection.options;
+    let session = acp::SessionCapabilities::new()
+        .list(acp::SessionListCapabilities::new())
+        .resume(acp::SessionResumeCapabilities::new())
+        .close(acp::SessionCloseCapabilities::new());
+    let capabilities = acp::AgentCapabilities::new()
+        .load_session(true)
+        .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
+        .mcp_capabilities(acp::McpCapabilities::new())
+        .session_capabilities(session);
+    let provider = acp::AuthMethodAgent::new(METHOD, "Configured provider").description(
+        "Uses the model provider from tiller's settings or environment; the built-in default needs none"
+            .to_owned(),
+    );
+    let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
+        return Err(Error::internal_error());
+    };
+    Ok(acp::InitializeResponse::new(ProtocolVersion::V1)
+        .agent_capabilities(capabilities)
+        .auth_methods(vec![acp::AuthMethod::Agent(provider)])
+        .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
+        .meta(meta))
+}

@@ -1,0 +1,57 @@
+//! `session/prompt`: runs a turn.
+
+use crate::v1::{Connection, Peer, errors, from_acp, reply::Reply, to_acp};
+use agent::{PromptOutcome, SessionHandle, TurnError};
+use agent_client_protocol::{Error, v1::schema as acp};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::pin::pin;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Params {
+    session_id: acp::SessionId,
+    #[serde(default)]
+    prompt: Vec<Value>,
+}
+
+/// Answers when the turn has ended and all it had to say is on its way.
+pub(crate) async fn prompt(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
+    let (handle, content) = match decode(connection, params) {
+        Ok(decoded) => decoded,
+        Err(error) => return reply.send(Err::<(), _>(error)),
+    };
+    let cancellation = reply.cancellation();
+    let mut turn = pin!(handle.prompt(content));
+    let ended = tokio::select! {
+        ended = &mut turn => ended,
+        () = cancellation.cancelled() => {
+            handle.cancel();
+            turn.await
+        }
+    };
+    peer.outbox.flush(handle.id());
+    reply.send(answer(ended));
+}
+
+fn decode(connection: &Connection, params: Value) -> Result<(SessionHandle, Vec<agent::Content>), Error> {
+    let params: Params = from_acp::params("session/prompt", params)?;
+    let handle = connection.session(&params.session_id)?;
+    Ok((handle, from_acp::prompt(params.prompt)?))
+}
+
+fn answer(ended: Result<PromptOutcome, TurnError>) -> Result<acp::PromptResponse, Error> {
+    let outcome = ended.map_err(|error| errors::turn(&error))?;
+    Ok(acp::PromptResponse::new(to_acp::stop_reason(outcome.stop_reason)).meta(meta(&outcome)))
+}
+
+fn meta(outcome: &PromptOutcome) -> Map<String, Value> {
+    let usage = json!({
+        "input": outcome.usage.input,
+        "output": outcome.usage.output,
+        "cacheRead": outcome.usage.cache_read,
+        "cacheWrite": outcome.usage.cache_write,
+    });
+    let tiller = json!({ "usage": usage, "requests": outcome.requests });
+    Map::from_iter([("tiller".to_owned(), tiller)])
+}

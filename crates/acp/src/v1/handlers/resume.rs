@@ -1,0 +1,49 @@
+//! `session/resume`: opens a stored session without playing it back.
+
+use crate::v1::{
+    Connection, Peer,
+    connection::Folders,
+    errors, from_acp,
+    settings::{config_options, modes},
+};
+use agent::{SessionHandle, SessionId};
+use agent_client_protocol::{Error, v1::schema as acp};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The parameters that load and resume share.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored {
+    session_id: String,
+}
+
+/// Answers with the session's settings.
+pub(crate) async fn resume(
+    connection: &Connection,
+    peer: &Peer,
+    params: Value,
+) -> Result<acp::ResumeSessionResponse, Error> {
+    let handle = open("session/resume", connection, peer, params).await?;
+    let settings = connection.settings(&handle);
+    Ok(acp::ResumeSessionResponse::new()
+        .modes(modes(settings.mode))
+        .config_options(config_options(&settings, &connection.models())))
+}
+
+/// Opens the session that the parameters name.
+pub(super) async fn open(
+    method: &str,
+    connection: &Connection,
+    peer: &Peer,
+    params: Value,
+) -> Result<SessionHandle, Error> {
+    let stored: Stored = from_acp::params(method, params.clone())?;
+    let folders: Folders = from_acp::params(method, params)?;
+    let (cwd, _) = connection.folders(folders, None).await?;
+    connection
+        .runtime
+        .open(&SessionId(stored.session_id), cwd.as_ref(), |id| connection.attach(peer, id))
+        .await
+        .map_err(|error| errors::session(&error))
+}

@@ -1,0 +1,20 @@
+//! The protocol's first version over the runtime.
+
+mod client;
+mod coalesce;
+mod connection;
+mod dispatch;
+mod errors;
+mod from_acp;
+mod handlers;
+mod outbox;
+mod reply;
+mod settings;
+mod tasks;
+mod time;
+mod to_acp;
+mod update;
+
+pub(crate) use connection::{Connection, Peer};
+pub(crate) use dispatch::Dispatcher;
+pub(crate) use outbox::Outbox;

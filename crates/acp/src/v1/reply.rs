@@ -1,0 +1,70 @@
+//! The answer that a request is owed, exactly once.
+
+use agent_client_protocol::{Error, RawJsonRpcId, RequestCancellation, Responder};
+use serde::Serialize;
+use serde_json::Value;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The ids of requests that were not answered yet.
+pub(crate) type InFlight = Arc<Mutex<HashSet<RawJsonRpcId>>>;
+
+/// The answer to one request. Dropped unanswered (by a panic, say), it answers with an internal error.
+pub(crate) struct Reply {
+    responder: Responder,
+    _open: Open,
+}
+
+impl Reply {
+    /// Takes on a request; `None` (and an error to the client) when its id is in use.
+    pub(crate) fn new(responder: Responder, in_flight: &InFlight) -> Option<Self> {
+        let id = responder.raw_id().clone();
+        // Null ids are no ids: what carries one cannot be told apart anyway.
+        let fresh = id == RawJsonRpcId::Null || lock(in_flight).insert(id.clone());
+        if !fresh {
+            let error =
+                super::errors::invalid_request(format!("id {id} belongs to a request that is still running"));
+            answered(responder.respond_with_error(error));
+            return None;
+        }
+        Some(Self { responder, _open: Open { id, in_flight: in_flight.clone() } })
+    }
+
+    /// Set when the client sends `$/cancel_request` for this request.
+    pub(crate) fn cancellation(&self) -> RequestCancellation {
+        self.responder.cancellation()
+    }
+
+    /// Answers with a result or an error.
+    pub(crate) fn send(self, result: Result<impl Serialize, Error>) {
+        let result = result.and_then(|result| {
+            serde_json::to_value(result)
+                .map_err(|error| Error::internal_error().data(Value::String(error.to_string())))
+        });
+        answered(self.responder.respond_with_result(result));
+    }
+}
+
+/// An id in use, until the answer.
+struct Open {
+    id: RawJsonRpcId,
+    in_flight: InFlight,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        lock(&self.in_flight).remove(&self.id);
+    }
+}
+
+fn lock(in_flight: &InFlight) -> std::sync::MutexGuard<'_, HashSet<RawJsonRpcId>> {
+    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn answered(result: Result<(), Error>) {
+    if let Err(error) = result {
+        tracing::debug!(%error, "the connection is gone; an answer was not sent");
+    }
+}

@@ -1,0 +1,94 @@
+//! The connection's running work, counted so that the end can wait for it.
+
+use futures::FutureExt;
+use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, task::Poll};
+use tokio::sync::watch;
+
+/// Runs work beside the dispatch loop.
+#[derive(Debug, Clone)]
+pub(crate) struct Tasks(Arc<watch::Sender<usize>>);
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self(Arc::new(watch::channel(0).0))
+    }
+}
+
+impl Tasks {
+    /// Runs a future: its first step now, so that what arrives in order is handed over in order; the rest in a task of its own. A panic
+    /// ends this future alone; the request it was to answer is answered with an internal error when its reply is dropped.
+    pub(crate) async fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut work: Pin<Box<_>> = Box::pin(AssertUnwindSafe(work).catch_unwind());
+        let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+        match first {
+            Poll::Ready(done) => log_panic(done),
+            Poll::Pending => {
+                let running = Running::new(self.0.clone());
+                tokio::spawn(async move {
+                    log_panic(work.await);
+                    drop(running);
+                });
+            }
+        }
+    }
+
+    /// Waits until nothing runs.
+    pub(crate) async fn settled(&self) {
+        let mut running = self.0.subscribe();
+        // The sender is ours, so the channel cannot close while we wait.
+        let _ = running.wait_for(|count| *count == 0).await;
+    }
+}
+
+struct Running(Arc<watch::Sender<usize>>);
+
+impl Running {
+    fn new(count: Arc<watch::Sender<usize>>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(count)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+fn log_panic(done: Result<(), Box<dyn std::any::Any + Send>>) {
+    if let Err(panic) = done {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        tracing::error!(%message, "a request's handler panicked; the connection goes on");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::{mpsc, oneshot};
+
+    #[tokio::test]
+    async fn runs_first_steps_in_order_and_survives_a_panic() {
+        let tasks = Tasks::default();
+        let (steps, mut taken) = mpsc::unbounded_channel();
+        let (go, wait) = oneshot::channel::<()>();
+        let sender = steps.clone();
+        tasks
+            .run(async move {
+                sender.send(1).unwrap();
+                wait.await.unwrap();
+                sender.send(3).unwrap();
+            })
+            .await;
+        tasks.run(async { panic!("on purpose") }).await;
+        tasks.run(async move { steps.send(2).unwrap() }).await;
+        assert_eq!((taken.recv().await, taken.recv().await), (Some(1), Some(2)));
+        go.send(()).unwrap();
+        tasks.settled().await;
+        assert_eq!(taken.recv().await, Some(3));
+    }
+}

@@ -1,0 +1,336 @@
+//! From the domain to the wire: events become session updates. The last lines that see domain types on the way out.
+
+use super::{
+    settings::{Settings, config_options},
+    update::{ChunkKind, Update, chunk},
+};
+use agent::{
+    Content, Diff, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority, PlanStatus,
+    SessionEvent, Severity, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus,
+    UsageUpdate,
+};
+use agent_client_protocol::v1::schema as acp;
+use std::collections::HashMap;
+
+/// Turns a session's events into updates. Keeps what one event must know of those before it.
+#[derive(Debug, Default)]
+pub(crate) struct Projection {
+    /// The calls the client knows and that have not ended, with what each shows.
+    calls: HashMap<ToolCallId, Shown>,
+    /// The messages whose text was streamed since the last whole answer: it is not sent again.
+    streamed: Vec<MessageId>,
+    /// What the session is set to, once known.
+    settings: Option<Settings>,
+    /// Whether the client takes notices.
+    notices: bool,
+    /// Whether stored events are played back.
+    replay: bool,
+}
+
+/// What a call shows, as far as later updates must know it.
+#[derive(Debug, Default)]
+struct Shown {
+    anything: bool,
+    terminals: Vec<acp::ToolCallContent>,
+}
+
+impl Projection {
+    /// A projection of what happens now.
+    pub(crate) fn live(notices: bool) -> Self {
+        Self { notices, ..Self::default() }
+    }
+
+    /// A projection of what happened before: it tells the user's messages too, and not how the settings changed (the answer does).
+    pub(crate) fn replay() -> Self {
+        Self { replay: true, ..Self::default() }
+    }
+
+    /// Says what the session is set to.
+    pub(crate) fn set_settings(&mut self, settings: Settings) {
+        self.settings = Some(settings);
+    }
+
+    /// The updates of an event, in order.
+    pub(crate) fn updates(
+        &mut self,
+        event: &SessionEvent,
+        models: impl FnOnce() -> Vec<ModelInfo>,
+    ) -> Vec<Update> {
+        match event {
+            SessionEvent::UserMessage { id, content } if self.replay => content
+                .iter()
+                .map(|content| Update::urgent(chunk(ChunkKind::User, id, content_block(content))))
+                .collect(),
+            SessionEvent::MessageDelta { id, text } => self.delta(ChunkKind::Message, id, text),
+            SessionEvent::ThoughtDelta { id, text } => self.delta(ChunkKind::Thought, id, text),
+            SessionEvent::ModelResponse(response) => self.response(response),
+            SessionEvent::ToolCall(update) => vec![self.tool_call(update)],
+            SessionEvent::Plan(entries) => {
+                vec![Update::urgent(acp::SessionUpdate::Plan(plan(entries)))]
+            }
+            SessionEvent::Usage(used) => vec![Update::urgent(usage(used))],
+            SessionEvent::TitleChanged(title) => {
+                let info = acp::SessionInfoUpdate::new().title(title.clone());
+                vec![Update::urgent(acp::SessionUpdate::SessionInfoUpdate(info))]
+            }
+            SessionEvent::ModeChanged(mode) if !self.replay => {
+                let current = acp::SessionUpdate::CurrentModeUpdate(acp::CurrentModeUpdate::new(mode.id()));
+                let mut updates = vec![Update::urgent(current)];
+                updates.extend(self.changed(models, |settings| settings.mode = *mode));
+                updates
+            }
+            SessionEvent::PermissionModeChanged(mode) if !self.replay => {
+                self.changed(models, |settings| settings.permission_mode = *mode).into_iter().collect()
+            }
+            SessionEvent::ModelChanged(model) if !self.replay => {
+                self.changed(models, |settings| settings.model.clone_from(model)).into_iter().collect()
+            }
+            SessionEvent::Notice { severity, title, description } => {
+                self.notice(*severity, title, description.as_deref()).into_iter().collect()
+            }
+            SessionEvent::TurnStarted { .. }
+            | SessionEvent::UserMessage { .. }
+            | SessionEvent::PermissionRequested { .. }
+            | SessionEvent::PermissionResolved { .. }
+            | SessionEvent::ModeChanged(_)
+            | SessionEvent::PermissionModeChanged(_)
+            | SessionEvent::ModelChanged(_)
+            | SessionEvent::Phase(_)
+            | SessionEvent::TurnEnded { .. } => Vec::new(),
+        }
+    }
+
+    fn delta(&mut self, kind: ChunkKind, id: &MessageId, text: &str) -> Vec<Update> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        if self.streamed.last() != Some(id) && !self.streamed.contains(id) {
+            self.streamed.push(id.clone());
+        }
+        vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }]
+    }
+
+    /// The text of a whole answer, where its pieces were not streamed.
+    fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
+        let streamed = std::mem::take(&mut self.streamed);
+        let thought: String =
+            response.reasoning.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        [
+            (ChunkKind::Thought, &response.thought_id, thought.trim_end()),
+            (ChunkKind::Message, &response.id, &response.text),
+        ]
+        .into_iter()
+        .filter(|(_, id, text)| !text.is_empty() && !streamed.contains(id))
+        .map(|(kind, id, text)| Update::Chunk { kind, id: id.clone(), text: text.to_owned() })
+        .collect()
+    }
+
+    fn tool_call(&mut self, update: &ToolCallUpdate) -> Update {
+        let known = self.calls.contains_key(&update.id);
+        let content = self.content(update);
+        let ended = update.status.is_some_and(ToolStatus::is_final);
+        if ended {
+            self.calls.remove(&update.id);
+        }
+        if !known {
+            return Update::urgent(acp::SessionUpdate::ToolCall(new_call(update, content)));
+        }
+        let only_output = update.status.is_none()
+            && update.title.is_none()
+            && update.locations.is_none()
+            && update.raw_input.is_none();
+        let live = only_output
+            && content.as_ref().is_some_and(|content| {
+                content.iter().all(|content| matches!(content, acp::ToolCallContent::Content(_)))
+            });
+        let wire = acp::ToolCallUpdate::new(update.id.as_str().to_owned(), changed_fields(update, content));
+        if live {
+            Update::Output { call: update.id.clone(), update: Box::new(wire) }
+        } else {
+            Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
+        }
+    }
+
+    /// What the call shows now, if that changes. Its terminals survive a text that is added at the end.
+    fn content(&mut self, update: &ToolCallUpdate) -> Option<Vec<acp::ToolCallContent>> {
+        let mut content = update.content.as_deref().map(tool_content);
+        let shown = self.calls.entry(update.id.clone()).or_default();
+        if let Some(content) = &content {
+            let terminals = content.iter().filter(|c| matches!(c, acp::ToolCallContent::Terminal(_)));
+            *shown = Shown { anything: !content.is_empty(), terminals: terminals.cloned().collect() };
+        }
+        let word = match update.status {
+            Some(ToolStatus::Cancelled) => "cancelled",
+            Some(ToolStatus::Interrupted) => "interrupted",
+            Some(ToolStatus::Failed | ToolStatus::Completed) if !shown.anything => {
+                // Nothing of its own to show: what the model was told.
+                let result = update.result.as_ref().filter(|result| !result.text.is_empty())?;
+                return Some(vec![result.text.clone().into()]);
+            }
+            _ => return content,
+        };
+        content.get_or_insert_with(|| shown.terminals.clone()).push(word.into());
+        content
+    }
+
+    fn changed(
+        &mut self,
+        models: impl FnOnce() -> Vec<ModelInfo>,
+        change: impl FnOnce(&mut Settings),
+    ) -> Option<Update> {
+        let settings = self.settings.as_mut()?;
+        change(settings);
+        let options = acp::ConfigOptionUpdate::new(config_options(settings, &models()));
+        Some(Update::urgent(acp::SessionUpdate::ConfigOptionUpdate(options)))
+    }
+
+    /// A notice, or a thought for a client that takes none; what is only good to know is then left out.
+    fn notice(&self, severity: Severity, title: &str, description: Option<&str>) -> Option<Update> {
+        if self.notices {
+            let severity = match severity {
+                Severity::Info => acp::NoticeSeverity::Info,
+                Severity::Warning => acp::NoticeSeverity::Warning,
+                Severity::Error => acp::NoticeSeverity::Error,
+            };
+            let notice = acp::Notice::new(severity, title).description(description.map(str::to_owned));
+            return Some(Update::urgent(acp::SessionUpdate::Notice(notice)));
+        }
+        if severity == Severity::Info {
+            return None;
+        }
+        let text = [Some(title), description].into_iter().flatten().collect::<Vec<_>>().join("\n");
+        let chunk = acp::ContentChunk::new(format!("{text}\n").into());
+        Some(Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk)))
+    }
+}
+
+/// Why a turn stopped.
+pub(crate) fn stop_reason(reason: StopReason) -> acp::StopReason {
+    match reason {
+        StopReason::EndTurn => acp::StopReason::EndTurn,
+        StopReason::MaxTokens => acp::StopReason::MaxTokens,
+        StopReason::MaxTurnRequests => acp::StopReason::MaxTurnRequests,
+        StopReason::Refusal => acp::StopReason::Refusal,
+        StopReason::Cancelled => acp::StopReason::Cancelled,
+    }
+}
+
+/// What kind of thing a tool does.
+pub(crate) fn tool_kind(kind: ToolKind) -> acp::ToolKind {
+    match kind {
+        ToolKind::Read => acp::ToolKind::Read,
+        ToolKind::Edit => acp::ToolKind::Edit,
+        ToolKind::Delete => acp::ToolKind::Delete,
+        ToolKind::Move => acp::ToolKind::Move,
+        ToolKind::Search => acp::ToolKind::Search,
+        ToolKind::Execute => acp::ToolKind::Execute,
+        ToolKind::Think => acp::ToolKind::Think,
+        ToolKind::Fetch => acp::ToolKind::Fetch,
+        ToolKind::SwitchMode => acp::ToolKind::SwitchMode,
+        ToolKind::Other => acp::ToolKind::Other,
+    }
+}
+
+/// What a tool call shows.
+pub(crate) fn tool_content(content: &[ToolContent]) -> Vec<acp::ToolCallContent> {
+    content
+        .iter()
+        .map(|content| match content {
+            ToolContent::Content(content) => content_block(content).into(),
+            ToolContent::Diff(diff) => diff_content(diff).into(),
+            ToolContent::Terminal(id) => acp::ToolCallContent::Terminal(acp::Terminal::new(id.0.clone())),
+        })
+        .collect()
+}
+
+/// Where a tool call works.
+pub(crate) fn locations(locations: &[Location]) -> Vec<acp::ToolCallLocation> {
+    locations
+        .iter()
+        .map(|location| {
+            let line = location.line.and_then(|line| u32::try_from(line).ok());
+            acp::ToolCallLocation::new(location.path.as_std()).line(line)
+        })
+        .collect()
+}
+
+fn new_call(update: &ToolCallUpdate, content: Option<Vec<acp::ToolCallContent>>) -> acp::ToolCall {
+    let title = update.title.as_deref().unwrap_or(&update.name);
+    acp::ToolCall::new(update.id.as_str().to_owned(), title)
+        .name(update.name.clone())
+        .kind(update.kind.map_or(acp::ToolKind::Other, tool_kind))
+        .status(update.status.map_or(acp::ToolCallStatus::Pending, tool_status))
+        .content(content.unwrap_or_default())
+        .locations(update.locations.as_deref().map(locations).unwrap_or_default())
+        .raw_input(update.raw_input.clone())
+}
+
+fn changed_fields(
+    update: &ToolCallUpdate,
+    content: Option<Vec<acp::ToolCallContent>>,
+) -> acp::ToolCallUpdateFields {
+    acp::ToolCallUpdateFields::new()
+        .title(update.title.clone())
+        .kind(update.kind.map(tool_kind))
+        .status(update.status.map(tool_status))
+        .content(content)
+        .locations(update.locations.as_deref().map(locations))
+        .raw_input(update.raw_input.clone())
+}
+
+/// The protocol's first version knows neither cancelled nor interrupted calls: they fail, and a text says how.
+fn tool_status(status: ToolStatus) -> acp::ToolCallStatus {
+    match status {
+        ToolStatus::Pending => acp::ToolCallStatus::Pending,
+        ToolStatus::InProgress => acp::ToolCallStatus::InProgress,
+        ToolStatus::Completed => acp::ToolCallStatus::Completed,
+        ToolStatus::Failed | ToolStatus::Cancelled | ToolStatus::Interrupted => acp::ToolCallStatus::Failed,
+    }
+}
+
+fn content_block(content: &Content) -> acp::ContentBlock {
+    match content {
+        Content::Text(text) => text.clone().into(),
+        Content::Image { mime_type, data } => {
+            acp::ContentBlock::Image(acp::ImageContent::new(data.clone(), mime_type.clone()))
+        }
+        Content::ResourceLink { uri, name } => {
+            acp::ContentBlock::ResourceLink(acp::ResourceLink::new(name.clone(), uri.clone()))
+        }
+        Content::Resource { uri, mime_type, text } => {
+            let text = acp::TextResourceContents::new(text.clone(), uri.clone()).mime_type(mime_type.clone());
+            let resource = acp::EmbeddedResourceResource::TextResourceContents(text);
+            acp::ContentBlock::Resource(acp::EmbeddedResource::new(resource))
+        }
+    }
+}
+
+fn diff_content(diff: &Diff) -> acp::Diff {
+    acp::Diff::new(diff.path.as_std(), diff.new_text.clone().unwrap_or_default())
+        .old_text(diff.old_text.clone())
+}
+
+fn plan(entries: &[PlanEntry]) -> acp::Plan {
+    let entry = |entry: &PlanEntry| {
+        let priority = match entry.priority {
+            PlanPriority::High => acp::PlanEntryPriority::High,
+            PlanPriority::Medium => acp::PlanEntryPriority::Medium,
+            PlanPriority::Low => acp::PlanEntryPriority::Low,
+        };
+        let status = match entry.status {
+            PlanStatus::Pending => acp::PlanEntryStatus::Pending,
+            PlanStatus::InProgress => acp::PlanEntryStatus::InProgress,
+            PlanStatus::Completed => acp::PlanEntryStatus::Completed,
+        };
+        acp::PlanEntry::new(entry.content.clone(), priority, status)
+    };
+    acp::Plan::new(entries.iter().map(entry).collect())
+}
+
+fn usage(usage: &UsageUpdate) -> acp::SessionUpdate {
+    acp::SessionUpdate::UsageUpdate(acp::UsageUpdate::new(usage.context_used, usage.context_size))
+}
+
+#[cfg(test)]
+#[path = "to_acp_tests.rs"]
+mod tests;

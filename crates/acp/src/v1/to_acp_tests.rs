@@ -1,0 +1,197 @@
+use super::*;
+use agent::{Mode, PermissionMode, Reasoning, ToolResult, TurnId, Usage};
+use serde_json::{Value, json};
+use system::{AbsPath, TerminalId};
+
+fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {
+    let updates: Vec<Value> = projection
+        .updates(&event, Vec::new)
+        .into_iter()
+        .map(|update| serde_json::to_value(update.into_wire()).unwrap())
+        .collect();
+    assert_eq!(Value::Array(updates), expected, "{event:?}");
+}
+
+fn call(id: &str) -> ToolCallUpdate {
+    ToolCallUpdate::of(id.into(), "bash")
+}
+
+fn response() -> SessionEvent {
+    SessionEvent::ModelResponse(ModelResponse {
+        id: "m".into(),
+        thought_id: "t".into(),
+        model: "x/y".to_owned(),
+        reasoning: vec![Reasoning { text: "hm".to_owned(), opaque: None }],
+        text: "hello".to_owned(),
+        calls: Vec::new(),
+    })
+}
+
+#[test]
+fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
+    let mut live = Projection::live(false);
+    let delta = SessionEvent::MessageDelta { id: "m".into(), text: "hello".to_owned() };
+    let text = json!({"sessionUpdate": "agent_message_chunk", "messageId": "m",
+        "content": {"type": "text", "text": "hello"}});
+    let thought = json!({"sessionUpdate": "agent_thought_chunk", "messageId": "t",
+        "content": {"type": "text", "text": "hm"}});
+    check(&mut live, delta, json!([text]));
+    check(&mut live, response(), json!([thought]));
+    check(&mut Projection::replay(), response(), json!([thought, text]));
+}
+
+#[test]
+fn the_users_messages_are_told_on_replay_only() {
+    let event = || SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] };
+    check(&mut Projection::live(false), event(), json!([]));
+    check(
+        &mut Projection::replay(),
+        event(),
+        json!([{"sessionUpdate": "user_message_chunk", "messageId": "u",
+            "content": {"type": "text", "text": "hi"}}]),
+    );
+}
+
+#[test]
+fn a_call_is_created_once_then_updated() {
+    let mut live = Projection::live(false);
+    let mut created = call("tool_0").status(ToolStatus::Pending);
+    created.title = Some("Run ls".to_owned());
+    created.kind = Some(ToolKind::Execute);
+    created.locations = Some(vec![Location { path: AbsPath::new("/a").unwrap(), line: Some(3) }]);
+    created.raw_input = Some(json!({"command": "ls"}));
+    check(
+        &mut live,
+        SessionEvent::ToolCall(created),
+        json!([{"sessionUpdate": "tool_call", "toolCallId": "tool_0", "title": "Run ls", "name": "bash",
+            "kind": "execute", "locations": [{"path": "/a", "line": 3}], "rawInput": {"command": "ls"}}]),
+    );
+    let shown = call("tool_0").content(vec![ToolContent::Terminal(TerminalId("term".to_owned()))]);
+    check(
+        &mut live,
+        SessionEvent::ToolCall(shown),
+        json!([{"sessionUpdate": "tool_call_update", "toolCallId": "tool_0",
+            "content": [{"type": "terminal", "terminalId": "term"}]}]),
+    );
+    let mut ended = call("tool_0").status(ToolStatus::Completed);
+    ended.result = Some(ToolResult::ok("a b"));
+    check(
+        &mut live,
+        SessionEvent::ToolCall(ended),
+        json!([{"sessionUpdate": "tool_call_update", "toolCallId": "tool_0", "status": "completed"}]),
+    );
+}
+
+#[test]
+fn a_cancelled_call_fails_with_a_word_and_keeps_its_terminal() {
+    for (status, word) in [(ToolStatus::Cancelled, "cancelled"), (ToolStatus::Interrupted, "interrupted")] {
+        let mut live = Projection::live(false);
+        let terminal = ToolContent::Terminal(TerminalId("term".to_owned()));
+        live.updates(&SessionEvent::ToolCall(call("x").content(vec![terminal])), Vec::new);
+        check(
+            &mut live,
+            SessionEvent::ToolCall(call("x").status(status)),
+            json!([{"sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "failed", "content": [
+                {"type": "terminal", "terminalId": "term"},
+                {"type": "content", "content": {"type": "text", "text": word}}]}]),
+        );
+    }
+}
+
+#[test]
+fn a_result_is_shown_where_the_tool_shows_nothing_itself() {
+    let mut live = Projection::live(false);
+    let mut ended = call("x").status(ToolStatus::Failed);
+    ended.result = Some(ToolResult::error("no such file"));
+    check(
+        &mut live,
+        SessionEvent::ToolCall(ended),
+        json!([{"sessionUpdate": "tool_call", "toolCallId": "x", "title": "bash", "name": "bash",
+            "status": "failed",
+            "content": [{"type": "content", "content": {"type": "text", "text": "no such file"}}]}]),
+    );
+}
+
+#[test]
+fn live_output_is_marked_as_replaceable() {
+    let mut live = Projection::live(false);
+    live.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::InProgress)), Vec::new);
+    let output = call("x").content(vec![ToolContent::Content(Content::text("out"))]);
+    let updates = live.updates(&SessionEvent::ToolCall(output), Vec::new);
+    assert!(matches!(updates[..], [Update::Output { .. }]), "{updates:?}");
+}
+
+#[test]
+fn diffs_plans_usage_and_titles() {
+    let mut live = Projection::live(false);
+    let diff = Diff { path: AbsPath::new("/f").unwrap(), old_text: None, new_text: Some("x".to_owned()) };
+    check(
+        &mut live,
+        SessionEvent::ToolCall(call("d").content(vec![ToolContent::Diff(diff)])),
+        json!([{"sessionUpdate": "tool_call", "toolCallId": "d", "title": "bash", "name": "bash",
+            "content": [{"type": "diff", "path": "/f", "newText": "x"}]}]),
+    );
+    check(
+        &mut live,
+        SessionEvent::Plan(vec![PlanEntry {
+            content: "look".to_owned(),
+            priority: PlanPriority::High,
+            status: PlanStatus::InProgress,
+        }]),
+        json!([{"sessionUpdate": "plan",
+            "entries": [{"content": "look", "priority": "high", "status": "in_progress"}]}]),
+    );
+    let used =
+        UsageUpdate { model: "m".to_owned(), context_used: 10, context_size: 100, total: Usage::default() };
+    check(
+        &mut live,
+        SessionEvent::Usage(used),
+        json!([{"sessionUpdate": "usage_update", "used": 10, "size": 100}]),
+    );
+    check(
+        &mut live,
+        SessionEvent::TitleChanged("T".to_owned()),
+        json!([{"sessionUpdate": "session_info_update", "title": "T"}]),
+    );
+    check(&mut live, SessionEvent::TurnStarted { turn: TurnId::from("run_1") }, json!([]));
+}
+
+#[test]
+fn a_changed_mode_updates_both_forms() {
+    let mut live = Projection::live(false);
+    live.set_settings(Settings {
+        mode: Mode::Edit,
+        permission_mode: PermissionMode::Guardian,
+        model: "m".to_owned(),
+    });
+    let updates: Vec<Value> = live
+        .updates(&SessionEvent::ModeChanged(Mode::Ask), Vec::new)
+        .into_iter()
+        .map(|update| serde_json::to_value(update.into_wire()).unwrap())
+        .collect();
+    assert_eq!(updates[0], json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
+    assert_eq!(updates[1]["sessionUpdate"], "config_option_update");
+    assert_eq!(updates[1]["configOptions"][0]["currentValue"], "ask");
+    check(&mut Projection::replay(), SessionEvent::ModeChanged(Mode::Ask), json!([]));
+}
+
+#[test]
+fn notices_go_to_those_who_take_them() {
+    let notice = |severity| SessionEvent::Notice {
+        severity,
+        title: "Retrying".to_owned(),
+        description: Some("in 1 s".to_owned()),
+    };
+    check(
+        &mut Projection::live(true),
+        notice(Severity::Info),
+        json!([{"sessionUpdate": "notice", "severity": "info", "title": "Retrying", "description": "in 1 s"}]),
+    );
+    check(&mut Projection::live(false), notice(Severity::Info), json!([]));
+    check(
+        &mut Projection::live(false),
+        notice(Severity::Warning),
+        json!([{"sessionUpdate": "agent_thought_chunk",
+            "content": {"type": "text", "text": "Retrying\nin 1 s\n"}}]),
+    );
+}
