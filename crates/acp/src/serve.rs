@@ -38,7 +38,10 @@ pub async fn serve(
     let frame_cap = options.frame_cap;
     let connection = Connection::new(runtime, options, gauge.clone());
     let (ended, end) = oneshot::channel();
+    let leaving = connection.clone();
     let lines = incoming(reader, frame_cap, move || {
+        // First of all: what runs must not take the client's silence for an answer and go on.
+        leaving.cancel();
         // Nobody waits any more when the connection ended first.
         let _ = ended.send(());
     });

@@ -22,8 +22,7 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Command, Entry, FileKind, Metadata, Process, Route, Routes, System, SystemError, TextRange,
-    WalkOptions,
+    AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
 };
 
 /// What the client says it can do. The flags are independent.
@@ -68,33 +67,38 @@ impl AcpSystem {
         Self { local, caller, advertised, demoted }
     }
 
-    async fn read_from_client(
-        &self,
-        path: &AbsPath,
-        range: Option<TextRange>,
-    ) -> Result<String, Result<SystemError, CallError>> {
+    async fn read_from_client(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, CallError> {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let request = acp::ReadTextFileRequest::new(self.caller.session_id(), path.as_std())
             .line(range.map(|range| number(range.line)))
             .limit(range.map(|range| number(range.limit)));
-        let answer = self.caller.call("fs/read_text_file", &request).await.map_err(Err)?;
+        let answer = self.caller.call("fs/read_text_file", &request).await?;
         match answer.get("content") {
             Some(Value::String(text)) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned()),
             // An absent text is a fault of the client, never an empty file.
-            _ => Err(Err(CallError::Unsupported)),
+            _ => Err(CallError::Unsupported),
         }
     }
 
-    /// What a failed read means. A client that has no word for "no such file" is helped out by the disk.
-    async fn read_failed(&self, path: &AbsPath, error: CallError) -> SystemError {
+    /// What a refused read comes to. A file that the editor does not know (it lies outside the project, it is missing) is read from the disk.
+    /// For other refusals the disk only helps to say what is wrong: a buffer may hold another text.
+    async fn read_refused(
+        &self,
+        path: &AbsPath,
+        range: Option<TextRange>,
+        error: CallError,
+    ) -> Result<String, SystemError> {
         match error {
-            CallError::Refused { code: RESOURCE_NOT_FOUND, .. } => SystemError::NotFound(path.clone()),
-            error @ CallError::Refused { .. } => match self.local.metadata(path).await {
-                Err(missing @ SystemError::NotFound(_)) => missing,
-                Ok(Metadata { kind: FileKind::Directory, .. }) => SystemError::IsDirectory(path.clone()),
-                _ => self.caller.failure("reading", path.as_str(), error),
-            },
-            error => self.caller.failure("reading", path.as_str(), error),
+            CallError::Unsupported => {
+                self.demote(&self.demoted.read, "fs/read_text_file");
+                self.local.read_text(path, range).await
+            }
+            CallError::Refused { code: RESOURCE_NOT_FOUND, .. } => self.local.read_text(path, range).await,
+            error @ CallError::Refused { .. } => {
+                self.local.read_text(path, range).await?;
+                Err(self.caller.failure("reading", path.as_str(), error))
+            }
+            error => Err(self.caller.failure("reading", path.as_str(), error)),
         }
     }
 
@@ -132,28 +136,18 @@ impl System for AcpSystem {
         if self.routes().read_text != Route::Client {
             return self.local.read_text(path, range).await;
         }
-        let error = match (self.read_from_client(path, range).await, range) {
+        match (self.read_from_client(path, range).await, range) {
             // Some clients ship the file whole whatever is asked for.
-            (Ok(text), Some(range)) if range::lines(&text) > range.limit => {
-                return Ok(range::cut(&text, range));
-            }
-            (Ok(text), _) => return Ok(text),
+            (Ok(text), Some(range)) if range::lines(&text) > range.limit => Ok(range::cut(&text, range)),
+            (Ok(text), _) => Ok(text),
             // Some clients refuse a range past the end, which is the empty text.
-            (Err(Err(CallError::Refused { code: INVALID_PARAMS, .. })), Some(range)) if range.line > 1 => {
+            (Err(CallError::Refused { code: INVALID_PARAMS, .. }), Some(range)) if range.line > 1 => {
                 match self.read_from_client(path, None).await {
-                    Ok(text) => return Ok(range::cut(&text, range)),
-                    Err(error) => error,
+                    Ok(text) => Ok(range::cut(&text, range)),
+                    Err(error) => self.read_refused(path, Some(range), error).await,
                 }
             }
-            (Err(error), _) => error,
-        };
-        match error {
-            Err(CallError::Unsupported) => {
-                self.demote(&self.demoted.read, "fs/read_text_file");
-                self.local.read_text(path, range).await
-            }
-            Err(error) => Err(self.read_failed(path, error).await),
-            Ok(error) => Err(error),
+            (Err(error), _) => self.read_refused(path, range, error).await,
         }
     }
 
@@ -242,3 +236,6 @@ impl System for AcpSystem {
         self.local.read_text_on_disk(path).await
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,247 @@
-//! A scripted editor for tests.
+//! A scripted editor for tests: a real client over a real pipe, stricter than any editor.
+//!
+//! It speaks raw lines of JSON and shares no code with what it tests. When it is dropped it fails the test for every call that it never advertised,
+//! every relative path, every terminal left unreleased, every update outside a turn, every line that is no JSON, and every
+//! permission it was to be asked for and was not.
+
+mod desk;
+mod script;
+
+pub use script::{Answer, EditorScript, Fault, TerminalScript};
+
+use crate::{AcpOptions, ServeError, serve};
+use agent::Runtime;
+use desk::{Answered, Desk};
+use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
+
+/// An editor that follows a script.
+pub struct Editor {
+    desk: Arc<Desk>,
+    outgoing: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    next_id: AtomicU64,
+    reading: watch::Sender<bool>,
+    served: Option<JoinHandle<Result<(), ServeError>>>,
+}
+
+impl Editor {
+    /// An editor connected to an agent in this process, over a pipe of 64 KiB.
+    pub fn connect(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScript) -> Self {
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let (reader, writer) = tokio::io::split(theirs);
+        let served = tokio::spawn(serve(runtime, reader, writer, options));
+        let (reader, writer) = tokio::io::split(ours);
+        let mut editor = Self::over(reader, writer, script);
+        editor.served = Some(served);
+        editor
+    }
+
+    /// An editor connected to an agent elsewhere: a child process, say.
+    pub fn over(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        mut writer: impl AsyncWrite + Send + Unpin + 'static,
+        script: EditorScript,
+    ) -> Self {
+        let (outgoing, mut lines) = mpsc::unbounded_channel::<Vec<u8>>();
+        // The desk's sender must not keep the pipe open once the editor closes it.
+        let (answers, mut answered) = mpsc::unbounded_channel::<Vec<u8>>();
+        tokio::spawn(async move {
+            loop {
+                let bytes = tokio::select! {
+                    bytes = lines.recv() => bytes,
+                    Some(bytes) = answered.recv() => Some(bytes),
+                };
+                let Some(bytes) = bytes else { break };
+                if writer.write_all(&bytes).await.is_err() || writer.flush().await.is_err() {
+                    break;
+                }
+            }
+            // The agent may have closed its side already.
+            let _ = writer.shutdown().await;
+        });
+        let desk = Arc::new(Desk::new(script, answers));
+        let (reading, gate) = watch::channel(true);
+        tokio::spawn(read(reader, desk.clone(), gate));
+        Self { desk, outgoing: Some(outgoing), next_id: AtomicU64::new(1), reading, served: None }
+    }
+
+    /// Introduces itself; the agent's answer.
+    pub async fn initialize(&self) -> Value {
+        let capabilities = self.desk.script().capabilities();
+        self.ok("initialize", json!({ "protocolVersion": 1, "clientCapabilities": capabilities })).await
+    }
+
+    /// Introduces itself and makes a session in a folder; its id.
+    pub async fn session(&self, cwd: &str) -> String {
+        self.initialize().await;
+        let session = self.ok("session/new", json!({ "cwd": cwd, "mcpServers": [] })).await;
+        session["sessionId"].as_str().expect("session/new answers with an id").to_owned()
+    }
+
+    /// Sends a prompt of text and waits for the end of its turn.
+    pub async fn prompt(&self, session: &str, text: &str) -> Answered {
+        let prompt = json!([{ "type": "text", "text": text }]);
+        self.request("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await
+    }
+
+    /// Sends a request and waits for its result, which must be one.
+    pub async fn ok(&self, method: &str, params: Value) -> Value {
+        match self.request(method, params).await {
+            Ok(result) => result,
+            Err(error) => panic!("{method} failed: {error}"),
+        }
+    }
+
+    /// Sends a request and waits for its error, which must be one: the code and the message.
+    pub async fn error(&self, method: &str, params: Value) -> (i64, String) {
+        match self.request(method, params).await {
+            Ok(result) => panic!("{method} succeeded: {result}"),
+            Err(error) => {
+                let message = error["message"].as_str().unwrap_or_default().to_owned();
+                (error["code"].as_i64().unwrap_or_default(), message)
+            }
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    pub async fn request(&self, method: &str, params: Value) -> Answered {
+        self.start(method, params).1.await
+    }
+
+    /// Sends a request; its id, and its answer to wait for.
+    pub fn start(&self, method: &str, params: Value) -> (u64, impl Future<Output = Answered> + use<>) {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let speaks = matches!(method, "session/prompt" | "session/load");
+        let session = params.get("sessionId").and_then(Value::as_str).filter(|_| speaks).map(str::to_owned);
+        let answer = self.desk.expect(&id.to_string(), session.as_deref());
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let method = method.to_owned();
+        (id, async move {
+            answer.await.unwrap_or_else(|_gone| panic!("the connection ended before {method} was answered"))
+        })
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, method: &str, params: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Sends bytes as they are.
+    pub fn raw(&self, bytes: impl Into<Vec<u8>>) {
+        if let Some(outgoing) = &self.outgoing {
+            // A pipe that is closed already takes nothing more.
+            let _ = outgoing.send(bytes.into());
+        }
+    }
+
+    /// Every message of the agent so far, in order.
+    pub fn log(&self) -> Vec<Value> {
+        self.desk.log()
+    }
+
+    /// The methods of the agent's messages so far; updates by their kind, answers as `answer`.
+    pub fn methods(&self) -> Vec<String> {
+        let name = |message: &Value| match message.get("method").and_then(Value::as_str) {
+            Some("session/update") => message
+                .pointer("/params/update/sessionUpdate")
+                .and_then(Value::as_str)
+                .unwrap_or("?")
+                .to_owned(),
+            Some(method) => method.to_owned(),
+            None => "answer".to_owned(),
+        };
+        self.log().iter().map(name).collect()
+    }
+
+    /// The agent's requests by a method so far: their parameters.
+    pub fn calls(&self, method: &str) -> Vec<Value> {
+        let of = |message: &Value| message.get("method").and_then(Value::as_str) == Some(method);
+        self.log().into_iter().filter(of).map(|mut message| message["params"].take()).collect()
+    }
+
+    /// The updates of a kind so far.
+    pub fn updates(&self, kind: &str) -> Vec<Value> {
+        let updates = self.calls("session/update").into_iter().map(|mut params| params["update"].take());
+        updates.filter(|update| update["sessionUpdate"] == kind).collect()
+    }
+
+    /// The assistant's text so far.
+    pub fn text(&self) -> String {
+        let chunks = self.updates("agent_message_chunk");
+        chunks.iter().filter_map(|chunk| chunk.pointer("/content/text").and_then(Value::as_str)).collect()
+    }
+
+    /// The text of a buffer.
+    pub fn text_of(&self, path: &str) -> Option<String> {
+        self.desk.text_of(path)
+    }
+
+    /// Waits until what the agent said so far fits.
+    pub async fn until(&self, fits: impl Fn(&Self) -> bool) {
+        loop {
+            let changed = self.desk.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if fits(self) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Stops or goes on reading what the agent says.
+    pub fn read(&self, reading: bool) {
+        self.reading.send_replace(reading);
+    }
+
+    /// Closes its side and waits for the agent to end, where it runs in this process.
+    pub async fn close(mut self) -> Result<(), ServeError> {
+        self.outgoing = None;
+        match self.served.take() {
+            Some(served) => served.await.expect("the connection does not panic"),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&self, message: Value) {
+        self.raw(format!("{message}\n"));
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let objections = self.desk.objections();
+            assert!(objections.is_empty(), "the editor objects: {objections:#?}");
+        }
+    }
+}
+
+async fn read(reader: impl AsyncRead + Unpin, desk: Arc<Desk>, mut gate: watch::Receiver<bool>) {
+    let mut lines = BufReader::new(reader).lines();
+    loop {
+        if gate.wait_for(|reading| *reading).await.is_err() {
+            return;
+        }
+        let Ok(Some(line)) = lines.next_line().await else { return };
+        if let Some((id, method, params)) = desk.take(&line) {
+            let desk = desk.clone();
+            tokio::spawn(async move {
+                let message = match desk.answer(&id, &method, &params).await {
+                    Some(Ok(result)) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+                    Some(Err(error)) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+                    None => return,
+                };
+                desk.send(&message);
+            });
+        }
+    }
+}

@@ -2,7 +2,10 @@
 
 use super::{Outbox, settings::Settings, to_acp};
 use agent::{Client, Models, PermissionOutcome, PermissionRequest, SessionEvent, SessionId, ToolContent};
-use agent_client_protocol::{Client as ClientRole, ConnectionTo, v1::schema as acp};
+use agent_client_protocol::{
+    Client as ClientRole, ConnectionTo, is_connection_terminated, is_incoming_transport_closed,
+    v1::schema as acp,
+};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -52,9 +55,12 @@ impl Client for AcpClient {
         // Dropping the request (the turn was cancelled) tells the client to take its question back.
         match self.connection.send_request(request).block_task().await {
             Ok(response) => outcome(&response.outcome),
-            Err(error) => {
-                tracing::info!(%error, "the client did not answer a permission request; taken as a refusal");
+            Err(error) if is_incoming_transport_closed(&error) || is_connection_terminated(&error) => {
                 PermissionOutcome::Cancelled
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the client failed a permission request; taken as a refusal");
+                PermissionOutcome::RejectOnce
             }
         }
     }

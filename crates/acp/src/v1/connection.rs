@@ -1,7 +1,13 @@
 //! What the handlers of one connection share.
 
 use super::{
-    Outbox, client::AcpClient, errors, reply::InFlight, settings::Settings, tasks::Tasks, to_acp::Projection,
+    Outbox,
+    client::AcpClient,
+    errors,
+    reply::InFlight,
+    settings::Settings,
+    tasks::Tasks,
+    to_acp::{Projection, available_commands},
 };
 use crate::{
     AcpOptions, TerminalPlace,
@@ -11,7 +17,7 @@ use crate::{
 use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId, Surface};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error, v1::schema as acp};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -46,6 +52,13 @@ pub(crate) struct Peer {
     pump: tokio::task::AbortHandle,
 }
 
+impl Peer {
+    /// Tells the slash commands of a session that the client has just been told of.
+    pub(crate) fn tell_commands(&self, session: &SessionId) {
+        self.outbox.push(session, vec![available_commands(agent::commands())]);
+    }
+}
+
 impl Drop for Peer {
     fn drop(&mut self) {
         self.pump.abort();
@@ -56,8 +69,8 @@ impl Drop for Peer {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Folders {
-    cwd: Option<String>,
-    additional_directories: Option<Vec<String>>,
+    cwd: Option<Value>,
+    additional_directories: Option<Vec<Value>>,
 }
 
 impl Connection {
@@ -153,25 +166,27 @@ impl Connection {
         }
     }
 
-    /// Cancels the turns of every session this connection opened, closes them, and waits until every request is answered.
+    /// Cancels the turns of every session this connection opened.
+    pub(crate) fn cancel(&self) {
+        self.open_sessions().iter().for_each(SessionHandle::cancel);
+    }
+
+    /// Cancels and closes every session this connection opened, and waits until every request is answered.
     pub(crate) async fn settle(&self) {
-        let handles: Vec<_> = {
-            let sessions = self.sessions();
-            sessions.keys().filter_map(|id| self.runtime.find(id)).collect()
-        };
-        for handle in &handles {
-            handle.cancel();
-        }
+        let handles = self.open_sessions();
+        handles.iter().for_each(SessionHandle::cancel);
         futures::future::join_all(handles.iter().map(SessionHandle::close)).await;
         self.tasks.settled().await;
-        if let Some(peer) = self.peer.get() {
-            for handle in &handles {
+        for handle in &handles {
+            if let Some(peer) = self.peer.get() {
                 peer.outbox.flush(handle.id());
             }
-        }
-        for handle in &handles {
             self.forget(handle.id());
         }
+    }
+
+    fn open_sessions(&self) -> Vec<SessionHandle> {
+        self.sessions().keys().filter_map(|id| self.runtime.find(id)).collect()
     }
 
     /// Checks folders: absolute without asking anybody, then there and folders on the local machine. `default` stands in for a missing cwd.
@@ -191,10 +206,12 @@ impl Connection {
         Ok((cwd, additional))
     }
 
-    async fn folder(&self, name: &str, given: &str) -> Result<AbsPath, Error> {
+    async fn folder(&self, name: &str, given: &Value) -> Result<AbsPath, Error> {
         let wrong = |message: String| errors::invalid_params(message).data(json!({ name: given }));
-        let path = AbsPath::new(given)
-            .map_err(|_wrong| wrong(format!("{name} must be an absolute path, not {given:?}")))?;
+        let path = given
+            .as_str()
+            .and_then(|given| AbsPath::new(given).ok())
+            .ok_or_else(|| wrong(format!("{name} must be an absolute path, not {given}")))?;
         match self.options.local.metadata(&path).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
             Ok(_) => Err(wrong(format!("{name} is not a folder: {path}"))),

@@ -73,7 +73,7 @@ async fn route(
         "authenticate" => reply.send(handlers::authenticate(params)),
         "session/new" => handlers::new(&connection, peer, params, reply).await,
         "session/load" => handlers::load(&connection, peer, params, reply).await,
-        "session/resume" => reply.send(handlers::resume(&connection, peer, params).await),
+        "session/resume" => handlers::resume(&connection, peer, params, reply).await,
         "session/list" => reply.send(handlers::list(&connection, params).await),
         "session/close" => reply.send(handlers::close(&connection, params).await),
         "session/prompt" => handlers::prompt(&connection, peer, params, reply).await,

@@ -6,8 +6,8 @@ use super::{
 };
 use agent::{
     Content, Diff, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority, PlanStatus,
-    SessionEvent, Severity, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus,
-    UsageUpdate,
+    SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind,
+    ToolStatus, UsageUpdate,
 };
 use agent_client_protocol::v1::schema as acp;
 use std::collections::HashMap;
@@ -202,6 +202,18 @@ impl Projection {
         let chunk = acp::ContentChunk::new(format!("{text}\n").into());
         Some(Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk)))
     }
+}
+
+/// The slash commands that a prompt may be.
+pub(crate) fn available_commands(commands: &[SlashCommand]) -> Update {
+    let command = |command: &SlashCommand| {
+        let input = command
+            .hint
+            .map(|hint| acp::AvailableCommandInput::Unstructured(acp::UnstructuredCommandInput::new(hint)));
+        acp::AvailableCommand::new(command.name, command.description).input(input)
+    };
+    let update = acp::AvailableCommandsUpdate::new(commands.iter().map(command).collect());
+    Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(update))
 }
 
 /// Why a turn stopped.

@@ -25,8 +25,12 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
             .modes(modes(settings.mode))
             .config_options(config_options(&settings, &connection.models()))
     });
+    let loaded = answer.is_ok();
     reply.send(answer);
     drop(held);
+    if loaded {
+        peer.tell_commands(handle.id());
+    }
 }
 
 /// Sends the stored events; of the title and the usage, the last.

@@ -21,6 +21,7 @@ pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, rep
                 .config_options(config_options(&settings, &connection.models()));
             reply.send(Ok(answer));
             peer.outbox.release(handle.id());
+            peer.tell_commands(handle.id());
         }
         Err(error) => reply.send(Err::<(), _>(error)),
     }

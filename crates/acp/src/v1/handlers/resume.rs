@@ -4,6 +4,7 @@ use crate::v1::{
     Connection, Peer,
     connection::Folders,
     errors, from_acp,
+    reply::Reply,
     settings::{config_options, modes},
 };
 use agent::{SessionHandle, SessionId};
@@ -19,16 +20,18 @@ struct Stored {
 }
 
 /// Answers with the session's settings.
-pub(crate) async fn resume(
-    connection: &Connection,
-    peer: &Peer,
-    params: Value,
-) -> Result<acp::ResumeSessionResponse, Error> {
-    let handle = open("session/resume", connection, peer, params).await?;
-    let settings = connection.settings(&handle);
-    Ok(acp::ResumeSessionResponse::new()
-        .modes(modes(settings.mode))
-        .config_options(config_options(&settings, &connection.models())))
+pub(crate) async fn resume(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
+    match open("session/resume", connection, peer, params).await {
+        Ok(handle) => {
+            let settings = connection.settings(&handle);
+            let answer = acp::ResumeSessionResponse::new()
+                .modes(modes(settings.mode))
+                .config_options(config_options(&settings, &connection.models()));
+            reply.send(Ok(answer));
+            peer.tell_commands(handle.id());
+        }
+        Err(error) => reply.send(Err::<(), _>(error)),
+    }
 }
 
 /// Opens the session that the parameters name.

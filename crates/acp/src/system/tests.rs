@@ -1,0 +1,385 @@
+//! The workspace through a scripted editor, over a real pipe.
+
+use super::*;
+use crate::{
+    limits,
+    testing::{Editor, EditorScript, Fault, TerminalScript},
+    transport::{Gauge, incoming, write_lines},
+};
+use agent_client_protocol::{Agent, Builder, Lines, NullHandler};
+use serde_json::json;
+use system::{
+    ExitStatus, FakeSystem, Output, TerminalId,
+    contract::{Processes, Subject, check},
+    fake::Script,
+};
+use tokio::sync::oneshot;
+
+/// An editor and a session's workspace through it.
+struct Stage {
+    system: Arc<AcpSystem>,
+    disk: Arc<FakeSystem>,
+    editor: Option<Editor>,
+    _end: oneshot::Sender<()>,
+}
+
+impl Stage {
+    fn editor(&self) -> &Editor {
+        self.editor.as_ref().expect("the editor is there until the end")
+    }
+
+    /// The commands that ran on this machine.
+    fn spawned(&self) -> usize {
+        self.disk.calls().iter().filter(|call| call.operation == "spawn").count()
+    }
+
+    /// Lets what was queued reach the editor: an answered round trip follows it on the wire.
+    async fn settle(&self) {
+        let seen = self.editor().log().len();
+        let message = acp::WriteTextFileRequest::new("s", "/settle", "");
+        let _answer = self.system.caller.call("fs/write_text_file", &message).await;
+        self.editor().until(|editor| editor.log().len() > seen).await;
+    }
+}
+
+async fn stage(script: EditorScript) -> Stage {
+    stage_over(script, |disk| disk.add_dir("/w")).await
+}
+
+async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> Stage {
+    let disk = FakeSystem::new();
+    set_up(&disk);
+    let disk = Arc::new(disk);
+    let advertised = Advertised { read: script.read, write: script.write, terminal: script.terminal };
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    let gauge = Arc::new(Gauge::default());
+    let (sink, write) = write_lines(writer, gauge.clone());
+    tokio::spawn(write);
+    let lines = incoming(reader, limits::FRAME_BYTES, || {});
+    let (give, get) = oneshot::channel();
+    let (end, ended) = oneshot::channel::<()>();
+    tokio::spawn(Builder::new_with(Agent, NullHandler).connect_with(
+        Lines::new(sink, lines),
+        async move |connection| {
+            give.send(connection).unwrap();
+            let _ = ended.await;
+            Ok(())
+        },
+    ));
+    let connection = get.await.unwrap();
+    let (reader, writer) = tokio::io::split(ours);
+    let system = AcpSystem::new(
+        disk.clone(),
+        "s".into(),
+        connection.clone(),
+        Outbox::new(connection, gauge),
+        advertised,
+        Arc::default(),
+        limits::CLIENT_TIMEOUT,
+    );
+    let editor = Some(Editor::over(reader, writer, script.over(disk.clone())));
+    Stage { system: Arc::new(system), disk, editor, _end: end }
+}
+
+fn path(path: &str) -> AbsPath {
+    AbsPath::new(path).unwrap()
+}
+
+fn command(line: &str) -> Command {
+    Command::shell(line, path("/w"), 1000)
+}
+
+/// All output, a gap as `~`.
+async fn output(process: &mut Box<dyn Process>) -> String {
+    let mut all = String::new();
+    while let Some(piece) = process.next_output().await {
+        match piece {
+            Output::Text(text) => all.push_str(&text),
+            Output::Gap => all.push('~'),
+        }
+    }
+    all
+}
+
+#[tokio::test(start_paused = true)]
+async fn keeps_the_contract_of_every_system() {
+    // An editor's writes stay in its buffers, where the suite does not look.
+    for read in [true, false] {
+        let ran = check(async || {
+            let stage = stage(EditorScript { read, ..EditorScript::default() }).await;
+            Subject {
+                system: stage.system.clone(),
+                setup: stage.disk.clone(),
+                root: path("/w"),
+                writes: true,
+                link: None,
+                processes: Processes::None,
+                keep: Box::new(std::sync::Mutex::new(stage)),
+            }
+        })
+        .await;
+        assert!(ran.len() > 5, "{ran:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_capabilities_nothing_is_asked_of_the_client() {
+    let stage = stage_over(EditorScript::default(), |disk| {
+        disk.add_file("/w/a", "disk");
+        disk.on_command("ls", |_| Script::exits(0).prints("a"));
+    })
+    .await;
+    assert_eq!(stage.system.routes(), Routes::LOCAL);
+    assert_eq!(stage.system.read_text(&path("/w/a"), None).await.unwrap(), "disk");
+    stage.system.write_text(&path("/w/b"), "new").await.unwrap();
+    let mut process = stage.system.spawn(command("ls")).await.unwrap();
+    assert!(process.wait().await.unwrap().success());
+    assert_eq!(stage.disk.text_of("/w/b").as_deref(), Some("new"));
+    assert!(stage.editor().log().is_empty());
+}
+
+#[tokio::test]
+async fn reads_buffers_also_empty_ones_and_those_that_exist_nowhere_else() {
+    let script =
+        EditorScript::full().buffer("/w/a", "buffer").buffer("/w/empty", "").buffer("/w/new", "only");
+    let stage = stage_over(script, |disk| {
+        disk.add_file("/w/a", "disk");
+        disk.add_file("/w/empty", "disk");
+        disk.add_file("/w/b", "1\n2\n3\n4\n");
+    })
+    .await;
+    for (name, expected) in [("a", "buffer"), ("empty", ""), ("new", "only"), ("b", "1\n2\n3\n4\n")] {
+        let text = stage.system.read_text(&path("/w").join(name), None).await.unwrap();
+        assert_eq!(text, expected, "{name}");
+    }
+    let range = Some(TextRange { line: 2, limit: 2 });
+    assert_eq!(stage.system.read_text(&path("/w/b"), range).await.unwrap(), "2\n3\n");
+    let asked = stage.editor().calls("fs/read_text_file");
+    assert_eq!((&asked[4]["line"], &asked[4]["limit"]), (&json!(2), &json!(2)));
+    assert!(asked[0].get("line").is_none());
+    let missing = stage.system.read_text(&path("/w/none"), None).await.unwrap_err();
+    assert!(missing.is_not_found(), "{missing}");
+    let on_disk = stage.system.read_text_on_disk(&path("/w/a")).await.unwrap();
+    assert_eq!(on_disk.as_deref(), Some("disk"));
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_do_what_it_said_is_asked_once() {
+    for fault in [
+        Fault::Error(-32601, "Method not found"),
+        Fault::Result(json!({})),
+        Fault::Result(Value::Null),
+        Fault::Result(json!({ "content": null })),
+    ] {
+        let script = EditorScript::full().fault("fs/read_text_file", fault.clone());
+        let stage = stage_over(script, |disk| disk.add_file("/w/a", "disk")).await;
+        assert_eq!(stage.system.routes().read_text, Route::Client);
+        for _ in 0..2 {
+            assert_eq!(stage.system.read_text(&path("/w/a"), None).await.unwrap(), "disk", "{fault:?}");
+        }
+        assert_eq!(stage.system.routes().read_text, Route::Local);
+        assert_eq!(stage.system.routes().write_text, Route::Client, "the flags are independent");
+        assert_eq!(stage.editor().calls("fs/read_text_file").len(), 1, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn writes_go_to_the_client_and_null_is_a_success() {
+    let stage = stage(EditorScript::full()).await;
+    stage.system.write_text(&path("/w/deep/a"), "text").await.unwrap();
+    assert_eq!(stage.editor().text_of("/w/deep/a").as_deref(), Some("text"));
+    assert_eq!(stage.disk.text_of("/w/deep/a"), None);
+    let refusing = EditorScript::full().fault("fs/write_text_file", Fault::Error(-32000, "read-only buffer"));
+    let stage = stage_over(refusing, |disk| disk.add_dir("/w")).await;
+    let error = stage.system.write_text(&path("/w/a"), "text").await.unwrap_err();
+    assert!(error.to_string().contains("read-only buffer"), "{error}");
+    assert_eq!(stage.disk.text_of("/w/a"), None, "a refused write is not done behind the editor's back");
+}
+
+#[tokio::test]
+async fn a_write_that_the_client_does_not_know_is_done_locally() {
+    let script = EditorScript::full().fault("fs/write_text_file", Fault::Error(-32601, "Method not found"));
+    let stage = stage(script).await;
+    stage.system.write_text(&path("/w/a"), "text").await.unwrap();
+    stage.system.write_text(&path("/w/b"), "text").await.unwrap();
+    assert_eq!(stage.disk.text_of("/w/a").as_deref(), Some("text"));
+    assert_eq!(stage.editor().calls("fs/write_text_file").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_answers_runs_into_the_deadline() {
+    let script = EditorScript::full().fault("fs/read_text_file", Fault::Silence);
+    let stage = stage_over(script, |disk| disk.add_file("/w/a", "disk")).await;
+    let error = stage.system.read_text(&path("/w/a"), None).await.unwrap_err();
+    assert!(matches!(error, SystemError::ClientTimeout { .. }), "{error}");
+    stage.editor().until(|editor| editor.methods().contains(&"$/cancel_request".to_owned())).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_runs_in_the_clients_terminal_as_an_argument_vector() {
+    let script = EditorScript::full().command("make", TerminalScript::exits("built\n", 0));
+    let stage = stage(script).await;
+    let mut spec = command("make");
+    spec.env = vec![("A".to_owned(), "1".to_owned())];
+    let mut process = stage.system.spawn(spec).await.unwrap();
+    assert_eq!(process.terminal(), Some(&TerminalId("term_1".to_owned())));
+    assert_eq!(process.wait().await.unwrap(), ExitStatus { code: Some(0), signal: None });
+    assert_eq!(output(&mut process).await, "built\n");
+    drop(process);
+    stage.settle().await;
+    let created = &stage.editor().calls("terminal/create")[0];
+    assert_eq!(
+        created,
+        &json!({"sessionId": "s", "command": "sh", "args": ["-c", "make"], "cwd": "/w",
+            "env": [{"name": "A", "value": "1"}], "outputByteLimit": 1000})
+    );
+    assert_eq!(stage.editor().calls("terminal/release").len(), 1);
+    assert_eq!(stage.spawned(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn exits_are_told_as_they_were() {
+    for (exit, expected) in [
+        (json!({"exitCode": 3}), ExitStatus { code: Some(3), signal: None }),
+        (
+            json!({"exitCode": null, "signal": "SIGTERM"}),
+            ExitStatus { code: None, signal: Some("SIGTERM".into()) },
+        ),
+        (json!({"exitCode": null, "signal": null}), ExitStatus::default()),
+        (json!({}), ExitStatus::default()),
+    ] {
+        let terminal = TerminalScript { looks: Vec::new(), exit: Some(exit.clone()), stubborn: false };
+        let stage = stage(EditorScript::full().command("x", terminal)).await;
+        let mut process = stage.system.spawn(command("x")).await.unwrap();
+        let status = process.wait().await.unwrap();
+        assert_eq!(status, expected, "{exit}");
+        assert!(!status.success());
+        drop(process);
+        stage.settle().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn output_of_a_ring_is_told_once_with_its_gaps() {
+    let looks = [("abcdef", false), ("defghi", true), ("xyz", true), ("xyz1", true)];
+    let terminal = TerminalScript {
+        looks: looks.map(|(text, truncated)| (text.to_owned(), truncated)).to_vec(),
+        exit: Some(json!({"exitCode": 0})),
+        stubborn: false,
+    };
+    let stage = stage(EditorScript::full().command("x", terminal)).await;
+    let mut process = stage.system.spawn(command("x")).await.unwrap();
+    assert_eq!(output(&mut process).await, "abcdefghi~xyz1");
+    drop(process);
+    stage.settle().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_killed_command_keeps_its_output_and_is_released_once() {
+    for stubborn in [false, true] {
+        let terminal = TerminalScript { stubborn, ..TerminalScript::hangs("partial") };
+        let stage = stage(EditorScript::full().command("x", terminal)).await;
+        let mut process = stage.system.spawn(command("x")).await.unwrap();
+        assert_eq!(process.next_output().await, Some(Output::Text("partial".to_owned())));
+        process.kill().await;
+        let status = process.wait().await.unwrap();
+        let signal = (!stubborn).then(|| "SIGKILL".to_owned());
+        assert_eq!(status, ExitStatus { code: None, signal });
+        assert_eq!(process.next_output().await, None);
+        drop(process);
+        stage.settle().await;
+        assert_eq!(stage.editor().calls("terminal/release").len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_terminal_runs_the_command_here_once() {
+    for (fault, stays) in [
+        (Fault::Error(-32601, "Method not found"), Route::Local),
+        (Fault::Error(-32603, "the user said no"), Route::Client),
+    ] {
+        let script = EditorScript::full().fault("terminal/create", fault);
+        let stage = stage_over(script, |disk| {
+            disk.add_dir("/w");
+            disk.on_command("x", |_| Script::exits(0).prints("here"));
+        })
+        .await;
+        let mut process = stage.system.spawn(command("x")).await.unwrap();
+        assert_eq!(output(&mut process).await, "here");
+        assert!(process.terminal().is_none());
+        assert_eq!(stage.spawned(), 1);
+        assert_eq!(stage.system.routes().spawn, stays);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_may_have_run_never_runs_again() {
+    for fault in [Fault::Result(json!({})), Fault::Silence] {
+        let script = EditorScript::full().fault("terminal/create", fault.clone());
+        let stage = stage(script).await;
+        assert!(stage.system.spawn(command("x")).await.is_err(), "{fault:?}");
+        assert_eq!(stage.spawned(), 0, "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exit_that_cannot_be_waited_for_is_seen_in_the_output() {
+    for fault in [Fault::Error(-32603, "no"), Fault::Silence] {
+        let script = EditorScript::full()
+            .command("x", TerminalScript::exits("out", 2))
+            .fault("terminal/wait_for_exit", fault);
+        let stage = stage(script).await;
+        let mut process = stage.system.spawn(command("x")).await.unwrap();
+        assert_eq!(process.wait().await.unwrap().code, Some(2));
+        assert_eq!(output(&mut process).await, "out");
+        drop(process);
+        stage.settle().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abandoned_command_is_released() {
+    let script = EditorScript::full().command("x", TerminalScript::hangs(""));
+    let stage = stage(script).await;
+    // Given up while the terminal is being made: the answer comes too late, and its terminal is released all the same.
+    let system = stage.system.clone();
+    let spawning = tokio::spawn(async move { system.spawn(command("x")).await.map(drop) });
+    stage.editor().until(|editor| !editor.calls("terminal/create").is_empty()).await;
+    spawning.abort();
+    stage.editor().until(|editor| editor.calls("terminal/release").len() == 1).await;
+    // Given up while it runs.
+    let mut process = stage.system.spawn(command("x")).await.unwrap();
+    let waiting = tokio::spawn(async move { process.wait().await });
+    stage.editor().until(|editor| editor.calls("terminal/wait_for_exit").len() == 1).await;
+    waiting.abort();
+    stage.editor().until(|editor| editor.calls("terminal/release").len() == 2).await;
+    stage.settle().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_kill_and_release_are_not_fatal() {
+    let script = EditorScript::full()
+        .command("x", TerminalScript::exits("out", 0))
+        .fault("terminal/kill", Fault::Error(-32603, "no"));
+    let stage = stage(script).await;
+    let mut process = stage.system.spawn(command("x")).await.unwrap();
+    process.kill().await;
+    assert_eq!(process.wait().await.unwrap().code, Some(0));
+    drop(process);
+    stage.settle().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_goes_away_ends_the_command() {
+    let script = EditorScript::full().command("x", TerminalScript::hangs(""));
+    let mut stage = stage(script).await;
+    let mut process = stage.system.spawn(command("x")).await.unwrap();
+    // It goes without a word; its terminals go with it.
+    std::mem::forget(stage.editor.take().map(Editor::close));
+    let _end = std::mem::replace(&mut stage._end, oneshot::channel().0);
+    drop(_end);
+    let error = process.wait().await.unwrap_err();
+    assert!(error.to_string().contains("closed the connection"), "{error}");
+    assert_eq!(output(&mut process).await, "");
+}

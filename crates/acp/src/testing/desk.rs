@@ -1,0 +1,304 @@
+//! The editor's side of the conversation: what it was told, what it answers, and what it objects to.
+
+use super::script::{Answer, EditorScript, Fault, TerminalScript};
+use serde_json::{Value, json};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+use system::{AbsPath, TextRange};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+/// A result or an error object.
+pub(super) type Answered = Result<Value, Value>;
+
+pub(super) struct Desk {
+    script: EditorScript,
+    state: Mutex<State>,
+    pub(super) changed: Notify,
+    outgoing: mpsc::UnboundedSender<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct State {
+    log: Vec<Value>,
+    violations: Vec<String>,
+    waiting: HashMap<String, oneshot::Sender<Answered>>,
+    /// The requests under way that allow a session to speak, by id.
+    turns: HashMap<String, String>,
+    buffers: HashMap<String, String>,
+    permissions: VecDeque<Answer>,
+    /// Ids of agent requests that the agent took back.
+    taken_back: Vec<Value>,
+    terminals: HashMap<String, Running>,
+    made: usize,
+}
+
+struct Running {
+    script: TerminalScript,
+    looks: usize,
+    killed: bool,
+    released: bool,
+}
+
+impl Running {
+    fn exit(&self) -> Option<Value> {
+        if self.killed && !self.script.stubborn {
+            return Some(json!({ "signal": "SIGKILL" }));
+        }
+        self.script.exit.clone().filter(|_| self.looks + 1 >= self.script.looks.len())
+    }
+}
+
+impl Desk {
+    pub(super) fn new(script: EditorScript, outgoing: mpsc::UnboundedSender<Vec<u8>>) -> Self {
+        let state = State {
+            buffers: script.buffers.clone(),
+            permissions: script.permissions.clone(),
+            ..State::default()
+        };
+        Self { script, state: Mutex::new(state), changed: Notify::new(), outgoing }
+    }
+
+    pub(super) fn script(&self) -> &EditorScript {
+        &self.script
+    }
+
+    pub(super) fn log(&self) -> Vec<Value> {
+        self.lock().log.clone()
+    }
+
+    pub(super) fn text_of(&self, path: &str) -> Option<String> {
+        self.lock().buffers.get(path).cloned()
+    }
+
+    /// What was wrong so far, what is left over included.
+    pub(super) fn objections(&self) -> Vec<String> {
+        let state = self.lock();
+        let mut objections = state.violations.clone();
+        let open = state.terminals.iter().filter(|(_, terminal)| !terminal.released);
+        objections.extend(open.map(|(id, _)| format!("{id} was never released")));
+        objections.extend(state.permissions.iter().map(|answer| format!("nobody asked for {answer:?}")));
+        objections
+    }
+
+    pub(super) fn expect(&self, id: &str, turn_of: Option<&str>) -> oneshot::Receiver<Answered> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.lock();
+        state.waiting.insert(id.to_owned(), sender);
+        if let Some(session) = turn_of {
+            state.turns.insert(id.to_owned(), session.to_owned());
+        }
+        receiver
+    }
+
+    pub(super) fn send(&self, message: &Value) {
+        // The agent may be gone: then nobody listens.
+        let _ = self.outgoing.send(format!("{message}\n").into_bytes());
+    }
+
+    /// Takes a line of the agent; the request to be answered, if it is one.
+    pub(super) fn take(&self, line: &str) -> Option<(Value, String, Value)> {
+        let mut state = self.lock();
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            state.object(format!("not JSON: {line}"));
+            return None;
+        };
+        state.log.push(message.clone());
+        let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
+        let params = message.get("params").cloned().unwrap_or_default();
+        let request = match (method, message.get("id").cloned()) {
+            (Some(method), Some(id)) => Some((id, method, params)),
+            (Some(method), None) => {
+                state.notified(&method, &params);
+                None
+            }
+            (None, Some(id)) => {
+                state.answered(&id, &message);
+                None
+            }
+            (None, None) => {
+                state.object(format!("neither request nor answer: {line}"));
+                None
+            }
+        };
+        drop(state);
+        self.changed.notify_waiters();
+        request
+    }
+
+    /// Answers a request of the agent; nothing when the script says so.
+    pub(super) async fn answer(&self, id: &Value, method: &str, params: &Value) -> Option<Answered> {
+        if !self.script.advertises(method) {
+            self.lock().object(format!("{method} was never advertised"));
+            return Some(Err(json!({ "code": -32601, "message": "Method not found" })));
+        }
+        for path in ["path", "cwd"].iter().filter_map(|key| params.get(*key).and_then(Value::as_str)) {
+            if !path.starts_with('/') {
+                self.lock().object(format!("{method} with a relative path: {path}"));
+            }
+        }
+        match self.script.faults.get(method) {
+            Some(Fault::Error(code, message)) => {
+                return Some(Err(json!({ "code": code, "message": message })));
+            }
+            Some(Fault::Result(result)) => return Some(Ok(result.clone())),
+            Some(Fault::Silence) => return None,
+            None => {}
+        }
+        match method {
+            "fs/read_text_file" => Some(self.read(params).await),
+            "fs/write_text_file" => {
+                let text = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+                self.lock().buffers.insert(text("path"), text("content"));
+                Some(Ok(Value::Null))
+            }
+            "session/request_permission" => self.permission(id).await,
+            "terminal/create" => Some(self.lock().create_terminal(&self.script, params)),
+            _ => Some(self.terminal(method, params).await),
+        }
+    }
+
+    async fn read(&self, params: &Value) -> Answered {
+        let path = params.get("path").and_then(Value::as_str).unwrap_or_default();
+        let number =
+            |key: &str| params.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        let range =
+            TextRange { line: number("line").unwrap_or(1), limit: number("limit").unwrap_or(usize::MAX) };
+        let buffer = self.text_of(path);
+        let text = match (buffer, &self.script.disk, AbsPath::new(path)) {
+            (Some(text), _, _) => Some(text),
+            (None, Some(disk), Ok(path)) => disk.read_text(&path, None).await.ok(),
+            _ => None,
+        };
+        match text {
+            Some(text) => {
+                let lines = text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit);
+                Ok(json!({ "content": lines.collect::<String>() }))
+            }
+            None => Err(json!({ "code": -32002, "message": "Resource not found", "data": { "uri": path } })),
+        }
+    }
+
+    async fn permission(&self, id: &Value) -> Option<Answered> {
+        let answer = self.lock().permissions.pop_front();
+        let outcome = |outcome: Value| Some(Ok(json!({ "outcome": outcome })));
+        match answer {
+            Some(Answer::Select(option)) => outcome(json!({ "outcome": "selected", "optionId": option })),
+            Some(Answer::Cancelled) => outcome(json!({ "outcome": "cancelled" })),
+            Some(Answer::Error) => Some(Err(json!({ "code": -32603, "message": "the dialog crashed" }))),
+            Some(Answer::Never) => {
+                self.until(|state| state.taken_back.contains(id)).await;
+                outcome(json!({ "outcome": "cancelled" }))
+            }
+            None => {
+                self.lock().object("a permission was asked for that nobody expected".to_owned());
+                outcome(json!({ "outcome": "cancelled" }))
+            }
+        }
+    }
+
+    async fn terminal(&self, method: &str, params: &Value) -> Answered {
+        let id = params.get("terminalId").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if method == "terminal/wait_for_exit" {
+            let gone =
+                |state: &State| state.terminals.get(&id).is_none_or(|t| t.released || t.exit().is_some());
+            self.until(gone).await;
+        }
+        let mut state = self.lock();
+        let Some(terminal) = state.terminals.get_mut(&id).filter(|terminal| !terminal.released) else {
+            if method != "terminal/wait_for_exit" {
+                state.object(format!("{method} of {id}, which does not exist or is released"));
+            }
+            return Err(json!({ "code": -32002, "message": "no such terminal" }));
+        };
+        let answer = match method {
+            "terminal/output" => {
+                let at = terminal.looks.min(terminal.script.looks.len().saturating_sub(1));
+                let (output, truncated) = terminal.script.looks.get(at).cloned().unwrap_or_default();
+                terminal.looks += 1;
+                json!({ "output": output, "truncated": truncated, "exitStatus": terminal.exit() })
+            }
+            "terminal/kill" => {
+                terminal.killed = true;
+                Value::Null
+            }
+            "terminal/release" => {
+                terminal.released = true;
+                Value::Null
+            }
+            _ => terminal.exit().unwrap_or_default(),
+        };
+        drop(state);
+        self.changed.notify_waiters();
+        Ok(answer)
+    }
+
+    async fn until(&self, fits: impl Fn(&State) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if fits(&self.lock()) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn object(&mut self, objection: String) {
+        self.violations.push(objection);
+    }
+
+    fn notified(&mut self, method: &str, params: &Value) {
+        match method {
+            "$/cancel_request" => self.taken_back.push(params.get("requestId").cloned().unwrap_or_default()),
+            "session/update" => {
+                let session = params.get("sessionId").and_then(Value::as_str).unwrap_or_default();
+                let kind =
+                    params.pointer("/update/sessionUpdate").and_then(Value::as_str).unwrap_or_default();
+                let of_a_turn = kind.ends_with("_chunk") || kind.starts_with("tool_call") || kind == "plan";
+                if of_a_turn && !self.turns.values().any(|turn| turn == session) {
+                    self.object(format!("{kind} outside a turn: {params}"));
+                }
+            }
+            _ => self.object(format!("unknown notification {method}")),
+        }
+    }
+
+    fn answered(&mut self, id: &Value, message: &Value) {
+        let key = id.to_string();
+        self.turns.remove(&key);
+        let answer = match (message.get("result"), message.get("error")) {
+            (Some(result), None) => Ok(result.clone()),
+            (None, Some(error)) => Err(error.clone()),
+            _ => return self.object(format!("an answer with both or neither: {message}")),
+        };
+        match self.waiting.remove(&key) {
+            // The test may have stopped waiting.
+            Some(waiting) => drop(waiting.send(answer)),
+            // Lines that are no requests are answered with a null id.
+            None if id.is_null() => {}
+            None => self.object(format!("an answer nobody waits for: {message}")),
+        }
+    }
+
+    fn create_terminal(&mut self, script: &EditorScript, params: &Value) -> Answered {
+        let line = params.pointer("/args").and_then(Value::as_array).and_then(|args| args.last());
+        let line = line.and_then(Value::as_str).unwrap_or_default();
+        let Some(script) = script.terminals.get(line) else {
+            return Err(json!({ "code": -32603, "message": format!("no script for {line:?}") }));
+        };
+        self.made += 1;
+        let id = format!("term_{}", self.made);
+        let running = Running { script: script.clone(), looks: 0, killed: false, released: false };
+        self.terminals.insert(id.clone(), running);
+        Ok(json!({ "terminalId": id }))
+    }
+}

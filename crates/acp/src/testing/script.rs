@@ -1,0 +1,138 @@
+//! What a scripted editor has and how it answers.
+
+use serde_json::{Value, json};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+use system::System;
+
+/// An editor to be played.
+#[derive(Clone, Default)]
+pub struct EditorScript {
+    /// Advertises `fs/read_text_file`.
+    pub read: bool,
+    /// Advertises `fs/write_text_file`.
+    pub write: bool,
+    /// Advertises `terminal/*`.
+    pub terminal: bool,
+    /// Advertises notices.
+    pub notices: bool,
+    /// Unsaved texts by absolute path.
+    pub buffers: HashMap<String, String>,
+    /// The files below the buffers.
+    pub disk: Option<Arc<dyn System>>,
+    /// What commands do, by the last of their arguments (the shell line).
+    pub terminals: HashMap<String, TerminalScript>,
+    /// Answers to permission requests, in order.
+    pub permissions: VecDeque<Answer>,
+    /// Methods that are answered otherwise than an editor would.
+    pub faults: HashMap<String, Fault>,
+}
+
+impl EditorScript {
+    /// An editor with buffers and terminals.
+    pub fn full() -> Self {
+        Self { read: true, write: true, terminal: true, ..Self::default() }
+    }
+
+    /// Puts the editor over files.
+    pub fn over(mut self, disk: Arc<dyn System>) -> Self {
+        self.disk = Some(disk);
+        self
+    }
+
+    /// Adds an unsaved text.
+    pub fn buffer(mut self, path: &str, text: &str) -> Self {
+        self.buffers.insert(path.to_owned(), text.to_owned());
+        self
+    }
+
+    /// Says what a command does.
+    pub fn command(mut self, line: &str, terminal: TerminalScript) -> Self {
+        self.terminals.insert(line.to_owned(), terminal);
+        self
+    }
+
+    /// Answers permission requests in this order; one more than these is a violation.
+    pub fn permissions(mut self, answers: impl IntoIterator<Item = Answer>) -> Self {
+        self.permissions = answers.into_iter().collect();
+        self
+    }
+
+    /// Answers a method otherwise than an editor would.
+    pub fn fault(mut self, method: &str, fault: Fault) -> Self {
+        self.faults.insert(method.to_owned(), fault);
+        self
+    }
+
+    /// The capabilities it advertises.
+    pub fn capabilities(&self) -> Value {
+        let session = if self.notices { json!({ "notices": {} }) } else { json!({}) };
+        json!({
+            "fs": { "readTextFile": self.read, "writeTextFile": self.write },
+            "terminal": self.terminal,
+            "session": session,
+        })
+    }
+
+    pub(super) fn advertises(&self, method: &str) -> bool {
+        match method {
+            "fs/read_text_file" => self.read,
+            "fs/write_text_file" => self.write,
+            "session/request_permission" => true,
+            _ => self.terminal && method.starts_with("terminal/"),
+        }
+    }
+}
+
+/// An answer to a permission request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Chooses the option with this id, offered or not.
+    Select(&'static str),
+    /// The request was dismissed.
+    Cancelled,
+    /// An error.
+    Error,
+    /// None until the request is cancelled.
+    Never,
+}
+
+/// An answer that no proper editor gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    /// A JSON-RPC error.
+    Error(i64, &'static str),
+    /// This result.
+    Result(Value),
+    /// Nothing.
+    Silence,
+}
+
+/// What a command does in a terminal.
+#[derive(Debug, Clone, Default)]
+pub struct TerminalScript {
+    /// The output as each look shows it, whether it was truncated; the last stays.
+    pub looks: Vec<(String, bool)>,
+    /// How it ends once every look was taken; `None`: it runs until it is killed.
+    pub exit: Option<Value>,
+    /// Whether it ignores being killed.
+    pub stubborn: bool,
+}
+
+impl TerminalScript {
+    /// Prints and exits.
+    pub fn exits(output: &str, code: i64) -> Self {
+        Self {
+            looks: vec![(output.to_owned(), false)],
+            exit: Some(json!({ "exitCode": code })),
+            stubborn: false,
+        }
+    }
+
+    /// Prints and runs on.
+    pub fn hangs(output: &str) -> Self {
+        Self { looks: vec![(output.to_owned(), false)], exit: None, stubborn: false }
+    }
+}

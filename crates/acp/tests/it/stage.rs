@@ -1,0 +1,45 @@
+//! An editor, an agent and a small project.
+
+use acp::{
+    AcpOptions,
+    testing::{Editor, EditorScript},
+};
+use agent::{
+    PermissionMode, Runtime, RuntimeOptions, SessionStore,
+    fake::{FakeModel, FakeModels, MemoryStore, Reply},
+};
+use std::sync::Arc;
+use system::{AbsPath, FakeSystem};
+
+/// What a test works with.
+pub(crate) struct Stage {
+    pub(crate) editor: Editor,
+    pub(crate) disk: Arc<FakeSystem>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) model: Arc<FakeModel>,
+}
+
+/// An agent in Argus, where every change is asked about, over the project `/w` with `a.txt`.
+pub(crate) fn stage(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
+    stage_with(Arc::default(), script, replies, |_| {})
+}
+
+/// The same over a store that has been used, with changed options.
+pub(crate) fn stage_with(
+    store: Arc<MemoryStore>,
+    script: EditorScript,
+    replies: impl IntoIterator<Item = Reply>,
+    change: impl FnOnce(&mut AcpOptions),
+) -> Stage {
+    let disk = FakeSystem::new();
+    disk.add_file("/w/a.txt", "one\ntwo\n");
+    let disk = Arc::new(disk);
+    let model = FakeModel::new(replies);
+    let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
+    let runtime =
+        Runtime::new(store.clone() as Arc<dyn SessionStore>, Arc::new(FakeModels(model.clone())), options);
+    let mut options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
+    change(&mut options);
+    let editor = Editor::connect(runtime, options, script.over(disk.clone()));
+    Stage { editor, disk, store, model }
+}

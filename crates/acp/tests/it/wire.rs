@@ -1,0 +1,197 @@
+//! What the wire is made of: introductions, bad lines, wrong parameters.
+
+use crate::stage::{stage, stage_with};
+use acp::testing::EditorScript;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn an_introduction_tells_what_the_agent_can() {
+    let stage = stage(EditorScript::default(), []);
+    let answer = stage.editor.initialize().await;
+    assert_eq!(answer["protocolVersion"], 1);
+    assert_eq!(answer["agentInfo"], json!({"name": "tiller", "title": "Tiller", "version": "0.1.0"}));
+    assert_eq!(answer["_meta"]["tiller"]["version"], "0.1.0");
+    let can = &answer["agentCapabilities"];
+    assert_eq!(can["loadSession"], true);
+    assert_eq!(
+        (&can["promptCapabilities"]["image"], &can["promptCapabilities"]["embeddedContext"]),
+        (&json!(true), &json!(true))
+    );
+    for capability in ["list", "resume", "close"] {
+        assert_eq!(can["sessionCapabilities"][capability], json!({}), "{capability}");
+    }
+    let methods = answer["authMethods"].as_array().unwrap();
+    assert_eq!((methods.len(), &methods[0]["id"]), (1, &json!("tiller-provider")));
+    for _ in 0..2 {
+        stage.editor.ok("authenticate", json!({"methodId": "tiller-provider"})).await;
+    }
+    assert_eq!(stage.editor.error("authenticate", json!({"methodId": "x"})).await.0, -32602);
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn any_version_is_answered_with_the_first() {
+    for version in
+        [json!(0), json!(1), json!(2), json!(65535), json!("1"), json!("x"), json!(-1), Value::Null]
+    {
+        let stage = stage(EditorScript::default(), []);
+        let params = json!({"protocolVersion": version, "clientCapabilities": {"fs": 7, "future": {}}});
+        let answer = stage.editor.ok("initialize", params).await;
+        assert_eq!(answer["protocolVersion"], 1, "{version}");
+        stage.editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn nothing_works_before_the_introduction_and_one_is_enough() {
+    let stage = stage(EditorScript::default(), []);
+    let (code, message) = stage.editor.error("session/new", json!({"cwd": "/w"})).await;
+    assert_eq!(code, -32600);
+    assert!(message.contains("not initialized"), "{message}");
+    stage.editor.initialize().await;
+    assert_eq!(stage.editor.error("initialize", json!({"protocolVersion": 1})).await.0, -32600);
+    stage.editor.ok("session/new", json!({"cwd": "/w"})).await;
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn bad_lines_are_answered_and_the_connection_lives() {
+    let stage =
+        stage_with(Default::default(), EditorScript::default(), [], |options| options.frame_cap = 100_000);
+    stage.editor.initialize().await;
+    let long = format!("{}\n", "x".repeat(200_000));
+    let deep = format!("{}\n", "[".repeat(90_000));
+    for (line, code) in [
+        (b"{nonsense\n".to_vec(), -32700),
+        (b"\xff\xfe\xfd\n".to_vec(), -32700),
+        (long.into_bytes(), -32600),
+        (deep.into_bytes(), -32600),
+        (b"[]\n".to_vec(), -32600),
+        (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}]\n".to_vec(), -32600),
+        (b"17\n".to_vec(), -32600),
+        (b"{\"id\":9,\"method\":\"x\"}\n".to_vec(), -32600),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}\n".to_vec(), -32600),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}\n".to_vec(), -32601),
+    ] {
+        let seen = stage.editor.log().len();
+        let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
+        stage.editor.raw(line);
+        stage.editor.until(|editor| editor.log().len() > seen).await;
+        let answer = stage.editor.log().pop().unwrap();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&Value::Null, &json!(code)),
+            "{shown}: {answer}"
+        );
+        assert!(answer.to_string().len() < 500, "{shown} is not echoed");
+    }
+    stage.editor.raw(b"\n\r\n  \n\xef\xbb\xbf\n".to_vec());
+    stage.editor.raw(b"{\"jsonrpc\":\"2.0\",\"id\":\"unknown\",\"result\":{}}\n".to_vec());
+    stage.editor.notify("x/unknown", json!({}));
+    stage.editor.ok("session/new", json!({"cwd": "/w"})).await;
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn ids_are_echoed_as_they_are() {
+    let stage = stage(EditorScript::default(), []);
+    for id in ["\"text\"", "9007199254740993", "-5"] {
+        let seen = stage.editor.log().len();
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"_x/unknown\"}}\n");
+        stage.editor.raw(request);
+        stage.editor.until(|editor| editor.log().len() > seen).await;
+        let answer = stage.editor.log().pop().unwrap();
+        assert_eq!(answer["id"].to_string(), id);
+    }
+    // The editor did not number these itself, so it objects to the answers; that is not what is tested here.
+    std::mem::forget(stage.editor);
+}
+
+#[tokio::test]
+async fn unknown_methods_and_sessions_are_named() {
+    let stage = stage(EditorScript::default(), []);
+    stage.editor.initialize().await;
+    for method in ["session/fork", "session/dance", "_vendor/x", "logout"] {
+        let (code, message) = stage.editor.error(method, json!({})).await;
+        assert_eq!(code, -32601);
+        assert!(message.contains(method), "{message}");
+    }
+    let text = json!([{"type": "text", "text": "x"}]);
+    for (method, params) in [
+        ("session/prompt", json!({"sessionId": "nope", "prompt": text})),
+        ("session/load", json!({"sessionId": "nope", "cwd": "/w", "mcpServers": []})),
+        ("session/resume", json!({"sessionId": "nope", "cwd": "/w"})),
+        ("session/close", json!({"sessionId": "nope"})),
+        ("session/set_mode", json!({"sessionId": "nope", "modeId": "edit"})),
+        ("session/set_config_option", json!({"sessionId": "nope", "configId": "mode", "value": "edit"})),
+        ("session/set_model", json!({"sessionId": "nope", "modelId": "x"})),
+    ] {
+        let (code, message) = stage.editor.error(method, params).await;
+        assert_eq!(code, -32002, "{method}: {message}");
+        assert!(message.contains("nope"), "{message}");
+    }
+    stage.editor.notify("session/cancel", json!({"sessionId": "nope"}));
+    stage.editor.ok("session/list", json!({})).await;
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_folder_must_be_absolute_and_there() {
+    let stage = stage(EditorScript::default(), []);
+    stage.editor.initialize().await;
+    for (params, part) in [
+        (json!({"cwd": "w"}), "absolute"),
+        (json!({"cwd": "/none"}), "does not exist: /none"),
+        (json!({"cwd": "/w/a.txt"}), "not a folder: /w/a.txt"),
+        (json!({"cwd": ""}), "absolute"),
+        (json!({"cwd": 7}), "cwd"),
+        (json!({"cwd": "/w", "additionalDirectories": ["/w", "x"]}), "additionalDirectories[1]"),
+    ] {
+        let (code, message) = stage.editor.error("session/new", params.clone()).await;
+        assert_eq!(code, -32602, "{params}");
+        assert!(message.contains(part), "{params}: {message}");
+    }
+    for servers in [json!([]), Value::Null, json!([{"type": "unheard-of"}])] {
+        stage.editor.ok("session/new", json!({"cwd": "/w", "mcpServers": servers})).await;
+    }
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_prompt_that_cannot_be_taken_is_refused_precisely() {
+    let stage = stage(EditorScript::default(), []);
+    let session = stage.editor.session("/w").await;
+    for (prompt, part) in [
+        (json!([]), "prompt is empty"),
+        (json!([{"type": "text", "text": "x"}, {"type": "hologram"}]), "prompt[1]"),
+        (json!([{"type": "audio", "data": "", "mimeType": "audio/wav"}]), "audio is not supported"),
+    ] {
+        let (code, message) =
+            stage.editor.error("session/prompt", json!({"sessionId": session, "prompt": prompt})).await;
+        assert_eq!(code, -32602, "{message}");
+        assert!(message.contains(part), "{message}");
+    }
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_id_in_use_is_refused_and_its_request_goes_on() {
+    let hang = agent::fake::Reply::Hang(vec![agent::ModelEvent::Text("x".to_owned())]);
+    let stage = stage(EditorScript::default(), [hang]);
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
+    let (id, first) = stage.editor.start("session/prompt", prompt);
+    stage.editor.until(|editor| editor.text() == "x").await;
+    let again = json!({"jsonrpc": "2.0", "id": id, "method": "session/list", "params": {}});
+    stage.editor.raw(format!("{again}\n"));
+    // The refusal carries the id, so it is the first answer to it.
+    assert_eq!(first.await.unwrap_err()["code"], -32600);
+    let seen = stage.editor.log().len();
+    stage.editor.notify("session/cancel", json!({"sessionId": session}));
+    let ended = |editor: &acp::testing::Editor| {
+        editor.log()[seen..].iter().any(|message| message["result"]["stopReason"] == "cancelled")
+    };
+    stage.editor.until(ended).await;
+    // Two answers to one id are what was provoked; the editor objects to them.
+    std::mem::forget(stage.editor);
+}
