@@ -303,14 +303,16 @@ fn malformed_text(malformed: &MalformedArguments) -> String {
 }
 
 fn unknown_tool_text(name: &str, tools: &[Arc<dyn AnyTool>]) -> String {
-    let mut near: Vec<_> = tools
+    let near: Vec<_> = tools
         .iter()
         .map(|tool| tool.spec().name)
         .filter(|known| {
-            strsim::jaro_winkler(known, name) > 0.7 || known.contains(name) || name.contains(known.as_str())
+            strsim::damerau_levenshtein(known, name) <= 2
+                || known.contains(name)
+                || name.contains(known.as_str())
         })
+        .take(3)
         .collect();
-    near.truncate(3);
     match near.as_slice() {
         [] => format!("Tool '{name}' not found."),
         near => format!("Tool '{name}' not found. Did you mean {}?", near.join(", ")),

@@ -187,7 +187,10 @@ impl SessionTask {
         if let Err(error) = self.session.log.release().await {
             tracing::warn!(session = %self.session.id, %error, "the lease could not be given back");
         }
-        self.closing.into_iter().for_each(|closed| drop(closed.send(())));
+        for closed in self.closing {
+            // Whoever closed it may have stopped waiting.
+            let _ = closed.send(());
+        }
     }
 
     async fn turn(&mut self, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {

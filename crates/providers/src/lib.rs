@@ -1,3 +1,27 @@
 //! Language models: vendors over HTTP and SSE, loopback servers, the offline pilot, replay.
+//!
+//! Architecture Invariant: this is the only crate that names a vendor's API. Everything goes through [`Catalog`], which hands out
+//! [`agent::LanguageModel`]s by id; building it opens no connection and reads no certificate.
 
+mod anthropic;
+mod call_ids;
+mod catalog;
+mod catalogue;
+mod chat;
+mod discovery;
+#[cfg(test)]
+mod fixture;
+mod http;
+pub mod limits;
+mod options;
+mod parts;
 pub mod pilot;
+mod replay;
+mod responses;
+mod secret;
+mod sink;
+mod sse;
+
+pub use catalog::Catalog;
+pub use options::{LocalOptions, ProvidersOptions, VendorOptions, Wire};
+pub use secret::Secret;

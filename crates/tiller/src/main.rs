@@ -1,2 +1,34 @@
 //! A coding agent that works through the editor.
-fn main() {}
+//!
+//! The edge of the program: arguments, variables and files become [`options::Options`] here, and nothing below reads any of them again.
+
+mod args;
+mod config;
+mod demo;
+mod environment;
+mod exit;
+mod folders;
+mod headless;
+mod limits;
+mod logging;
+mod models;
+mod options;
+mod sessions;
+mod signals;
+mod start;
+mod wiring;
+
+use clap::Parser;
+use std::{io::Write, process::ExitCode};
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    match start::run(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            // Nothing to do about a stderr that is closed.
+            let _ = writeln!(std::io::stderr(), "tiller: {error:#}");
+            ExitCode::from(exit::ERROR)
+        }
+    }
+}

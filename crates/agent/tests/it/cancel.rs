@@ -18,7 +18,10 @@ async fn before_the_first_token_and_in_the_middle_of_a_text() {
         let (outcome, ()) = tokio::join!(stage.prompt("go"), cancel);
         assert_eq!(outcome.unwrap().stop_reason, StopReason::Cancelled);
         let end = stage.client.events().pop();
-        assert!(matches!(end, Some(SessionEvent::TurnEnded { end: TurnEnd::Stopped(StopReason::Cancelled), .. })));
+        assert!(matches!(
+            end,
+            Some(SessionEvent::TurnEnded { end: TurnEnd::Stopped(StopReason::Cancelled), .. })
+        ));
         assert_eq!(stage.prompt("on").await.unwrap().stop_reason, StopReason::EndTurn);
         let kept = stage.model.requests()[1].messages.iter().any(|m| matches!(m, Message::Assistant(_)));
         assert_eq!(kept, !said.is_empty());
@@ -27,16 +30,23 @@ async fn before_the_first_token_and_in_the_middle_of_a_text() {
 
 #[tokio::test]
 async fn while_a_permission_is_pending() {
-    let script = vec![Reply::calls(&[("bash", json!({"command": "cargo test"})), ("bash", json!({"command": "ls"}))])];
+    let script =
+        vec![Reply::calls(&[("bash", json!({"command": "cargo test"})), ("bash", json!({"command": "ls"}))])];
     let answers = vec![None];
-    let stage = stage(Setting { script, answers, permission_mode: PermissionMode::Argus, ..Setting::default() }).await;
+    let stage =
+        stage(Setting { script, answers, permission_mode: PermissionMode::Argus, ..Setting::default() })
+            .await;
     let cancel = async {
         stage.client.until(|client| !client.requests().is_empty()).await;
         stage.session.cancel();
     };
     let (outcome, ()) = tokio::join!(stage.prompt("go"), cancel);
     assert_eq!(outcome.unwrap().stop_reason, StopReason::Cancelled);
-    assert!(stage.statuses().iter().all(|(_, status)| *status == ToolStatus::Cancelled), "{:?}", stage.statuses());
+    assert!(
+        stage.statuses().iter().all(|(_, status)| *status == ToolStatus::Cancelled),
+        "{:?}",
+        stage.statuses()
+    );
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use crate::stage::{Setting, stage, stage_on};
 use agent::fake::{FakeModel, Reply};
 use agent::{
-    Content, Limits, MalformedArguments, Message, Mode, ModelEvent, ModelInfo, ModelStop, PermissionMode, SessionEvent, StopReason,
-    ToolStatus, TurnError,
+    Content, Limits, MalformedArguments, Message, Mode, ModelEvent, ModelInfo, ModelStop, PermissionMode,
+    SessionEvent, StopReason, ToolStatus, TurnError,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -68,7 +68,11 @@ async fn what_the_model_got_wrong_is_told_to_it_and_not_run() {
 
 #[tokio::test]
 async fn a_broken_answer_keeps_its_text_and_loses_its_calls() {
-    let call = ModelEvent::ToolCall { provider_id: "x".into(), name: "bash".into(), arguments: Ok(json!({"command": "ls"})) };
+    let call = ModelEvent::ToolCall {
+        provider_id: "x".into(),
+        name: "bash".into(),
+        arguments: Ok(json!({"command": "ls"})),
+    };
     let error = agent::ModelError::Transport("connection reset".to_owned());
     let script = vec![
         Reply::Events(vec![Ok(ModelEvent::Text("Half an".into())), Ok(call), Err(error.clone())]),
@@ -129,7 +133,10 @@ async fn linked_files_are_read_and_secrets_are_not() {
     let requests = stage.model.requests();
     let Message::User(content) = &requests[0].messages[0] else { panic!() };
     let text = format!("{content:?}");
-    assert!(text.contains("one") && text.contains("Attached by name only") && !text.contains("SECRET"), "{text}");
+    assert!(
+        text.contains("one") && text.contains("Attached by name only") && !text.contains("SECRET"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

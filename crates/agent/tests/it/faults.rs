@@ -15,7 +15,10 @@ fn script() -> Vec<Reply> {
 }
 
 /// As [`script`], for turns that end early: a model that may be left with answers.
-async fn run(fail_store: Option<usize>, fail_system: Option<usize>) -> (Result<StopReason, TurnError>, bool, bool) {
+async fn run(
+    fail_store: Option<usize>,
+    fail_system: Option<usize>,
+) -> (Result<StopReason, TurnError>, bool, bool) {
     let permission_mode = PermissionMode::Prometheus;
     let stage = stage(Setting { script: script(), permission_mode, ..Setting::default() }).await;
     if let Some(n) = fail_store {
@@ -67,7 +70,8 @@ async fn a_system_that_fails_is_told_to_the_model_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn a_panic_costs_one_turn() {
-    let stage = stage(Setting { script: vec![Reply::Panic, Reply::text("fine")], ..Setting::default() }).await;
+    let stage =
+        stage(Setting { script: vec![Reply::Panic, Reply::text("fine")], ..Setting::default() }).await;
     assert!(matches!(stage.prompt("a").await, Err(TurnError::Panicked(_))));
     assert_eq!(stage.prompt("b").await.unwrap().stop_reason, StopReason::EndTurn);
     let requests = stage.model.requests();

@@ -1,5 +1,7 @@
 //! Whole turns over fakes: a scripted model, a scripted client, a system in memory, a store in memory.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod cancel;
 mod conversation;
 mod faults;

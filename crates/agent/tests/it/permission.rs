@@ -61,11 +61,15 @@ async fn always_is_remembered_until_the_permission_mode_changes() {
 async fn guardian_writes_in_the_project_and_prometheus_runs_but_denials_hold() {
     let script = vec![
         edit(),
-        Reply::calls(&[("bash", json!({"command": "cargo test"})), ("bash", json!({"command": "cd x && rm -rf y"}))]),
+        Reply::calls(&[
+            ("bash", json!({"command": "cargo test"})),
+            ("bash", json!({"command": "cd x && rm -rf y"})),
+        ]),
         Reply::calls(&[("file_read", json!({"path": ".git/config"}))]),
         Reply::text("ok"),
     ];
-    let stage = stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    let stage =
+        stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
     stage.prompt("go").await.unwrap();
     assert_eq!(stage.system.text_of("/w/a.txt").as_deref(), Some("1\ntwo\n"));
     let statuses: Vec<_> = stage.statuses().into_iter().map(|(_, status)| status).collect();
@@ -78,12 +82,16 @@ async fn guardian_writes_in_the_project_and_prometheus_runs_but_denials_hold() {
 async fn a_file_that_changes_while_the_question_is_open_is_not_overwritten() {
     let answers = vec![Some(PermissionOutcome::AllowOnce)];
     let script = vec![edit(), Reply::text("ok")];
-    let stage = stage(Setting { script, answers, permission_mode: PermissionMode::Argus, ..Setting::default() }).await;
+    let stage =
+        stage(Setting { script, answers, permission_mode: PermissionMode::Argus, ..Setting::default() })
+            .await;
     let prompt = stage.prompt("edit");
     let meddle = async {
         stage
             .client
-            .until(|client| client.events().iter().any(|e| matches!(e, SessionEvent::PermissionRequested { .. })))
+            .until(|client| {
+                client.events().iter().any(|e| matches!(e, SessionEvent::PermissionRequested { .. }))
+            })
             .await;
         stage.system.add_file("/w/a.txt", "the user wrote this\n");
     };
@@ -95,8 +103,13 @@ async fn a_file_that_changes_while_the_question_is_open_is_not_overwritten() {
 #[tokio::test(start_paused = true)]
 async fn a_question_nobody_answers_is_a_refusal_in_the_end() {
     let script = vec![edit(), Reply::text("ok")];
-    let stage =
-        stage(Setting { script, answers: vec![None], permission_mode: PermissionMode::Argus, ..Setting::default() }).await;
+    let stage = stage(Setting {
+        script,
+        answers: vec![None],
+        permission_mode: PermissionMode::Argus,
+        ..Setting::default()
+    })
+    .await;
     assert_eq!(stage.prompt("edit").await.unwrap().stop_reason, StopReason::EndTurn);
     assert_eq!(stage.statuses(), [("tool_0".to_owned(), ToolStatus::Failed)]);
 }

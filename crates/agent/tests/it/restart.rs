@@ -3,14 +3,18 @@
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
 use agent::{
-    Message, Mode, PermissionMode, Runtime, RuntimeOptions, SessionError, SessionEvent, SessionHandle, StoreError, Surface,
-    ToolStatus,
+    Message, Mode, PermissionMode, Runtime, RuntimeOptions, SessionError, SessionEvent, SessionHandle,
+    StoreError, Surface, ToolStatus,
 };
 use serde_json::json;
 use std::sync::Arc;
 use system::{AbsPath, FakeSystem};
 
-async fn reopen(stage: &Stage, script: Vec<Reply>, options: RuntimeOptions) -> (Arc<Runtime>, Arc<FakeModel>, SessionHandle) {
+async fn reopen(
+    stage: &Stage,
+    script: Vec<Reply>,
+    options: RuntimeOptions,
+) -> (Arc<Runtime>, Arc<FakeModel>, SessionHandle) {
     let model = FakeModel::new(script);
     let runtime = Runtime::new(stage.store.clone(), Arc::new(FakeModels(model.clone())), options);
     let surface = Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
@@ -26,7 +30,8 @@ async fn a_session_goes_on_where_it_was() {
     stage.session.set_mode(Mode::Plan).await.unwrap();
     stage.runtime.shutdown().await;
 
-    let (_runtime, model, session) = reopen(&stage, vec![Reply::text("On.")], RuntimeOptions::default()).await;
+    let (_runtime, model, session) =
+        reopen(&stage, vec![Reply::text("On.")], RuntimeOptions::default()).await;
     assert_eq!(session.state().mode, Mode::Plan);
     assert_eq!(session.state().title.as_deref(), Some("read"));
     session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
@@ -38,12 +43,14 @@ async fn a_session_goes_on_where_it_was() {
 #[tokio::test]
 async fn a_call_that_was_running_is_interrupted_and_never_run_again() {
     let script = vec![Reply::calls(&[("bash", json!({"command": "cargo test"}))])];
-    let stage = stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    let stage =
+        stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
     stage.system.on_command("cargo test", |_| system::fake::Script::hangs());
     let crash = async {
         let running = |e: &SessionEvent| matches!(e, SessionEvent::ToolCall(u) if u.status == Some(ToolStatus::InProgress));
         stage.client.until(|client| client.events().iter().any(running)).await;
-        let (_runtime, model, session) = reopen(&stage, vec![Reply::text("On.")], RuntimeOptions::default()).await;
+        let (_runtime, model, session) =
+            reopen(&stage, vec![Reply::text("On.")], RuntimeOptions::default()).await;
         session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
         let Message::Assistant(message) = model.requests()[0].messages[1].clone() else { panic!() };
         assert!(message.calls[0].result.text.contains("not run again"), "{message:?}");

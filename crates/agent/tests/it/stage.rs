@@ -2,8 +2,8 @@
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
-    Content, CreateSession, LanguageModel, Limits, Message, PermissionMode, PermissionOutcome, PromptOutcome, Runtime,
-    RuntimeOptions, SessionEvent, SessionHandle, Surface, ToolStatus, TurnError,
+    Content, CreateSession, LanguageModel, Limits, Message, PermissionMode, PermissionOutcome, PromptOutcome,
+    Runtime, RuntimeOptions, SessionEvent, SessionHandle, Surface, ToolStatus, TurnError,
 };
 use std::sync::Arc;
 use system::{AbsPath, FakeSystem, fake::Script};
@@ -78,7 +78,9 @@ impl Stage {
     pub(crate) fn results(&self) -> Vec<String> {
         let requests = self.model.requests();
         match requests.last().and_then(|request| request.messages.last()) {
-            Some(Message::Assistant(message)) => message.calls.iter().map(|call| call.result.text.clone()).collect(),
+            Some(Message::Assistant(message)) => {
+                message.calls.iter().map(|call| call.result.text.clone()).collect()
+            }
             _ => Vec::new(),
         }
     }

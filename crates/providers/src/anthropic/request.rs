@@ -1,0 +1,330 @@
+//! The body of a Messages request.
+
+use crate::{
+    call_ids::CallIds,
+    parts::{Part, parts, replayed, result_images},
+    sink::sent_arguments,
+};
+use agent::{AssistantMessage, Message, ModelInfo, ModelRequest};
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+use std::borrow::Cow;
+
+/// The least that the API takes as a budget for thinking, in tokens.
+const LEAST_THINKING: u64 = 1024;
+
+/// Builds the body. The prompt cache is marked at the end of the system prompt, which holds the tools before it, and at the last two
+/// user messages: what the previous request wrote is read, and this one is written for the next.
+pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
+    let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
+    let mut ids = CallIds::default();
+    for message in &request.messages {
+        match message {
+            Message::User(content) => {
+                push(&mut messages, "user", parts(content, info).into_iter().map(block).collect())
+            }
+            Message::Assistant(answer) => push_answer(&mut messages, answer, info, &mut ids),
+        }
+    }
+    for message in messages.iter_mut().rev().filter(|message| message.role == "user").take(2) {
+        if let Some(last) = message.content.last_mut() {
+            last.cache_control = Some(CacheControl::EPHEMERAL);
+        }
+    }
+    let max_tokens = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
+    let (thinking, output_config) = match request.reasoning_effort.as_deref() {
+        Some(effort) => thinking(model, effort, max_tokens),
+        None => (None, None),
+    };
+    let body = Body {
+        model,
+        max_tokens,
+        system: system(&request.system),
+        messages,
+        tools: request
+            .tools
+            .iter()
+            .map(|tool| Tool {
+                name: &tool.name,
+                description: &tool.description,
+                input_schema: &tool.parameters,
+            })
+            .collect(),
+        thinking,
+        output_config,
+        stream: true,
+    };
+    serde_json::to_vec(&body).expect("strings and JSON values always serialise")
+}
+
+fn system(text: &str) -> Vec<Block<'_>> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    vec![Block { kind: Kind::Text { text: text.into() }, cache_control: Some(CacheControl::EPHEMERAL) }]
+}
+
+/// How models think has changed: newer ones choose the amount themselves, guided by an effort, and refuse a budget; older ones want
+/// a budget, which must leave room for the answer itself and does not fit into very short ones.
+fn thinking(model: &str, effort: &str, max_tokens: u64) -> (Option<Thinking>, Option<OutputConfig>) {
+    let effort = match effort {
+        "low" => (Effort::Low, 4_096),
+        "medium" => (Effort::Medium, 10_240),
+        "high" => (Effort::High, 24_576),
+        _ => return (None, None),
+    };
+    if !wants_budget(model) {
+        return (Some(Thinking::Adaptive { display: "summarized" }), Some(OutputConfig { effort: effort.0 }));
+    }
+    let budget_tokens = effort.1.min(max_tokens / 2);
+    ((budget_tokens >= LEAST_THINKING).then_some(Thinking::Enabled { budget_tokens }), None)
+}
+
+/// Whether a model is of the generations before 4.6, a closed list.
+fn wants_budget(model: &str) -> bool {
+    let old = [
+        "3-",
+        "opus-4-0",
+        "opus-4-1",
+        "opus-4-2",
+        "opus-4-5",
+        "sonnet-4-0",
+        "sonnet-4-2",
+        "sonnet-4-5",
+        "haiku-4-5",
+    ];
+    let name = model.strip_prefix("claude-").unwrap_or(model);
+    old.iter().any(|prefix| name.starts_with(prefix)) || matches!(name, "opus-4" | "sonnet-4")
+}
+
+/// Adds blocks; neighbours of one role become one message, as results of calls and what the user says next do.
+fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block<'a>>) {
+    match messages.last_mut() {
+        _ if content.is_empty() => {}
+        Some(last) if last.role == role => last.content.extend(content),
+        _ => messages.push(Wire { role, content }),
+    }
+}
+
+fn push_answer<'a>(
+    messages: &mut Vec<Wire<'a>>,
+    answer: &'a AssistantMessage,
+    info: &ModelInfo,
+    ids: &mut CallIds,
+) {
+    let says_something = !answer.text.trim().is_empty();
+    if !says_something && answer.calls.is_empty() {
+        return;
+    }
+    let mut content = Vec::new();
+    if answer.model == info.id {
+        // Without its signature the API refuses a block, so it goes out as it came in.
+        let blocks =
+            answer.reasoning.iter().filter_map(|block| replayed(block, &["thinking", "redacted_thinking"]));
+        content.extend(blocks.map(|raw| Block::from(Kind::Replayed(raw))));
+    }
+    if says_something {
+        content.push(Block::from(Kind::Text { text: answer.text.as_str().into() }));
+    }
+    let mut results = Vec::new();
+    for call in &answer.calls {
+        let id = ids.next(&call.provider_id);
+        let mut inner = Vec::new();
+        if !call.result.text.trim().is_empty() {
+            inner.push(Block::from(Kind::Text { text: call.result.text.as_str().into() }));
+        }
+        inner.extend(result_images(&call.result, info).into_iter().map(block));
+        results.push(Block::from(Kind::ToolResult {
+            tool_use_id: id.clone(),
+            content: inner,
+            is_error: call.result.is_error,
+        }));
+        content.push(Block::from(Kind::ToolUse {
+            id,
+            name: &call.name,
+            input: sent_arguments(&call.arguments),
+        }));
+    }
+    push(messages, "assistant", content);
+    push(messages, "user", results);
+}
+
+fn block(part: Part<'_>) -> Block<'_> {
+    Block::from(match part {
+        Part::Text(text) => Kind::Text { text },
+        Part::Image { mime_type, data } => {
+            Kind::Image { source: Source { kind: "base64", media_type: mime_type, data } }
+        }
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<Wire<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+struct Block<'a> {
+    kind: Kind<'a>,
+    cache_control: Option<CacheControl>,
+}
+
+impl<'a> From<Kind<'a>> for Block<'a> {
+    fn from(kind: Kind<'a>) -> Self {
+        Self { kind, cache_control: None }
+    }
+}
+
+impl Serialize for Block<'_> {
+    /// By hand, because a replayed block must go out byte for byte, which flattening would not keep.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Marked<'a> {
+            #[serde(flatten)]
+            kind: &'a Kind<'a>,
+            cache_control: CacheControl,
+        }
+        match (&self.kind, self.cache_control) {
+            (Kind::Replayed(raw), _) => raw.serialize(serializer),
+            (kind, None) => kind.serialize(serializer),
+            (kind, Some(cache_control)) => Marked { kind, cache_control }.serialize(serializer),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Kind<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    ToolUse {
+        id: String,
+        name: &'a str,
+        input: Cow<'a, Value>,
+    },
+    ToolResult {
+        tool_use_id: String,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+    #[serde(skip)]
+    Replayed(&'a RawValue),
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+#[derive(Serialize, Clone, Copy)]
+struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl CacheControl {
+    const EPHEMERAL: Self = Self { kind: "ephemeral" };
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Enabled { budget_tokens: u64 },
+    Adaptive { display: &'static str },
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: Effort,
+}
+
+#[derive(Serialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Effort {
+    Low,
+    Medium,
+    High,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_conversation_with_everything() {
+        let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
+        let request = fixture::request(block);
+        let body = body(&request, &fixture::info(true), "claude-opus-5-5");
+        let sent = String::from_utf8(body.clone()).unwrap();
+        assert_eq!(sent.matches(block).count(), 1, "byte for byte, to the model that made it only: {sent}");
+        insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
+        max_tokens = 4096
+        messages: {"content":[{"text":"First","type":"text"}],"role":"user"}
+        messages: {"content":[{"text":"From another model.","type":"text"}],"role":"assistant"}
+        messages: {"content":[{"text":"Look","type":"text"},{"source":{"data":"iVBO","media_type":"image/png","type":"base64"},"type":"image"},{"cache_control":{"type":"ephemeral"},"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":[{"signature":"EqQB/+=","thinking":"Hm","type":"thinking"},{"id":"c_1","input":{"path":"a"},"name":"read","type":"tool_use"},{"id":"c_1_2","input":{"malformed_arguments":"{\"path\":"},"name":"read","type":"tool_use"}],"role":"assistant"}
+        messages: {"content":[{"content":[{"text":"seen","type":"text"},{"source":{"data":"iVBO","media_type":"image/png","type":"base64"},"type":"image"}],"tool_use_id":"c_1","type":"tool_result"},{"cache_control":{"type":"ephemeral"},"content":[{"text":"the arguments are no JSON","type":"text"}],"is_error":true,"tool_use_id":"c_1_2","type":"tool_result"}],"role":"user"}
+        model = "claude-opus-5-5"
+        output_config = {"effort":"low"}
+        stream = true
+        system = [{"cache_control":{"type":"ephemeral"},"text":"Be brief.","type":"text"}]
+        thinking = {"display":"summarized","type":"adaptive"}
+        tools = [{"description":"Reads.","input_schema":{"properties":{"path":{"type":"string"}},"type":"object"},"name":"read"}]
+        "#);
+    }
+
+    #[test]
+    fn older_models_get_a_budget_that_leaves_room() {
+        for (model, max_output, effort, expected) in [
+            ("claude-sonnet-4-5", 32_000, "low", r#"{"type":"enabled","budget_tokens":4096}"#),
+            ("claude-sonnet-4-20250514", 32_000, "high", r#"{"type":"enabled","budget_tokens":16000}"#),
+            ("claude-haiku-4-5", 1_000, "high", "null"),
+            ("claude-sonnet-5-5", 1_000, "high", r#"{"type":"adaptive","display":"summarized"}"#),
+            ("claude-opus-4-6", 1_000, "enormous", "null"),
+        ] {
+            let request = ModelRequest {
+                max_output: Some(max_output),
+                reasoning_effort: Some(effort.into()),
+                ..ModelRequest::default()
+            };
+            let body: serde_json::Map<String, Value> =
+                serde_json::from_slice(&body(&request, &fixture::info(true), model)).unwrap();
+            let expected: Value = serde_json::from_str(expected).unwrap();
+            assert_eq!(body.get("thinking").unwrap_or(&Value::Null), &expected, "{model} {effort}");
+            assert_eq!(body["max_tokens"], max_output);
+        }
+    }
+}

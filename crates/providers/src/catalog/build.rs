@@ -1,0 +1,172 @@
+//! Makes a model from its id and the options.
+
+use super::Catalog;
+use crate::{
+    VendorOptions, Wire,
+    anthropic::{self, AnthropicModel},
+    catalogue,
+    chat::ChatModel,
+    discovery::LocalModel,
+    http::{Endpoint, Peer, Tuning},
+    responses::ResponsesModel,
+};
+use agent::{LanguageModel, ModelError, ModelInfo};
+use std::sync::Arc;
+
+const OPENAI_URL: &str = "https://api.openai.com/v1";
+const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+
+/// How one model is reached, everything decided.
+struct Route<'a> {
+    provider: &'a str,
+    base_url: &'a str,
+    wire: Wire,
+    vendor: &'a VendorOptions,
+    key_setting: String,
+}
+
+impl Catalog {
+    pub(super) fn build(&self, provider: &str, model: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        let vendor = match provider {
+            "openai" => &self.options.openai,
+            "anthropic" => &self.options.anthropic,
+            name => self.options.custom.get(name).ok_or_else(|| self.unknown(name))?,
+        };
+        let official = match provider {
+            "openai" => Some((OPENAI_URL, "OPENAI_API_KEY")),
+            "anthropic" => Some((ANTHROPIC_URL, "ANTHROPIC_API_KEY")),
+            _ => None,
+        };
+        let key_setting = match official {
+            Some((_, variable)) => variable.to_owned(),
+            None => format!("the API key of the provider `{provider}` in the configuration"),
+        };
+        let base_url = match (&vendor.base_url, official) {
+            (Some(url), _) => url.as_str(),
+            (None, Some(_)) if vendor.api_key.is_none() => {
+                return Err(ModelError::NotConfigured(format!(
+                    "{provider} has no API key: set {key_setting}, or choose another model"
+                )));
+            }
+            (None, Some((url, _))) => url,
+            (None, None) => {
+                return Err(ModelError::NotConfigured(format!(
+                    "the provider `{provider}` has no base URL: set it in the configuration"
+                )));
+            }
+        };
+        let wire = match vendor.wire {
+            Wire::Auto if provider == "anthropic" => Wire::Anthropic,
+            Wire::Auto if is_openai(base_url) => Wire::Responses,
+            Wire::Auto => Wire::Chat,
+            wire => wire,
+        };
+        self.connect(
+            Route { provider, base_url, wire, vendor, key_setting },
+            catalogue::info(provider, model),
+            model,
+        )
+    }
+
+    pub(super) fn build_local(&self, local: &LocalModel) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        let vendor = VendorOptions::default();
+        let route = Route {
+            provider: &local.server,
+            base_url: &local.base_url,
+            wire: Wire::Chat,
+            vendor: &vendor,
+            key_setting: "the server up without a key".into(),
+        };
+        self.connect(route, local_info(local), &local.model)
+    }
+
+    fn connect(
+        &self,
+        route: Route<'_>,
+        info: ModelInfo,
+        model: &str,
+    ) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        let key = route.vendor.api_key.clone();
+        let endpoint = match route.wire {
+            Wire::Anthropic => {
+                let endpoint = Endpoint::versioned(route.base_url, "messages")?
+                    .header("anthropic-version", anthropic::VERSION);
+                match &key {
+                    Some(key) => endpoint.secret("x-api-key", key.expose())?,
+                    None => endpoint,
+                }
+            }
+            Wire::Responses => Endpoint::new(route.base_url, "responses")?.bearer(key.as_ref())?,
+            Wire::Auto | Wire::Chat => {
+                Endpoint::new(route.base_url, "chat/completions")?.bearer(key.as_ref())?
+            }
+        };
+        let peer = Peer {
+            provider: route.provider.to_owned(),
+            model: model.to_owned(),
+            url: endpoint.shown(),
+            key_setting: route.key_setting,
+            key,
+        };
+        let http = self.http.clone();
+        let tuning = Tuning {
+            idle: self.options.idle_timeout,
+            tries: self.options.tries,
+            retry_delay: self.options.retry_delay,
+        };
+        Ok(match route.wire {
+            Wire::Anthropic => Arc::new(AnthropicModel { info, http, endpoint, peer, tuning }),
+            Wire::Responses => Arc::new(ResponsesModel { info, http, endpoint, peer, tuning }),
+            Wire::Auto | Wire::Chat => Arc::new(ChatModel { info, http, endpoint, peer, tuning }),
+        })
+    }
+
+    /// No provider has that name; the nearest one is probably meant.
+    fn unknown(&self, name: &str) -> ModelError {
+        let built_in = ["openai", "anthropic", "local", "offline", "replay"];
+        let names: Vec<&str> =
+            built_in.into_iter().chain(self.options.custom.keys().map(String::as_str)).collect();
+        let nearest = names
+            .iter()
+            .map(|known| (strsim::damerau_levenshtein(known, name), known))
+            .min()
+            .filter(|(distance, known)| *distance <= known.len() / 3 + 1);
+        let hint = match nearest {
+            Some((_, known)) => format!("did you mean `{known}`?"),
+            None => format!("there are: {}", names.join(", ")),
+        };
+        ModelError::NotConfigured(format!("no provider is called `{name}`: {hint}"))
+    }
+}
+
+/// An id without a provider or without a model.
+pub(super) fn unnamed(id: &str) -> ModelError {
+    let hint = match catalogue::provider_of(id) {
+        Some(provider) => format!("did you mean `{provider}/{id}`?"),
+        None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
+    };
+    ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
+}
+
+/// What is known of a model that was named as the default and is in no list.
+pub(super) fn guess(id: &str) -> ModelInfo {
+    let (provider, model) = id.split_once('/').unwrap_or(("", id));
+    catalogue::info(provider, model)
+}
+
+/// What is known of a model on this machine.
+pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
+    let guess = catalogue::info("local", &local.model);
+    let context_size = local.context_size.unwrap_or(guess.context_size);
+    ModelInfo {
+        name: format!("{} ({})", local.model, local.server),
+        description: Some(format!("Runs on this machine, in {}.", local.server)),
+        max_output: guess.max_output.min(context_size / 4),
+        context_size,
+        ..guess
+    }
+}
+
+fn is_openai(base_url: &str) -> bool {
+    reqwest::Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+}

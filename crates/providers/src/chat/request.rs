@@ -1,0 +1,269 @@
+//! The body of a Chat Completions request.
+
+use super::stream::ReasoningField;
+use crate::{
+    call_ids::CallIds,
+    parts::{Part, parts, result_images},
+    sink::sent_arguments,
+};
+use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Builds the body. `official` is OpenAI's own server: it wants `max_completion_tokens` and takes `prompt_cache_key`; all others
+/// know `max_tokens`, and some refuse names they do not know.
+pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, official: bool) -> Vec<u8> {
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.trim().is_empty() {
+        messages.push(Wire::System { content: &request.system });
+    }
+    let mut ids = CallIds::default();
+    let turn = request.messages.iter().rposition(|message| matches!(message, Message::User(_))).unwrap_or(0);
+    for (position, message) in request.messages.iter().enumerate() {
+        match message {
+            Message::User(content) => push_user(&mut messages, parts(content, info)),
+            Message::Assistant(answer) => {
+                push_answer(&mut messages, answer, info, &mut ids, position > turn);
+            }
+        }
+    }
+    let body = Body {
+        model,
+        messages,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        tools: request.tools.iter().map(tool).collect(),
+        max_tokens: request.max_output.filter(|_| !official),
+        max_completion_tokens: request.max_output.filter(|_| official),
+        reasoning_effort: request.reasoning_effort.as_deref(),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| official),
+    };
+    serde_json::to_vec(&body).expect("strings and JSON values always serialise")
+}
+
+fn push_user<'a>(messages: &mut Vec<Wire<'a>>, parts: Vec<Part<'a>>) {
+    match <[Part<'a>; 1]>::try_from(parts) {
+        // One text goes as a plain string: the form that every server takes.
+        Ok([Part::Text(text)]) => messages.push(Wire::User { content: UserContent::Text(text) }),
+        Ok([image]) => messages.push(Wire::User { content: UserContent::Parts(vec![wire_part(image)]) }),
+        Err(parts) if parts.is_empty() => {}
+        Err(parts) => {
+            messages
+                .push(Wire::User { content: UserContent::Parts(parts.into_iter().map(wire_part).collect()) });
+        }
+    }
+}
+
+/// An answer, then the result of each call, then the images of the results: a tool message holds text only.
+///
+/// Reasoning goes back only within the turn that it belongs to (servers that want it want it there, between calls), only to the
+/// model that made it, and in the field that it came in.
+fn push_answer<'a>(
+    messages: &mut Vec<Wire<'a>>,
+    answer: &'a AssistantMessage,
+    info: &ModelInfo,
+    ids: &mut CallIds,
+    in_turn: bool,
+) {
+    if answer.text.is_empty() && answer.calls.is_empty() {
+        return;
+    }
+    let (mut reasoning_content, mut reasoning) = (None, None);
+    if in_turn && answer.model == info.id {
+        let field = answer.reasoning.iter().find_map(|block| ReasoningField::read(block.opaque.as_deref()?));
+        let text = || Some(answer.reasoning.iter().map(|block| block.text.as_str()).collect::<String>());
+        match field {
+            Some(ReasoningField::ReasoningContent) => reasoning_content = text(),
+            Some(ReasoningField::Reasoning) => reasoning = text(),
+            None => {}
+        }
+    }
+    let sent: Vec<String> = answer.calls.iter().map(|call| ids.next(&call.provider_id)).collect();
+    let calls = answer.calls.iter().zip(&sent).map(|(call, id)| Call {
+        id: id.clone(),
+        kind: "function",
+        function: Function { name: &call.name, arguments: sent_arguments(&call.arguments).to_string() },
+    });
+    messages.push(Wire::Assistant {
+        content: Some(answer.text.as_str()).filter(|text| !text.is_empty()),
+        reasoning_content,
+        reasoning,
+        tool_calls: calls.collect(),
+    });
+    let mut images = Vec::new();
+    for (call, id) in answer.calls.iter().zip(sent) {
+        messages.push(Wire::Tool { tool_call_id: id, content: &call.result.text });
+        let found = result_images(&call.result, info);
+        if !found.is_empty() {
+            images.push(Part::Text(Cow::Owned(format!("Images from the result of {}:", call.name))));
+            images.extend(found);
+        }
+    }
+    push_user(messages, images);
+}
+
+fn wire_part(part: Part<'_>) -> WirePart<'_> {
+    match part {
+        Part::Text(text) => WirePart::Text { text },
+        Part::Image { mime_type, data } => {
+            WirePart::ImageUrl { image_url: ImageUrl { url: format!("data:{mime_type};base64,{data}") } }
+        }
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    Tool {
+        kind: "function",
+        function: ToolFunction {
+            name: &spec.name,
+            description: &spec.description,
+            parameters: &spec.parameters,
+        },
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Wire<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Wire<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: UserContent<'a>,
+    },
+    Assistant {
+        /// `null` beside calls: the form that servers agree on, where some refuse the empty text.
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: String,
+        content: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum UserContent<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<WirePart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WirePart<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: String,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: ToolFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct ToolFunction<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_conversation_with_everything() {
+        let request = fixture::request(r#"{"field":"reasoning_content"}"#);
+        let body = body(&request, &fixture::info(true), "m", false);
+        insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
+        max_tokens = 4096
+        messages: {"content":"Be brief.","role":"system"}
+        messages: {"content":"First","role":"user"}
+        messages: {"content":"From another model.","role":"assistant"}
+        messages: {"content":[{"text":"Look","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":null,"reasoning_content":"Hm","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
+        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"}],"role":"user"}
+        model = "m"
+        reasoning_effort = "low"
+        stream = true
+        stream_options = {"include_usage":true}
+        tools = [{"function":{"description":"Reads.","name":"read","parameters":{"properties":{"path":{"type":"string"}},"type":"object"}},"type":"function"}]
+        "#);
+    }
+
+    #[test]
+    fn openais_own_server_and_a_model_without_images() {
+        let request = ModelRequest { tools: Vec::new(), ..fixture::request("{}") };
+        let body = body(&request, &fixture::info(false), "m", true);
+        insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
+        max_completion_tokens = 4096
+        messages: {"content":"Be brief.","role":"system"}
+        messages: {"content":"First","role":"user"}
+        messages: {"content":"From another model.","role":"assistant"}
+        messages: {"content":[{"text":"Look","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
+        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"}],"role":"user"}
+        model = "m"
+        prompt_cache_key = "session-1"
+        reasoning_effort = "low"
+        stream = true
+        stream_options = {"include_usage":true}
+        "#);
+    }
+}

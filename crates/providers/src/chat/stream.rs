@@ -1,0 +1,147 @@
+//! Folds the chunks of a Chat Completions stream.
+
+mod calls;
+mod chunk;
+
+use crate::{
+    http::{Failure, Fold, Peer},
+    sink::Sink,
+};
+use agent::{ModelEvent, ModelStop, Reasoning, Usage};
+use calls::Calls;
+use chunk::{Chunk, Delta};
+
+/// Which field a server streams reasoning in; it goes back in the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReasoningField {
+    ReasoningContent,
+    Reasoning,
+}
+
+impl ReasoningField {
+    /// Reads what [`ReasoningField::opaque`] wrote.
+    pub(super) fn read(opaque: &str) -> Option<Self> {
+        [Self::ReasoningContent, Self::Reasoning].into_iter().find(|field| field.opaque() == opaque)
+    }
+
+    fn opaque(self) -> &'static str {
+        match self {
+            Self::ReasoningContent => r#"{"field":"reasoning_content"}"#,
+            Self::Reasoning => r#"{"field":"reasoning"}"#,
+        }
+    }
+}
+
+/// The state of an answer.
+#[derive(Debug, Default)]
+pub(super) struct ChatFold {
+    reasoning: String,
+    field: Option<ReasoningField>,
+    calls: Calls,
+    usage: Option<Usage>,
+    finish: Option<String>,
+    refused: bool,
+}
+
+impl Fold for ChatFold {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+        if data.trim() == "[DONE]" {
+            // Without a reason to stop, the mark itself is taken for one: the server says that it is done.
+            sink.finished = true;
+            sink.ended = true;
+            return Ok(());
+        }
+        let chunk: Chunk<'_> = match serde_json::from_str(data) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                sink.malformed(&error, data.len());
+                return Ok(());
+            }
+        };
+        if chunk.is_error() {
+            let value = serde_json::from_str(data).unwrap_or_default();
+            return Err(peer.reported(None, &value));
+        }
+        if let Some(usage) = chunk.usage {
+            self.usage = Some(usage.into());
+        }
+        // One answer is asked for: a second choice would be the server's idea.
+        let Some(choice) = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index == 0)
+        else {
+            return Ok(());
+        };
+        if let Some(delta) = choice.delta {
+            self.on_delta(delta, sink).map_err(|too_many| peer.too_many_calls(too_many))?;
+        }
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            self.finish = Some(reason);
+            sink.finished = true;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, sink: &mut Sink) {
+        self.end_reasoning(sink);
+        let calls = self.calls.take();
+        let stop = match self.finish.as_deref() {
+            Some("length" | "max_tokens") => ModelStop::MaxTokens,
+            Some("content_filter" | "refusal") => ModelStop::Refusal,
+            _ if !calls.is_empty() => ModelStop::ToolCalls,
+            _ if self.refused => ModelStop::Refusal,
+            _ => ModelStop::EndTurn,
+        };
+        calls.into_iter().for_each(|call| sink.push(call));
+        self.send_usage(sink);
+        sink.push(ModelEvent::Stop(stop));
+    }
+
+    fn abandon(&mut self, sink: &mut Sink) {
+        self.send_usage(sink);
+    }
+}
+
+impl ChatFold {
+    fn on_delta(&mut self, delta: Delta<'_>, sink: &mut Sink) -> Result<(), usize> {
+        let reasoning = match (delta.reasoning_content, delta.reasoning) {
+            (Some(text), _) if !text.is_empty() => Some((ReasoningField::ReasoningContent, text)),
+            (_, Some(text)) if !text.is_empty() => Some((ReasoningField::Reasoning, text)),
+            _ => None,
+        };
+        if let Some((field, text)) = reasoning {
+            self.field = Some(field);
+            self.reasoning.push_str(&text);
+            sink.reasoning(text);
+        }
+        if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
+            self.end_reasoning(sink);
+            sink.text(text);
+        }
+        if let Some(text) = delta.refusal.filter(|text| !text.is_empty()) {
+            self.refused = true;
+            self.end_reasoning(sink);
+            sink.text(text);
+        }
+        let calls = delta.tool_calls.unwrap_or_default();
+        if !calls.is_empty() {
+            self.end_reasoning(sink);
+            // A call is an answer under way: it is not asked for a second time.
+            sink.began = true;
+        }
+        calls.into_iter().try_for_each(|call| self.calls.add(call))
+    }
+
+    fn end_reasoning(&mut self, sink: &mut Sink) {
+        if let Some(field) = self.field.take() {
+            sink.push(ModelEvent::ReasoningDone(Reasoning {
+                text: std::mem::take(&mut self.reasoning),
+                opaque: Some(field.opaque().into()),
+            }));
+        }
+    }
+
+    fn send_usage(&mut self, sink: &mut Sink) {
+        if let Some(usage) = self.usage.take() {
+            sink.push(ModelEvent::Usage(usage));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Puts tool calls together from their pieces.
+//!
+//! By the book every piece has an index, and the first of a call an id and a name. In the wild indexes are missing, are all zero
+//! or are huge, ids come with every piece or never, and two calls share an index.
+
+use super::chunk::CallDelta;
+use crate::{limits::MAX_CALLS, sink::arguments};
+use agent::ModelEvent;
+
+/// The calls of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Call>);
+
+#[derive(Debug)]
+struct Call {
+    index: Option<i64>,
+    id: Option<String>,
+    name: String,
+    arguments: String,
+}
+
+impl Calls {
+    /// Takes a piece. Fails with the limit when there are more calls than [`MAX_CALLS`].
+    pub(super) fn add(&mut self, delta: CallDelta<'_>) -> Result<(), usize> {
+        let id = delta.id.filter(|id| !id.is_empty());
+        let (name, raw) = match delta.function {
+            Some(function) => (function.name.filter(|name| !name.is_empty()), function.arguments),
+            None => (None, None),
+        };
+        let place = self.find(delta.index, id.as_deref(), name.as_deref());
+        let call = match place {
+            Some(place) => &mut self.0[place],
+            None => {
+                if self.0.len() >= MAX_CALLS {
+                    return Err(MAX_CALLS);
+                }
+                self.0.push(Call {
+                    index: delta.index,
+                    id: None,
+                    name: String::new(),
+                    arguments: String::new(),
+                });
+                self.0.last_mut().expect("one was pushed")
+            }
+        };
+        if call.id.is_none() {
+            call.id = id;
+        }
+        if let Some(name) = name.filter(|_| call.name.is_empty()) {
+            call.name = name;
+        }
+        match raw.map(|raw| raw.get()) {
+            None | Some("null") => {}
+            Some(text) if text.starts_with('"') => {
+                call.arguments.push_str(&serde_json::from_str::<String>(text).unwrap_or_default());
+            }
+            Some(object) => call.arguments.push_str(object),
+        }
+        Ok(())
+    }
+
+    /// The whole calls, in the order they began. A piece that never got a name is no call.
+    pub(super) fn take(&mut self) -> Vec<ModelEvent> {
+        let calls = std::mem::take(&mut self.0).into_iter().filter(|call| !call.name.is_empty()).enumerate();
+        calls
+            .map(|(position, call)| ModelEvent::ToolCall {
+                provider_id: call.id.unwrap_or_else(|| format!("call_{position}")),
+                name: call.name,
+                arguments: arguments(call.arguments),
+            })
+            .collect()
+    }
+
+    /// The call that a piece continues.
+    fn find(&self, index: Option<i64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
+        let last = |test: &dyn Fn(&Call) -> bool| self.0.iter().rposition(test);
+        if let Some(id) = id {
+            if let Some(place) = last(&|call| call.id.as_deref() == Some(id)) {
+                return Some(place);
+            }
+            // The id comes late, for a call that began without one.
+            return last(&|call| index.is_some() && call.index == index && call.id.is_none());
+        }
+        let place = match index {
+            Some(_) => last(&|call| call.index == index)?,
+            None => self.0.len().checked_sub(1)?,
+        };
+        // A name on a call that is whole already begins another one.
+        let call = &self.0[place];
+        let another =
+            name.is_some() && !call.name.is_empty() && (index.is_none() || is_whole(&call.arguments));
+        (!another).then_some(place)
+    }
+}
+
+fn is_whole(arguments: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments).is_ok()
+}

@@ -1,0 +1,155 @@
+//! Where requests go, and with which credentials.
+
+use crate::Secret;
+use agent::ModelError;
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+/// One API address with its headers.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    /// The full address of the resource.
+    pub(crate) url: Url,
+    /// Headers, the credentials among them (marked sensitive, so that no `Debug` shows them).
+    pub(crate) headers: HeaderMap,
+}
+
+impl Endpoint {
+    /// Joins a base URL and a resource such as `chat/completions`. A base without a path gets `/v1`; one that already ends with
+    /// the resource is taken as it is; a query is kept.
+    pub(crate) fn new(base: &str, resource: &str) -> Result<Self, ModelError> {
+        let mut url = parse(base)?;
+        let path = url.path().trim_end_matches('/').to_owned();
+        if !path.ends_with(&format!("/{resource}")) {
+            let version = if path.is_empty() { "/v1" } else { "" };
+            url.set_path(&format!("{path}{version}/{resource}"));
+        }
+        Ok(Self { url, headers: HeaderMap::new() })
+    }
+
+    /// As [`Endpoint::new`] for APIs whose base URL is by convention without the version: `/v1` is added unless it is there.
+    pub(crate) fn versioned(base: &str, resource: &str) -> Result<Self, ModelError> {
+        let mut url = parse(base)?;
+        let path = url.path().trim_end_matches('/').to_owned();
+        if !path.ends_with(&format!("/v1/{resource}")) {
+            let version = if path.ends_with("/v1") { "" } else { "/v1" };
+            url.set_path(&format!("{path}{version}/{resource}"));
+        }
+        Ok(Self { url, headers: HeaderMap::new() })
+    }
+
+    /// Adds `Authorization: Bearer KEY`.
+    pub(crate) fn bearer(self, key: Option<&Secret>) -> Result<Self, ModelError> {
+        match key {
+            Some(key) => self.secret("authorization", &format!("Bearer {}", key.expose())),
+            None => Ok(self),
+        }
+    }
+
+    /// Adds a header with a secret in it.
+    pub(crate) fn secret(mut self, name: &'static str, value: &str) -> Result<Self, ModelError> {
+        let mut value = HeaderValue::from_str(value).map_err(|_| {
+            ModelError::NotConfigured(
+                "the API key holds characters that no key has; check how it was copied".into(),
+            )
+        })?;
+        value.set_sensitive(true);
+        self.headers.insert(HeaderName::from_static(name), value);
+        Ok(self)
+    }
+
+    /// Adds a plain header.
+    pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        self
+    }
+
+    /// The address for people: without user, password and query, where keys may be.
+    pub(crate) fn shown(&self) -> String {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        // Both fail only for addresses that cannot have credentials at all.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.to_string()
+    }
+}
+
+/// Whether an address is on this machine, by its literal host.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn parse(base: &str) -> Result<Url, ModelError> {
+    let wrong = |why: String| {
+        ModelError::NotConfigured(format!("the base URL {why}; write it as http://host:port or https://host"))
+    };
+    let url = Url::parse(base.trim()).map_err(|error| wrong(format!("is no address: {error}")))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        scheme => Err(wrong(format!("has the scheme `{scheme}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_works_with_and_without_a_path() {
+        for (base, expected) in [
+            ("http://h:1", "http://h:1/v1/chat/completions"),
+            ("http://h:1/", "http://h:1/v1/chat/completions"),
+            ("http://h:1/v1", "http://h:1/v1/chat/completions"),
+            ("http://h:1/v1/", "http://h:1/v1/chat/completions"),
+            ("https://h/api/v1", "https://h/api/v1/chat/completions"),
+            ("https://h/v1/chat/completions", "https://h/v1/chat/completions"),
+            ("https://h/d/x?api-version=3", "https://h/d/x/chat/completions?api-version=3"),
+        ] {
+            assert_eq!(Endpoint::new(base, "chat/completions").unwrap().url.as_str(), expected, "{base}");
+        }
+        for (base, expected) in [
+            ("https://h", "https://h/v1/messages"),
+            ("https://h/", "https://h/v1/messages"),
+            ("https://h/v1/", "https://h/v1/messages"),
+            ("https://h/anthropic", "https://h/anthropic/v1/messages"),
+            ("https://h/v1/messages", "https://h/v1/messages"),
+        ] {
+            assert_eq!(Endpoint::versioned(base, "messages").unwrap().url.as_str(), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_told_and_what_is_secret_is_not() {
+        for base in ["", "localhost:11434", "ftp://h", "http://", "h"] {
+            assert!(
+                matches!(Endpoint::new(base, "x"), Err(ModelError::NotConfigured(text)) if text.contains("base URL"))
+            );
+        }
+        let endpoint = Endpoint::new("https://user:pass@h/v1?key=k", "x").unwrap();
+        let endpoint = endpoint.bearer(Some(&Secret::new("sk-1\n"))).unwrap();
+        assert_eq!(endpoint.shown(), "https://h/v1/x");
+        assert_eq!(endpoint.headers["authorization"], "Bearer sk-1");
+        assert!(!format!("{:?}", endpoint.headers).contains("sk-1"));
+        assert!(Endpoint::new("http://h", "x").unwrap().bearer(Some(&Secret::new("a\nb"))).is_err());
+    }
+
+    #[test]
+    fn loopback_is_decided_by_the_literal_host() {
+        for (url, expected) in [
+            ("http://127.0.0.1:1", true),
+            ("http://127.9.9.9", true),
+            ("http://localhost:8", true),
+            ("http://[::1]:8", true),
+            ("http://10.0.0.1", false),
+            ("http://0.0.0.0", false),
+            ("http://localhost.example.org", false),
+        ] {
+            assert_eq!(is_loopback(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What went wrong, in the domain's terms, and whether trying again can help.
+
+use crate::{Secret, limits::MAX_MESSAGE_CHARS};
+use agent::ModelError;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Whom we talk to, for messages.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer {
+    /// The provider's name, such as `openai`.
+    pub(crate) provider: String,
+    /// The model's name at the provider.
+    pub(crate) model: String,
+    /// The address, without secrets.
+    pub(crate) url: String,
+    /// What a person sets to give it a key.
+    pub(crate) key_setting: String,
+    /// The key in use, to clean messages of it.
+    pub(crate) key: Option<Secret>,
+}
+
+/// A failed try.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What is told if no further try follows.
+    pub(crate) error: ModelError,
+    /// Whether another try may help.
+    pub(crate) retry: bool,
+    /// How long the server wants us to wait.
+    pub(crate) after: Option<Duration>,
+}
+
+impl Failure {
+    /// Nothing but the same again would come of another try.
+    pub(crate) fn last(error: ModelError) -> Self {
+        Self { error, retry: false, after: None }
+    }
+
+    /// The next try may succeed.
+    pub(crate) fn passing(error: ModelError) -> Self {
+        Self { error, retry: true, after: None }
+    }
+}
+
+impl Peer {
+    /// The connection failed before or during an answer.
+    pub(crate) fn cut(&self, what: &str, error: &reqwest::Error) -> Failure {
+        let mut text = String::new();
+        let mut source: Option<&dyn std::error::Error> = Some(error);
+        // The outermost text repeats the address, secrets included; the causes below it say what happened.
+        while let Some(cause) = source.and_then(std::error::Error::source) {
+            text = cause.to_string();
+            source = Some(cause);
+        }
+        Failure::passing(ModelError::Transport(format!(
+            "{what} {} at {} failed: {}",
+            self.provider,
+            self.url,
+            self.clean(if text.is_empty() { "connection error" } else { &text }),
+        )))
+    }
+
+    /// An HTTP status that is no success.
+    pub(crate) fn status(&self, status: u16, body: &[u8]) -> Failure {
+        let text = String::from_utf8_lossy(body);
+        match serde_json::from_slice::<Value>(body) {
+            Ok(value) => self.reported(Some(status), &value),
+            Err(_) if looks_like_html(&text) => self.classify(Some(status), "", "an error page in HTML"),
+            Err(_) => self.classify(Some(status), "", text.trim()),
+        }
+    }
+
+    /// An error object, from an error response or from the middle of a stream. Every vendor has its own shape.
+    pub(crate) fn reported(&self, status: Option<u16>, value: &Value) -> Failure {
+        let inner = match value.get("error") {
+            Some(Value::Null) | None => value,
+            Some(error) => error,
+        };
+        let message = ["message", "detail", "error"]
+            .iter()
+            .find_map(|key| inner.get(key).and_then(Value::as_str))
+            .or_else(|| inner.as_str())
+            .map_or_else(|| inner.to_string(), str::to_owned);
+        let mut kind = String::new();
+        for key in ["type", "code", "status"] {
+            match inner.get(key) {
+                Some(Value::String(text)) => kind.push_str(text),
+                Some(Value::Number(number)) => kind.push_str(&number.to_string()),
+                _ => continue,
+            }
+            kind.push(' ');
+        }
+        let code = inner.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        self.classify(status.or(code.filter(|code| (400..600).contains(code))), &kind, &message)
+    }
+
+    /// More calls in one answer than anything real has.
+    pub(crate) fn too_many_calls(&self, limit: usize) -> Failure {
+        Failure::last(ModelError::BadResponse(format!(
+            "{} asked for more than {limit} tool calls in one answer",
+            self.provider
+        )))
+    }
+
+    /// Cleans a text from outside of the key and shortens it.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.redact(text));
+        shorten(&text)
+    }
+
+    fn classify(&self, status: Option<u16>, kind: &str, message: &str) -> Failure {
+        let Self { provider, model, url, key_setting, .. } = self;
+        let number = status.map_or_else(String::new, |status| format!(" ({status})"));
+        let said = if message.is_empty() { "no explanation" } else { message };
+        let said = self.clean(said);
+        let kind = kind.to_lowercase();
+        let lower = message.to_lowercase();
+        let any = |words: &[&str]| words.iter().any(|word| kind.contains(word) || lower.contains(word));
+        if any(OVERFLOW) {
+            return Failure::last(ModelError::ContextOverflow(format!(
+                "the conversation is too long for {model}: {said}"
+            )));
+        }
+        if any(&["insufficient_quota", "billing", "credit balance"]) {
+            return Failure::last(ModelError::BadRequest(format!(
+                "{provider} refuses{number}, the account has no credit left: {said}"
+            )));
+        }
+        match status {
+            Some(401 | 403) => Failure::last(ModelError::Auth(format!(
+                "{provider} refused the credentials{number}: {said}; set {key_setting}"
+            ))),
+            _ if ["authentication_error", "invalid_api_key", "permission_error"]
+                .iter()
+                .any(|word| kind.contains(word)) =>
+            {
+                Failure::last(ModelError::Auth(format!(
+                    "{provider} refused the credentials{number}: {said}; set {key_setting}"
+                )))
+            }
+            Some(404) => Failure::last(ModelError::BadRequest(format!(
+                "{provider} has no model `{model}` at {url}{number}: {said}; check the model's name and the base URL"
+            ))),
+            Some(429 | 503 | 529) => Failure::passing(ModelError::Overloaded(format!(
+                "{provider} is overloaded or limits requests{number}: {said}; wait a little or choose another model"
+            ))),
+            Some(300..400) => Failure::last(ModelError::BadResponse(format!(
+                "{url} redirects{number}, which no model API does; check the base URL of {provider}"
+            ))),
+            Some(status @ 400..500) if status != 408 => Failure::last(ModelError::BadRequest(format!(
+                "{provider} refused the request to {model}{number}: {said}"
+            ))),
+            _ if any(&["overloaded", "rate_limit", "rate limit", "too many requests", "slow_down"]) => {
+                Failure::passing(ModelError::Overloaded(format!(
+                    "{provider} is overloaded{number}: {said}; wait a little or choose another model"
+                )))
+            }
+            None if any(&["invalid_request", "invalid_prompt", "not_found", "bad_request"]) => Failure::last(
+                ModelError::BadRequest(format!("{provider} refused the request to {model}: {said}")),
+            ),
+            _ => Failure::passing(ModelError::Transport(format!("{provider} failed{number}: {said}"))),
+        }
+    }
+}
+
+/// Shortens a text from outside to what a message may hold, on one line.
+fn shorten(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let mut short = String::new();
+    let mut left = MAX_MESSAGE_CHARS;
+    for word in &mut words {
+        if !short.is_empty() {
+            short.push(' ');
+        }
+        let taken: String = word.chars().take(left).collect();
+        left = left.saturating_sub(taken.chars().count() + 1);
+        short.push_str(&taken);
+        if left == 0 {
+            short.push('…');
+            break;
+        }
+    }
+    short
+}
+
+/// Whether a body is a web page.
+fn looks_like_html(text: &str) -> bool {
+    let start = text.trim_start().get(..64).unwrap_or(text.trim_start()).to_lowercase();
+    start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with('<')
+}
+
+/// How vendors say that a conversation is too long: OpenAI, Anthropic, llama.cpp, vLLM, LM Studio, gateways.
+const OVERFLOW: &[&str] = &[
+    "context_length_exceeded",
+    "exceed_context_size",
+    "model_context_window_exceeded",
+    "maximum context length",
+    "context length",
+    "context window",
+    "context size",
+    "prompt is too long",
+    "input is too long",
+    "exceed context limit",
+    "input token count",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vendors_error_has_its_class() {
+        let peer = Peer {
+            provider: "openai".into(),
+            model: "m".into(),
+            url: "https://h/v1".into(),
+            key_setting: "OPENAI_API_KEY".into(),
+            key: Some(Secret::new("sk-secret")),
+        };
+        let overflow = r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#;
+        let long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens"}}"#;
+        for (status, body, expected, retry) in [
+            (401, r#"{"error":{"message":"bad sk-secret"}}"#, "Auth: OPENAI_API_KEY [key]", false),
+            (403, "nope", "Auth: nope", false),
+            (404, r#"{"error":"no such model"}"#, "BadRequest: `m`", false),
+            (400, overflow, "ContextOverflow:", false),
+            (400, long, "ContextOverflow:", false),
+            (
+                400,
+                r#"{"error":{"message":"the request exceeds the available context size"}}"#,
+                "ContextOverflow:",
+                false,
+            ),
+            (400, r#"{"detail":"x is wrong"}"#, "BadRequest: wrong", false),
+            (422, "", "BadRequest: explanation", false),
+            (429, r#"{"error":{"message":"slow"}}"#, "Overloaded: slow", true),
+            (429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#, "BadRequest: pay", false),
+            (
+                529,
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                "Overloaded: 529",
+                true,
+            ),
+            (500, "<html><body>oops</body></html>", "Transport: HTML", true),
+            (302, "", "BadResponse: redirects", false),
+            (504, "", "Transport: 504", true),
+        ] {
+            let failure = peer.status(status, body.as_bytes());
+            let (class, words) = expected.split_once(':').unwrap();
+            let shown = format!("{:?}", failure.error);
+            assert!(shown.starts_with(class), "{status} {body}: {shown}");
+            assert!(words.split_whitespace().all(|word| shown.contains(word)), "{status} {body}: {shown}");
+            assert!(!shown.contains("sk-secret"), "{shown}");
+            assert_eq!(failure.retry, retry, "{status} {body}");
+        }
+        let long = peer.status(400, "word ".repeat(9_000).as_bytes()).error.to_string();
+        assert!(long.chars().count() < MAX_MESSAGE_CHARS + 100, "{}", long.len());
+    }
+}

@@ -1,0 +1,12 @@
+//! What all wires share: the HTTP client, where requests go, when they are tried again, how failures are told.
+
+mod client;
+mod endpoint;
+mod exchange;
+mod failure;
+mod retry;
+
+pub(crate) use client::Http;
+pub(crate) use endpoint::{Endpoint, is_loopback};
+pub(crate) use exchange::{Exchange, Fold, Tuning};
+pub(crate) use failure::{Failure, Peer};

@@ -1,0 +1,52 @@
+//! The named limits of this crate. Those that are settings have their default here.
+
+use std::time::Duration;
+
+/// How long a server may send nothing, before the answer begins as well as in the middle of it, before the request is given up.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How often a request is tried in all.
+pub const TRIES: u32 = 3;
+
+/// The wait before the second try; it doubles for each further one and a random part of it is added.
+pub const RETRY_DELAY: Duration = Duration::from_millis(500);
+
+/// The longest wait before a try, whatever a server asks for in `Retry-After`.
+pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
+
+/// How long a TCP and TLS connection may take to come up.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long to wait for token counts and the end marker once the model has said why it stopped. Servers that keep the connection
+/// open without `[DONE]` would otherwise hold a finished answer until the idle timeout.
+pub(crate) const FINISH_GRACE: Duration = Duration::from_secs(2);
+
+/// How long to wait for the end of the HTTP body after the end marker, so that the connection can be used again.
+pub(crate) const DRAIN: Duration = Duration::from_millis(5);
+
+/// The longest line of an event stream, in bytes.
+pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// The longest answer, in bytes on the wire.
+pub(crate) const MAX_STREAM_BYTES: usize = 256 * 1024 * 1024;
+
+/// How much of an error page, or of a body that is no event stream, is read, in bytes.
+pub(crate) const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// How much of a provider's message goes into ours, in characters.
+pub(crate) const MAX_MESSAGE_CHARS: usize = 600;
+
+/// The most tool calls of one answer.
+pub(crate) const MAX_CALLS: usize = 256;
+
+/// How long a loopback server may take to accept a connection and list its models.
+pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// How long choosing a default model waits for loopback servers.
+pub(crate) const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
+
+/// The longest list of models that a loopback server may send, in bytes.
+pub(crate) const MAX_LIST_BYTES: usize = 1024 * 1024;
+
+/// The longest call id that goes to a provider, in characters.
+pub(crate) const MAX_CALL_ID: usize = 64;

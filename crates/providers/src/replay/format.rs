@@ -1,0 +1,228 @@
+//! The stored form of a recording. Its types are its own, so that the domain may change without it.
+//!
+//! | version | written by | read by |
+//! |---|---|---|
+//! | 1 | 0.1 | 0.1 |
+
+use agent::{
+    MalformedArguments, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Reasoning, Usage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The version this build writes, and the only one it reads.
+pub(super) const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Header {
+    /// The version of the format.
+    pub(super) tiller_recording: u32,
+    pub(super) model: String,
+    pub(super) context_size: u64,
+    pub(super) max_output: u64,
+    pub(super) images: bool,
+}
+
+impl Header {
+    pub(super) fn new(info: &ModelInfo) -> Self {
+        Self {
+            tiller_recording: VERSION,
+            model: info.id.clone(),
+            context_size: info.context_size,
+            max_output: info.max_output,
+            images: info.images,
+        }
+    }
+}
+
+/// Every further line: a request, in short, and its answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Exchange {
+    /// What was asked, for people who read the file.
+    pub(super) request: Asked,
+    pub(super) events: Vec<Event>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<Failed>,
+    /// Whether the reader went away before the answer was over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) cut: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Asked {
+    messages: usize,
+    tools: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+}
+
+impl Asked {
+    pub(super) fn new(request: &ModelRequest) -> Self {
+        let prompt = request.messages.iter().rev().find_map(|message| match message {
+            Message::User(content) => content.iter().find_map(|content| match content {
+                agent::Content::Text(text) => Some(text.chars().take(200).collect()),
+                _ => None,
+            }),
+            Message::Assistant(_) => None,
+        });
+        Self { messages: request.messages.len(), tools: request.tools.len(), prompt }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Event {
+    Retrying {
+        attempt: u32,
+        after_ms: u64,
+        reason: String,
+    },
+    Text {
+        text: String,
+    },
+    Reasoning {
+        text: String,
+    },
+    ReasoningDone {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<String>,
+    },
+    ToolCall {
+        id: String,
+        name: String,
+        arguments: Value,
+    },
+    MalformedToolCall {
+        id: String,
+        name: String,
+        raw: String,
+        error: String,
+    },
+    Usage {
+        input: u64,
+        output: u64,
+        cache_read: u64,
+        cache_write: u64,
+    },
+    Stop {
+        reason: Stop,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Stop {
+    EndTurn,
+    ToolCalls,
+    MaxTokens,
+    Refusal,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Failed {
+    kind: Kind,
+    message: String,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    NotConfigured,
+    Auth,
+    BadRequest,
+    ContextOverflow,
+    Overloaded,
+    Transport,
+    BadResponse,
+}
+
+impl From<&ModelEvent> for Event {
+    fn from(event: &ModelEvent) -> Self {
+        match event.clone() {
+            ModelEvent::Retrying { attempt, after, reason } => Self::Retrying {
+                attempt,
+                after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+                reason,
+            },
+            ModelEvent::Text(text) => Self::Text { text },
+            ModelEvent::Reasoning(text) => Self::Reasoning { text },
+            ModelEvent::ReasoningDone(Reasoning { text, opaque }) => Self::ReasoningDone { text, opaque },
+            ModelEvent::ToolCall { provider_id: id, name, arguments } => match arguments {
+                Ok(arguments) => Self::ToolCall { id, name, arguments },
+                Err(MalformedArguments { raw, error }) => Self::MalformedToolCall { id, name, raw, error },
+            },
+            ModelEvent::Usage(Usage { input, output, cache_read, cache_write }) => {
+                Self::Usage { input, output, cache_read, cache_write }
+            }
+            ModelEvent::Stop(stop) => Self::Stop {
+                reason: match stop {
+                    ModelStop::EndTurn => Stop::EndTurn,
+                    ModelStop::ToolCalls => Stop::ToolCalls,
+                    ModelStop::MaxTokens => Stop::MaxTokens,
+                    ModelStop::Refusal => Stop::Refusal,
+                },
+            },
+        }
+    }
+}
+
+impl From<Event> for ModelEvent {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::Retrying { attempt, after_ms, reason } => {
+                Self::Retrying { attempt, after: Duration::from_millis(after_ms), reason }
+            }
+            Event::Text { text } => Self::Text(text),
+            Event::Reasoning { text } => Self::Reasoning(text),
+            Event::ReasoningDone { text, opaque } => Self::ReasoningDone(Reasoning { text, opaque }),
+            Event::ToolCall { id, name, arguments } => {
+                Self::ToolCall { provider_id: id, name, arguments: Ok(arguments) }
+            }
+            Event::MalformedToolCall { id, name, raw, error } => {
+                Self::ToolCall { provider_id: id, name, arguments: Err(MalformedArguments { raw, error }) }
+            }
+            Event::Usage { input, output, cache_read, cache_write } => {
+                Self::Usage(Usage { input, output, cache_read, cache_write })
+            }
+            Event::Stop { reason } => Self::Stop(match reason {
+                Stop::EndTurn => ModelStop::EndTurn,
+                Stop::ToolCalls => ModelStop::ToolCalls,
+                Stop::MaxTokens => ModelStop::MaxTokens,
+                Stop::Refusal => ModelStop::Refusal,
+            }),
+        }
+    }
+}
+
+impl From<&ModelError> for Failed {
+    fn from(error: &ModelError) -> Self {
+        let kind = match error {
+            ModelError::NotConfigured(_) => Kind::NotConfigured,
+            ModelError::Auth(_) => Kind::Auth,
+            ModelError::BadRequest(_) => Kind::BadRequest,
+            ModelError::ContextOverflow(_) => Kind::ContextOverflow,
+            ModelError::Overloaded(_) => Kind::Overloaded,
+            ModelError::Transport(_) => Kind::Transport,
+            ModelError::BadResponse(_) => Kind::BadResponse,
+        };
+        Self { kind, message: error.to_string() }
+    }
+}
+
+impl From<Failed> for ModelError {
+    fn from(failed: Failed) -> Self {
+        let make = match failed.kind {
+            Kind::NotConfigured => Self::NotConfigured,
+            Kind::Auth => Self::Auth,
+            Kind::BadRequest => Self::BadRequest,
+            Kind::ContextOverflow => Self::ContextOverflow,
+            Kind::Overloaded => Self::Overloaded,
+            Kind::Transport => Self::Transport,
+            Kind::BadResponse => Self::BadResponse,
+        };
+        make(failed.message)
+    }
+}

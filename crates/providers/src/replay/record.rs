@@ -1,0 +1,123 @@
+//! Writes a recording.
+
+use super::format::{Asked, Exchange, Failed, Header};
+use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use std::sync::{Arc, Mutex, PoisonError};
+use system::{AbsPath, System};
+use tokio::sync::Mutex as AsyncMutex;
+
+/// The file of a recording, shared by all models that are recorded to it.
+pub(crate) struct Recorder {
+    path: AbsPath,
+    system: Arc<dyn System>,
+    lines: Mutex<Vec<u8>>,
+    /// Writers take turns, so that an older text never replaces a newer one.
+    writing: AsyncMutex<()>,
+}
+
+impl Recorder {
+    /// Records to `path`, whose old content is replaced by the first answer.
+    pub(crate) fn new(path: AbsPath, system: Arc<dyn System>) -> Arc<Self> {
+        Arc::new(Self { path, system, lines: Mutex::default(), writing: AsyncMutex::default() })
+    }
+
+    fn push(&self, info: &ModelInfo, exchange: &Exchange) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.is_empty() {
+            push_line(&mut lines, &Header::new(info));
+        }
+        push_line(&mut lines, exchange);
+    }
+
+    /// The seam has no append: the whole text is written, which is fine for what one records.
+    async fn flush(&self) {
+        let _turn = self.writing.lock().await;
+        let text = self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Err(error) = self.system.write(&self.path, &text).await {
+            tracing::error!(%error, "cannot write the recording");
+        }
+    }
+}
+
+fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) {
+    serde_json::to_writer(&mut *lines, value).expect("strings and JSON values always serialise");
+    lines.push(b'\n');
+}
+
+/// A model whose traffic is recorded.
+pub(crate) struct RecordingModel {
+    pub(crate) inner: Arc<dyn LanguageModel>,
+    pub(crate) recorder: Arc<Recorder>,
+}
+
+impl LanguageModel for RecordingModel {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let entry = Entry {
+            recorder: self.recorder.clone(),
+            info: self.info().clone(),
+            exchange: Some(Exchange {
+                request: Asked::new(&request),
+                events: Vec::new(),
+                error: None,
+                cut: true,
+            }),
+        };
+        let inner = self.inner.stream(request);
+        stream::unfold((inner, entry), |(mut inner, mut entry)| async move {
+            let item = inner.next().await;
+            entry.see(item.as_ref()).await;
+            item.map(|item| (item, (inner, entry)))
+        })
+        .boxed()
+    }
+}
+
+/// One answer being recorded. It is noted when it is complete, or when it is dropped before: a cancelled request keeps its place
+/// in the order and reaches the file with the next one.
+struct Entry {
+    recorder: Arc<Recorder>,
+    info: ModelInfo,
+    exchange: Option<Exchange>,
+}
+
+impl Entry {
+    async fn see(&mut self, item: Option<&Result<ModelEvent, ModelError>>) {
+        let Some(exchange) = &mut self.exchange else { return };
+        let over = match item {
+            Some(Ok(event)) => {
+                exchange.events.push(event.into());
+                matches!(event, ModelEvent::Stop(_))
+            }
+            Some(Err(error)) => {
+                exchange.error = Some(Failed::from(error));
+                true
+            }
+            None => true,
+        };
+        if over {
+            exchange.cut = false;
+            self.note();
+            self.recorder.flush().await;
+        }
+    }
+
+    fn note(&mut self) {
+        if let Some(exchange) = self.exchange.take() {
+            self.recorder.push(&self.info, &exchange);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.note();
+    }
+}

@@ -1,0 +1,236 @@
+//! The body of a Responses request.
+
+use crate::{
+    call_ids::CallIds,
+    parts::{Part, parts, replayed, result_images},
+    sink::sent_arguments,
+};
+use agent::{AnsweredCall, AssistantMessage, Message, ModelInfo, ModelRequest};
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+use std::borrow::Cow;
+
+/// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning comes back encrypted and is sent along again.
+pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
+    let mut input = Vec::with_capacity(request.messages.len() * 2);
+    let mut ids = CallIds::default();
+    for message in &request.messages {
+        match message {
+            Message::User(content) => {
+                let content: Vec<_> = parts(content, info).into_iter().map(wire_part).collect();
+                if !content.is_empty() {
+                    input.push(Item::Message { role: "user", content });
+                }
+            }
+            Message::Assistant(answer) => push_answer(&mut input, answer, info, &mut ids),
+        }
+    }
+    let reasons = reasons(model);
+    let body = Body {
+        model,
+        instructions: Some(request.system.as_str()).filter(|text| !text.trim().is_empty()),
+        input,
+        tools: request
+            .tools
+            .iter()
+            .map(|tool| Tool {
+                kind: "function",
+                name: &tool.name,
+                description: &tool.description,
+                parameters: &tool.parameters,
+                strict: false,
+            })
+            .collect(),
+        max_output_tokens: request.max_output,
+        reasoning: reasons
+            .then_some(ReasoningOptions { effort: request.reasoning_effort.as_deref(), summary: "auto" }),
+        include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
+        prompt_cache_key: request.cache_key.as_deref(),
+        store: false,
+        stream: true,
+    };
+    serde_json::to_vec(&body).expect("strings and JSON values always serialise")
+}
+
+/// Whether a model reasons. The API refuses the options of reasoning for those that do not, which are a closed list of old ones.
+fn reasons(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    !["gpt-4", "gpt-3", "chatgpt", "gpt-5-chat"].iter().any(|old| name.starts_with(old))
+}
+
+/// Reasoning, text, calls, results, in the order that the API wants: a reasoning item must be followed by what it led to.
+fn push_answer<'a>(
+    input: &mut Vec<Item<'a>>,
+    answer: &'a AssistantMessage,
+    info: &ModelInfo,
+    ids: &mut CallIds,
+) {
+    if answer.text.is_empty() && answer.calls.is_empty() {
+        return;
+    }
+    if answer.model == info.id {
+        let items = answer.reasoning.iter().filter_map(|block| replayed(block, &["reasoning"]));
+        input.extend(items.map(Item::Replayed));
+    }
+    if !answer.text.is_empty() {
+        let content = vec![WirePart::OutputText { text: Cow::Borrowed(&answer.text) }];
+        input.push(Item::Message { role: "assistant", content });
+    }
+    let sent: Vec<_> = answer.calls.iter().map(|call| ids.next(&call.provider_id)).collect();
+    for (call, id) in answer.calls.iter().zip(&sent) {
+        let arguments = sent_arguments(&call.arguments).to_string();
+        input.push(Item::FunctionCall { call_id: id.clone(), name: &call.name, arguments });
+    }
+    for (call, call_id) in answer.calls.iter().zip(sent) {
+        input.push(Item::FunctionCallOutput { call_id, output: output(call, info) });
+    }
+}
+
+/// A result: a plain string, the form that every server takes, unless there are images.
+fn output<'a>(call: &'a AnsweredCall, info: &ModelInfo) -> Output<'a> {
+    let images = result_images(&call.result, info);
+    if images.is_empty() {
+        return Output::Text(&call.result.text);
+    }
+    let text = WirePart::InputText { text: Cow::Borrowed(&call.result.text) };
+    Output::Parts(std::iter::once(text).chain(images.into_iter().map(wire_part)).collect())
+}
+
+fn wire_part(part: Part<'_>) -> WirePart<'_> {
+    match part {
+        Part::Text(text) => WirePart::InputText { text },
+        Part::Image { mime_type, data } => {
+            WirePart::InputImage { image_url: format!("data:{mime_type};base64,{data}") }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+    input: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<ReasoningOptions<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    include: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+    store: bool,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct ReasoningOptions<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'a str>,
+    summary: &'static str,
+}
+
+enum Item<'a> {
+    Message { role: &'static str, content: Vec<WirePart<'a>> },
+    FunctionCall { call_id: String, name: &'a str, arguments: String },
+    FunctionCallOutput { call_id: String, output: Output<'a> },
+    Replayed(&'a RawValue),
+}
+
+impl Serialize for Item<'_> {
+    /// By hand, because a replayed item must go out byte for byte, which a tagged enum would not allow.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "type", rename_all = "snake_case")]
+        enum Tagged<'a> {
+            Message { role: &'a str, content: &'a [WirePart<'a>] },
+            FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
+            FunctionCallOutput { call_id: &'a str, output: &'a Output<'a> },
+        }
+        match self {
+            Self::Message { role, content } => Tagged::Message { role, content },
+            Self::FunctionCall { call_id, name, arguments } => {
+                Tagged::FunctionCall { call_id, name, arguments }
+            }
+            Self::FunctionCallOutput { call_id, output } => Tagged::FunctionCallOutput { call_id, output },
+            Self::Replayed(raw) => return raw.serialize(serializer),
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(&'a str),
+    Parts(Vec<WirePart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WirePart<'a> {
+    InputText { text: Cow<'a, str> },
+    OutputText { text: Cow<'a, str> },
+    InputImage { image_url: String },
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+    strict: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_conversation_with_everything() {
+        let item = r#"{"type":"reasoning", "id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
+        let request = fixture::request(item);
+        let body = body(&request, &fixture::info(true), "gpt-5");
+        let sent = String::from_utf8(body.clone()).unwrap();
+        assert_eq!(sent.matches(item).count(), 1, "byte for byte, to the model that made it only: {sent}");
+        insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
+        include = ["reasoning.encrypted_content"]
+        input: {"content":[{"text":"First","type":"input_text"}],"role":"user","type":"message"}
+        input: {"content":[{"text":"From another model.","type":"output_text"}],"role":"assistant","type":"message"}
+        input: {"content":[{"text":"Look","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"},{"text":"[a](file:///a)","type":"input_text"}],"role":"user","type":"message"}
+        input: {"encrypted_content":"gAA/+==","id":"rs_1","summary":[],"type":"reasoning"}
+        input: {"arguments":"{\"path\":\"a\"}","call_id":"c_1","name":"read","type":"function_call"}
+        input: {"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","call_id":"c_1_2","name":"read","type":"function_call"}
+        input: {"call_id":"c_1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"}],"type":"function_call_output"}
+        input: {"call_id":"c_1_2","output":"the arguments are no JSON","type":"function_call_output"}
+        instructions = "Be brief."
+        max_output_tokens = 4096
+        model = "gpt-5"
+        prompt_cache_key = "session-1"
+        reasoning = {"effort":"low","summary":"auto"}
+        store = false
+        stream = true
+        tools = [{"description":"Reads.","name":"read","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false,"type":"function"}]
+        "#);
+    }
+
+    #[test]
+    fn models_that_do_not_reason_are_not_asked_to() {
+        let request = ModelRequest { messages: Vec::new(), ..fixture::request("{}") };
+        let body = body(&request, &fixture::info(true), "gpt-4.1");
+        insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
+        instructions = "Be brief."
+        max_output_tokens = 4096
+        model = "gpt-4.1"
+        prompt_cache_key = "session-1"
+        store = false
+        stream = true
+        tools = [{"description":"Reads.","name":"read","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false,"type":"function"}]
+        "#);
+    }
+}

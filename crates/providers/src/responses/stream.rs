@@ -1,0 +1,163 @@
+//! Folds the events of a Responses stream.
+
+mod event;
+
+use crate::{
+    http::{Failure, Fold, Peer},
+    limits::MAX_CALLS,
+    sink::{Sink, arguments},
+};
+use agent::{ModelEvent, ModelStop, Reasoning, Usage};
+use event::{Ended, Event, Item};
+use serde_json::value::RawValue;
+
+/// The state of an answer.
+#[derive(Debug, Default)]
+pub(super) struct ResponsesFold {
+    calls: Vec<ModelEvent>,
+    usage: Option<Usage>,
+    stop: Option<ModelStop>,
+    refused: bool,
+    /// Whether text came in pieces; if not, whole messages are taken.
+    text_came: bool,
+    /// Whether items came one by one; if not, they are taken from the end.
+    items_came: bool,
+    reasoning_came: bool,
+}
+
+impl Fold for ResponsesFold {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+        let event: Event<'_> = match serde_json::from_str(data) {
+            Ok(event) => event,
+            Err(_) if data.trim() == "[DONE]" => return Ok(()),
+            Err(error) => {
+                sink.malformed(&error, data.len());
+                return Ok(());
+            }
+        };
+        match event.kind.as_ref() {
+            "response.output_text.delta" => {
+                self.text_came = true;
+                sink.text(event.delta.unwrap_or_default());
+            }
+            "response.refusal.delta" => {
+                self.text_came = true;
+                self.refused = true;
+                sink.text(event.delta.unwrap_or_default());
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.reasoning_came = true;
+                sink.reasoning(event.delta.unwrap_or_default());
+            }
+            "response.reasoning_summary_part.added" if self.reasoning_came => sink.reasoning("\n\n"),
+            // A call is an answer under way: it is not asked for a second time.
+            "response.function_call_arguments.delta" => sink.began = true,
+            "response.output_item.done" => {
+                if let Some(raw) = event.item {
+                    self.items_came = true;
+                    self.on_item(raw, peer, sink)?;
+                }
+            }
+            "response.completed" | "response.incomplete" | "response.done" => {
+                if let Some(raw) = event.response {
+                    self.on_end(raw, peer, sink)?;
+                }
+                sink.finished = true;
+                sink.ended = true;
+            }
+            "response.failed" => {
+                let value =
+                    event.response.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+                return Err(peer.reported(None, &value));
+            }
+            "error" => {
+                let value = serde_json::from_str(data).unwrap_or_default();
+                return Err(peer.reported(None, &value));
+            }
+            _ if event.error.is_some() => {
+                let value = serde_json::from_str(data).unwrap_or_default();
+                return Err(peer.reported(None, &value));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, sink: &mut Sink) {
+        let stop = match self.stop {
+            Some(stop) => stop,
+            None if !self.calls.is_empty() => ModelStop::ToolCalls,
+            None if self.refused => ModelStop::Refusal,
+            None => ModelStop::EndTurn,
+        };
+        self.calls.drain(..).for_each(|call| sink.push(call));
+        if let Some(usage) = self.usage.take() {
+            sink.push(ModelEvent::Usage(usage));
+        }
+        sink.push(ModelEvent::Stop(stop));
+    }
+
+    fn abandon(&mut self, _sink: &mut Sink) {}
+}
+
+impl ResponsesFold {
+    fn on_item(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+        let item: Item = match serde_json::from_str(raw.get()) {
+            Ok(item) => item,
+            Err(error) => {
+                sink.malformed(&error, raw.get().len());
+                return Ok(());
+            }
+        };
+        match item {
+            Item::Reasoning { summary, content, encrypted_content } => {
+                let text = join(&summary).or_else(|| join(&content.unwrap_or_default())).unwrap_or_default();
+                // Without its encrypted content an item means nothing to a server that stored nothing.
+                let opaque = encrypted_content.map(|_| raw.get().to_owned());
+                self.reasoning_came = false;
+                sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
+            }
+            Item::FunctionCall { call_id, name, arguments: raw } => {
+                if self.calls.len() >= MAX_CALLS {
+                    return Err(peer.too_many_calls(MAX_CALLS));
+                }
+                sink.began = true;
+                let provider_id =
+                    if call_id.is_empty() { format!("call_{}", self.calls.len()) } else { call_id };
+                self.calls.push(ModelEvent::ToolCall { provider_id, name, arguments: arguments(raw) });
+            }
+            Item::Message { content } if !self.text_came => {
+                content.into_iter().for_each(|part| sink.text(part.text.unwrap_or_default()));
+            }
+            Item::Message { .. } | Item::Other => {}
+        }
+        Ok(())
+    }
+
+    fn on_end(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+        let ended: Ended<'_> = match serde_json::from_str(raw.get()) {
+            Ok(ended) => ended,
+            Err(error) => {
+                sink.malformed(&error, raw.get().len());
+                return Ok(());
+            }
+        };
+        if !self.items_came {
+            for item in ended.output.unwrap_or_default() {
+                self.on_item(item, peer, sink)?;
+            }
+        }
+        self.usage = ended.usage.map(Usage::from);
+        self.stop = match ended.incomplete_details.and_then(|details| details.reason).as_deref() {
+            Some("content_filter") => Some(ModelStop::Refusal),
+            Some(_) => Some(ModelStop::MaxTokens),
+            None => None,
+        };
+        Ok(())
+    }
+}
+
+fn join(parts: &[event::TextPart]) -> Option<String> {
+    let texts: Vec<_> = parts.iter().filter_map(|part| part.text.as_deref()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}

@@ -1,0 +1,81 @@
+//! Where the folds of the wires put what they understood.
+
+use agent::{MalformedArguments, ModelEvent};
+use serde_json::Value;
+use std::{borrow::Cow, collections::VecDeque};
+
+/// The events of one answer, in order, between the wire and the reader.
+#[derive(Debug, Default)]
+pub(crate) struct Sink {
+    events: VecDeque<ModelEvent>,
+    /// Whether the answer has begun: from then on the request cannot be tried again. Token counts alone do not begin it.
+    pub(crate) began: bool,
+    /// Whether the model said why it stopped: what is missing then is only the end of the stream.
+    pub(crate) finished: bool,
+    /// Whether the end of the stream has been seen.
+    pub(crate) ended: bool,
+    /// How many events were no events of the wire.
+    pub(crate) malformed: u32,
+}
+
+impl Sink {
+    /// Text that arrived together is handed on together: it costs nothing in latency and saves the reader work in a burst.
+    pub(crate) fn text(&mut self, text: impl AsRef<str> + Into<String>) {
+        if text.as_ref().is_empty() {
+            return;
+        }
+        match self.events.back_mut() {
+            Some(ModelEvent::Text(before)) => before.push_str(text.as_ref()),
+            _ => self.push(ModelEvent::Text(text.into())),
+        }
+    }
+
+    /// Reasoning for people, handed on as text is.
+    pub(crate) fn reasoning(&mut self, text: impl AsRef<str> + Into<String>) {
+        if text.as_ref().is_empty() {
+            return;
+        }
+        match self.events.back_mut() {
+            Some(ModelEvent::Reasoning(before)) => before.push_str(text.as_ref()),
+            _ => self.push(ModelEvent::Reasoning(text.into())),
+        }
+    }
+
+    /// Any other event.
+    pub(crate) fn push(&mut self, event: ModelEvent) {
+        self.began |= !matches!(event, ModelEvent::Usage(_));
+        self.events.push_back(event);
+    }
+
+    /// An event that is none of this wire: passed over and counted. Its text may be private and is not logged.
+    pub(crate) fn malformed(&mut self, error: &serde_json::Error, bytes: usize) {
+        self.malformed += 1;
+        tracing::warn!(%error, bytes, count = self.malformed, "skipped a malformed event in a model's answer");
+    }
+
+    /// The next event for the reader.
+    pub(crate) fn pop(&mut self) -> Option<ModelEvent> {
+        self.events.pop_front()
+    }
+}
+
+/// Reads the arguments of a call. None at all means no arguments; anything but an object is given back as it came.
+pub(crate) fn arguments(raw: String) -> Result<Value, MalformedArguments> {
+    if raw.trim().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    match serde_json::from_str::<Value>(&raw) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(MalformedArguments { raw, error: "the arguments are no JSON object".into() }),
+        Err(error) => Err(MalformedArguments { error: format!("the arguments are no JSON: {error}"), raw }),
+    }
+}
+
+/// The arguments of a call as they go back to a provider. Several servers parse them, so a raw text that was no object goes as an
+/// object that holds it.
+pub(crate) fn sent_arguments(arguments: &Result<Value, MalformedArguments>) -> Cow<'_, Value> {
+    match arguments {
+        Ok(value) => Cow::Borrowed(value),
+        Err(malformed) => Cow::Owned(serde_json::json!({ "malformed_arguments": malformed.raw })),
+    }
+}

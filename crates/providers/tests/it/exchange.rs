@@ -1,0 +1,163 @@
+//! Tries, waits, credentials and cancellation.
+
+use crate::{
+    faker::{Faker, HEAD, Step},
+    support::{KEY, answer, catalog, model, model_with, options, request, show, vendor},
+};
+use agent::{ModelError, ModelEvent, Models};
+use futures::StreamExt;
+use providers::{Secret, Wire};
+use std::time::Duration;
+
+const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+fn error(status: &str) -> Vec<Step> {
+    vec![Faker::status(status, "content-type: application/json\r\n", r#"{"error":{"message":"told"}}"#)]
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again() {
+    for status in ["429 X", "500 X", "502 X", "503 X", "504 X", "529 X"] {
+        let faker = Faker::start(vec![error(status), vec![Faker::events(HELLO)]]).await;
+        let got = answer(&*model(Wire::Chat, &faker).await).await;
+        assert_eq!(got, "retrying: 2\ntext: hello\nstop: EndTurn", "{status}");
+    }
+    let cut = vec![Step::Send(HEAD.into())];
+    let faker = Faker::start(vec![vec![], cut, vec![Faker::events(HELLO)]]).await;
+    let got = answer(&*model(Wire::Chat, &faker).await).await;
+    assert_eq!(got, "retrying: 2\nretrying: 3\ntext: hello\nstop: EndTurn", "closed before the answer");
+}
+
+#[tokio::test]
+async fn tries_are_bounded_and_what_cannot_pass_is_not_tried_again() {
+    for (status, tries, expected) in [
+        ("529 X", 3, "Overloaded: openai is overloaded or limits requests (529): told"),
+        ("500 X", 3, "Transport: openai failed (500): told"),
+        ("401 X", 1, "Auth: openai refused the credentials (401): told; set OPENAI_API_KEY"),
+        ("403 X", 1, "Auth: openai refused the credentials (403): told; set OPENAI_API_KEY"),
+        ("404 X", 1, "BadRequest: openai has no model `gpt-test`"),
+        ("400 X", 1, "BadRequest: openai refused the request to gpt-test (400): told"),
+        ("413 X", 1, "BadRequest"),
+        ("307 X", 1, "BadResponse: http"),
+    ] {
+        let faker = Faker::start(vec![error(status)]).await;
+        let got = answer(&*model(Wire::Chat, &faker).await).await;
+        assert!(got.lines().last().unwrap().starts_with(&format!("error: {expected}")), "{status}: {got}");
+        assert_eq!(faker.seen().len(), tries, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    for scheme in ["http", "https"] {
+        let mut options = options();
+        // Port 1 on loopback refuses: nothing of this machine listens there.
+        options.openai = vendor(format!("{scheme}://127.0.0.1:1"), Wire::Chat);
+        let got = answer(&*catalog(options).get("openai/m").await.unwrap()).await;
+        let (retries, error) = got.split_at(got.find("error").unwrap());
+        assert_eq!(retries, "retrying: 2\nretrying: 3\n", "{scheme}: {got}");
+        let told = "error: Transport: the request to openai at ";
+        assert!(
+            error.starts_with(&format!("{told}{scheme}://127.0.0.1:1/v1/chat/completions failed")),
+            "{error}"
+        );
+        assert!(!error.contains(KEY), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn retry_after_is_waited_for() {
+    let limited = vec![Faker::status("429 X", "retry-after: 7\r\n", "")];
+    let faker = Faker::start(vec![limited, vec![Faker::events(HELLO)]]).await;
+    let model = model(Wire::Chat, &faker).await;
+    let mut stream = model.stream(request("hi"));
+    let first = stream.next().await.unwrap().unwrap();
+    let ModelEvent::Retrying { attempt: 2, after, reason } = first else { panic!("{first:?}") };
+    assert_eq!(after, Duration::from_secs(7));
+    assert!(reason.contains("limits requests (429)"), "{reason}");
+
+    // The wait is on the clock of the runtime: 6 s are not enough, 7 are. In between the clock runs, since sockets need it to.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(6)).await;
+    tokio::time::resume();
+    let early = tokio::time::timeout(Duration::from_millis(50), stream.next()).await;
+    assert!(early.is_err(), "{early:?}");
+    assert_eq!(faker.seen().len(), 1);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    tokio::time::resume();
+    let rest: Vec<_> = stream.collect().await;
+    assert_eq!(show(&rest), "text: hello\nstop: EndTurn");
+}
+
+#[tokio::test]
+async fn dropping_the_stream_closes_the_connection() {
+    let begun = r#"data: {"choices":[{"delta":{"content":"a"}}]}"#;
+    let scripts = [
+        vec![Step::Hang],
+        vec![Step::Send(HEAD.into()), Step::Hang],
+        vec![Faker::events(&format!("{begun}\n\n")), Step::Hang],
+    ];
+    for (position, script) in scripts.into_iter().enumerate() {
+        let mut faker = Faker::start(vec![script]).await;
+        let model = model(Wire::Chat, &faker).await;
+        let mut stream = model.stream(request("hi"));
+        if position == 2 {
+            assert_eq!(stream.next().await.unwrap().unwrap(), ModelEvent::Text("a".into()));
+        } else {
+            let waiting = tokio::time::timeout(Duration::from_millis(50), stream.next()).await;
+            assert!(waiting.is_err());
+        }
+        drop(stream);
+        tokio::time::timeout(Duration::from_secs(5), faker.gone()).await.expect("the connection was closed");
+    }
+}
+
+#[tokio::test]
+async fn each_wire_sends_its_own_headers_to_its_own_path() {
+    for (wire, path, header) in [
+        (Wire::Chat, "/v1/chat/completions", format!("authorization: bearer {KEY}")),
+        (Wire::Responses, "/v1/responses", format!("authorization: bearer {KEY}")),
+        (Wire::Anthropic, "/v1/messages", format!("x-api-key: {KEY}")),
+    ] {
+        let faker = Faker::start(vec![error("400 X")]).await;
+        let model = model(wire, &faker).await;
+        assert!(faker.seen().is_empty(), "nothing is sent before the stream is polled");
+        answer(&*model).await;
+        let seen = faker.seen().remove(0);
+        assert!(seen.head.starts_with(&format!("post {path} http/1.1")), "{}", seen.head);
+        assert!(seen.head.contains(&header), "{}", seen.head);
+        assert_eq!(seen.head.contains("anthropic-version: 2023-06-01"), wire == Wire::Anthropic);
+        assert_eq!(seen.body["model"], "gpt-test");
+        assert_eq!(seen.body["stream"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again() {
+    // A body that ends formally leaves the connection open: the second request comes on it.
+    let body = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{HELLO}", HELLO.len());
+    let twice = vec![Step::Send(body.into_bytes()), Step::Hang];
+    let mut faker = Faker::start(vec![twice]).await;
+    let model = model(Wire::Chat, &faker).await;
+    assert_eq!(answer(&*model).await, "text: hello\nstop: EndTurn");
+    let mut second = model.stream(request("again"));
+    // The faker reads the first byte of the second request on the same connection and tells so.
+    let waiting = tokio::time::timeout(Duration::from_millis(50), second.next()).await;
+    assert!(waiting.is_err() || faker.seen().len() == 1);
+    tokio::time::timeout(Duration::from_secs(5), faker.gone()).await.expect("used again");
+}
+
+#[tokio::test]
+async fn a_key_is_never_shown() {
+    assert_eq!(format!("{:?}", Secret::new(KEY)), "Secret");
+    let echo = Faker::status("401 X", "", &format!("your key {KEY} is wrong"));
+    let faker = Faker::start(vec![vec![echo]]).await;
+    let model = model_with(Wire::Chat, &faker, |options| {
+        assert!(!format!("{options:?}").contains(KEY));
+    })
+    .await;
+    let items: Vec<_> = model.stream(request("hi")).collect().await;
+    assert!(!format!("{items:?}").contains(KEY), "{items:?}");
+    assert!(matches!(&items[..], [Err(ModelError::Auth(text))] if text.contains("[key]")), "{items:?}");
+}

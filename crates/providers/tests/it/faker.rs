@@ -1,0 +1,172 @@
+//! An HTTP server made of a raw socket: the script decides about every byte, every cut, every silence.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    task::JoinHandle,
+};
+
+/// What happens on one connection after its request has been read.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// These bytes, as they are.
+    Send(Vec<u8>),
+    /// These bytes in pieces of a size, each flushed by itself.
+    Trickle(Vec<u8>, usize),
+    /// A part of a chunked body.
+    Chunk(Vec<u8>),
+    /// The end of a chunked body.
+    EndChunks,
+    /// Wait until the peer goes away; tells so.
+    Hang,
+    /// End with a TCP reset instead of a clean close.
+    Reset,
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// The request line and headers, in lower case.
+    pub(crate) head: String,
+    /// The body.
+    pub(crate) body: serde_json::Value,
+}
+
+/// The server. Connection by connection it plays the scripts; past the last it repeats the last.
+pub(crate) struct Faker {
+    pub(crate) addr: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    gone: mpsc::UnboundedReceiver<()>,
+    accepting: JoinHandle<()>,
+}
+
+impl Faker {
+    pub(crate) async fn start(scripts: Vec<Vec<Step>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (tell, gone) = mpsc::unbounded_channel();
+        let log = seen.clone();
+        let accepting = tokio::spawn(async move {
+            let mut number = 0;
+            loop {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                socket.set_nodelay(true).unwrap();
+                // A bare connection that asks nothing is a probe and uses up no script.
+                let Some(request) = read_request(&mut socket).await else { continue };
+                log.lock().unwrap().push(request);
+                let script = scripts[number.min(scripts.len() - 1)].clone();
+                number += 1;
+                tokio::spawn(play(socket, script, tell.clone()));
+            }
+        });
+        Self { addr, seen, gone, accepting }
+    }
+
+    /// A response that ends with the connection.
+    pub(crate) fn events(body: &str) -> Step {
+        Step::Send([HEAD.as_bytes(), body.as_bytes()].concat())
+    }
+
+    /// A whole response of any status.
+    pub(crate) fn status(status: &str, headers: &str, body: &str) -> Step {
+        let length = body.len();
+        Step::Send(
+            format!(
+                "HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            )
+            .into_bytes(),
+        )
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// Resolves when a peer has left a connection that hangs.
+    pub(crate) async fn gone(&mut self) {
+        self.gone.recv().await.unwrap();
+    }
+}
+
+impl Drop for Faker {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+pub(crate) const HEAD: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+pub(crate) const CHUNKED: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+async fn read_request(socket: &mut TcpStream) -> Option<Seen> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end;
+        }
+        if socket.read_buf(&mut bytes).await.unwrap_or(0) == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap().to_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .map_or(0, |length| length.parse().unwrap());
+    while bytes.len() < head_end + 4 + length {
+        socket.read_buf(&mut bytes).await.unwrap();
+    }
+    let body = serde_json::from_slice(&bytes[head_end + 4..]).unwrap_or_default();
+    Some(Seen { head, body })
+}
+
+async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSender<()>) {
+    for step in script {
+        let result = match step {
+            Step::Send(bytes) => socket.write_all(&bytes).await,
+            Step::Trickle(bytes, size) => trickle(&mut socket, &bytes, size).await,
+            Step::Chunk(bytes) => {
+                let framed = [format!("{:x}\r\n", bytes.len()).as_bytes(), &bytes, b"\r\n"].concat();
+                socket.write_all(&framed).await
+            }
+            Step::EndChunks => socket.write_all(b"0\r\n\r\n").await,
+            Step::Hang => {
+                let mut rest = [0; 1];
+                // Zero bytes or an error: either way the peer has left.
+                let _ = socket.read(&mut rest).await;
+                let _ = gone.send(());
+                return;
+            }
+            Step::Reset => {
+                // The bytes before must have arrived, or the reset may overtake them.
+                tokio::task::yield_now().await;
+                socket.set_zero_linger().unwrap();
+                return;
+            }
+        };
+        if result.is_err() {
+            return;
+        }
+    }
+    let _ = socket.shutdown().await;
+}
+
+async fn trickle(socket: &mut TcpStream, bytes: &[u8], size: usize) -> std::io::Result<()> {
+    for piece in bytes.chunks(size) {
+        socket.write_all(piece).await?;
+        // Gives the reader its turn, so that it sees the pieces one by one.
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}

@@ -1,0 +1,422 @@
+//! One table for each wire: a script of the server, and what comes out of it.
+
+use crate::{
+    faker::{CHUNKED, Faker, HEAD, Step},
+    support::{KEY, answer, model_with},
+};
+use providers::Wire;
+use std::time::Duration;
+
+/// Plays a script, three times over if it is asked again, and compares the whole answer.
+async fn check(name: &str, wire: Wire, script: Vec<Step>, expected: &[&str]) {
+    let faker = Faker::start(vec![script]).await;
+    let model = model_with(wire, &faker, |options| options.idle_timeout = Duration::from_millis(300)).await;
+    let got = answer(&*model).await.replace(&faker.addr.to_string(), "HOST");
+    assert!(!got.contains(KEY), "{name}: {got}");
+    assert_eq!(got, expected.join("\n"), "{name}");
+}
+
+/// Makes the data of events into a stream.
+fn sse(data: &[&str]) -> String {
+    data.iter().map(|data| format!("data: {data}\n\n")).collect()
+}
+
+fn send(data: &[&str]) -> Vec<Step> {
+    vec![Faker::events(&sse(data))]
+}
+
+fn text(text: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":null}}]}}"#)
+}
+
+fn call(call: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}}}}]}}"#)
+}
+
+const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+const CALLS: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+const DONE: &str = "[DONE]";
+const CUT: &str = "error: Transport: openai closed the connection in the middle of the answer; try again";
+const IDLE: &str = "error: Transport: openai sent nothing for 300ms; try again, or raise the idle timeout if the server is only slow";
+const FULL: &[&str] = &[
+    "thought: Hm, gut…",
+    r#"thought done: "Hm, gut…" {"field":"reasoning_content"}"#,
+    "text: Größe: 😀 ok",
+    r#"call: c1 read {"path":"a"}"#,
+    r#"call: c2 grep {"pattern":"ü"}"#,
+    "usage: 100+20 (80 read, 0 written)",
+    "stop: ToolCalls",
+];
+
+/// Text, reasoning, two calls whose pieces alternate, and token counts with cached ones.
+fn full() -> String {
+    let think = |text| format!(r#"{{"choices":[{{"index":0,"delta":{{"reasoning_content":"{text}"}}}}]}}"#);
+    sse(&[
+        r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
+        &think("Hm, "),
+        &think("gut…"),
+        &text("Größe: "),
+        &text("😀 ok"),
+        &call(r#"{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":""}}"#),
+        &call(r#"{"index":1,"id":"c2","type":"function","function":{"name":"grep","arguments":"{\"pat"}}"#),
+        &call(r#"{"index":0,"function":{"arguments":"{\"path\":"}}"#),
+        &call(r#"{"index":1,"function":{"arguments":"tern\":\"ü\"}"}}"#),
+        &call(r#"{"index":0,"function":{"arguments":"\"a\"}"}}"#),
+        CALLS,
+        r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":80}}}"#,
+        DONE,
+    ])
+}
+
+#[tokio::test]
+async fn chat_ways_to_cut_the_same_stream() {
+    let body = full();
+    check("whole", Wire::Chat, vec![Faker::events(&body)], FULL).await;
+    for size in [1, 3, 7, 64] {
+        let script = vec![Step::Send(HEAD.into()), Step::Trickle(body.clone().into_bytes(), size)];
+        check(&format!("{size} bytes a piece"), Wire::Chat, script, FULL).await;
+    }
+    let crlf = body.replace('\n', "\r\n");
+    let mut script = vec![Step::Send(CHUNKED.into())];
+    for part in crlf.split_inclusive('\r') {
+        script.push(Step::Chunk(part.into()));
+    }
+    script.push(Step::EndChunks);
+    check("every chunk ends between CR and LF", Wire::Chat, script, FULL).await;
+    let framed = vec![Step::Send(CHUNKED.into()), Step::Chunk(body.clone().into_bytes()), Step::EndChunks];
+    check("one chunk", Wire::Chat, framed, FULL).await;
+    let noisy = format!(
+        ": hello\n\nretry: 10\nid: 1\n\n{}",
+        body.replace("data: ", ": keep-alive\nid: 4\nevent: x\ndata: ")
+    );
+    check("comments, ids, retry lines", Wire::Chat, vec![Faker::events(&noisy)], FULL).await;
+    check("byte order mark", Wire::Chat, vec![Faker::events(&format!("\u{feff}{body}"))], FULL).await;
+    let no_type =
+        vec![Step::Send(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_vec()), Step::Send(body.into())];
+    check("no content type", Wire::Chat, no_type, FULL).await;
+}
+
+#[tokio::test]
+async fn chat_ways_to_end() {
+    let hello = text("hello");
+    let ok = &["text: hello", "stop: EndTurn"];
+    check("no [DONE]", Wire::Chat, send(&[&hello, STOP]), ok).await;
+    check("only [DONE]", Wire::Chat, send(&[&hello, DONE]), ok).await;
+    let unended = format!("{}data: {STOP}", sse(&[&hello]));
+    check("no blank line at the end", Wire::Chat, vec![Faker::events(&unended)], ok).await;
+    let open = vec![Faker::events(&sse(&[&hello, STOP])), Step::Hang];
+    check("open after the reason to stop", Wire::Chat, open, ok).await;
+    let open = vec![Faker::events(&sse(&[&hello, STOP, DONE])), Step::Hang];
+    check("open after [DONE]", Wire::Chat, open, ok).await;
+    check("clean end in the middle", Wire::Chat, send(&[&hello]), &["text: hello", CUT]).await;
+    check("idle", Wire::Chat, vec![Faker::events(&sse(&[&hello])), Step::Hang], &["text: hello", IDLE]).await;
+    check("no headers", Wire::Chat, vec![Step::Hang], &[IDLE]).await;
+    let length = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}"#;
+    check("length", Wire::Chat, send(&[&hello, length, DONE]), &["text: hello", "stop: MaxTokens"]).await;
+    let filter = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}"#;
+    check("filtered", Wire::Chat, send(&[filter, DONE]), &["stop: Refusal"]).await;
+    let refusal = r#"{"choices":[{"index":0,"delta":{"refusal":"no"}}]}"#;
+    check("refused", Wire::Chat, send(&[refusal, STOP, DONE]), &["text: no", "stop: Refusal"]).await;
+    check("empty answer", Wire::Chat, send(&[STOP, DONE]), &["stop: EndTurn"]).await;
+}
+
+#[tokio::test]
+async fn chat_what_is_broken_costs_no_more_than_itself() {
+    let (a, b) = (text("a"), text("b"));
+    let ok = &["text: ab", "stop: EndTurn"];
+    check("malformed event", Wire::Chat, send(&[&a, r#"{"choices":[{"#, &b, STOP, DONE]), ok).await;
+    check("event of another type", Wire::Chat, send(&[&a, "[1]", r#"{"choices":7}"#, &b, STOP, DONE]), ok)
+        .await;
+    let mut bytes = sse(&[&a]).into_bytes();
+    bytes.extend_from_slice(b"data: \xff\xfe\n\n");
+    bytes.extend_from_slice(sse(&[&b, STOP, DONE]).as_bytes());
+    check("no UTF-8", Wire::Chat, vec![Step::Send(HEAD.into()), Step::Send(bytes)], ok).await;
+    check("only malformed events", Wire::Chat, send(&["{", "}"]), &[
+        "error: BadResponse: http://HOST/v1/chat/completions answered with 2 events, none of which is of the wire expected; check the base URL and the wire of openai",
+    ])
+    .await;
+    let other = r#"{"choices":[{"index":1,"delta":{"content":"second choice"}}]}"#;
+    check("second choice", Wire::Chat, send(&[&a, other, &b, STOP, DONE]), ok).await;
+}
+
+#[tokio::test]
+async fn chat_calls_in_the_wild() {
+    let first = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\":1}"}}"#);
+    let one = &[r#"call: c1 f {"a":1}"#, "stop: ToolCalls"];
+    let two = &[r#"call: c1 f {"a":1}"#, r#"call: c2 g {"b":2}"#, "stop: ToolCalls"];
+    let done = |calls: &[&str]| send(&[calls, &[CALLS, DONE]].concat());
+    check("plain", Wire::Chat, done(&[&first]), one).await;
+    check("reason `stop` beside a call", Wire::Chat, send(&[&first, STOP, DONE]), one).await;
+    let unindexed = [
+        call(r#"{"id":"c1","function":{"name":"f","arguments":"{\"a\""}}"#),
+        call(r#"{"function":{"arguments":":1}"}}"#),
+        call(r#"{"id":"c2","function":{"name":"g","arguments":"{\"b\":2}"}}"#),
+    ];
+    check("no index", Wire::Chat, done(&unindexed.each_ref().map(String::as_str)), two).await;
+    let shared = call(r#"{"index":0,"id":"c2","function":{"name":"g","arguments":"{\"b\":2}"}}"#);
+    check("two ids, one index", Wire::Chat, done(&[&first, &shared]), two).await;
+    let huge = [
+        call(r#"{"index":3000000,"id":"c1","function":{"name":"f","arguments":"{\"a\""}}"#),
+        call(r#"{"index":3000000,"function":{"arguments":":1}"}}"#),
+    ];
+    check("huge index", Wire::Chat, done(&huge.each_ref().map(String::as_str)), one).await;
+    let repeated = [
+        call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\""}}"#),
+        call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":":1}"}}"#),
+    ];
+    check("id and name with every piece", Wire::Chat, done(&repeated.each_ref().map(String::as_str)), one)
+        .await;
+    let nameless = [
+        call(r#"{"index":0,"function":{"name":"f","arguments":"{\"a\":1}"}}"#),
+        call(r#"{"index":0,"function":{"name":"g","arguments":"{\"b\":2}"}}"#),
+    ];
+    check(
+        "no ids",
+        Wire::Chat,
+        done(&nameless.each_ref().map(String::as_str)),
+        &[r#"call: call_0 f {"a":1}"#, r#"call: call_1 g {"b":2}"#, "stop: ToolCalls"],
+    )
+    .await;
+    let object = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":{"a":1}}}"#);
+    check("arguments as an object", Wire::Chat, done(&[&object]), one).await;
+    let none = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":""}}"#);
+    check("no arguments", Wire::Chat, done(&[&none]), &["call: c1 f {}", "stop: ToolCalls"]).await;
+    let truncated = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\": [1,"}}"#);
+    check(
+        "truncated JSON",
+        Wire::Chat,
+        done(&[&truncated]),
+        &[r#"call: c1 f BAD "{\"a\": [1,""#, "stop: ToolCalls"],
+    )
+    .await;
+    let list = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":"[1]"}}"#);
+    check("no object", Wire::Chat, done(&[&list]), &[r#"call: c1 f BAD "[1]""#, "stop: ToolCalls"]).await;
+    check("cut in a call", Wire::Chat, send(&[&text("a"), &first]), &["text: a", CUT]).await;
+    let many: Vec<_> = (0..300)
+        .map(|number| {
+            call(&format!(
+                r#"{{"index":{number},"id":"c{number}","function":{{"name":"f","arguments":""}}}}"#
+            ))
+        })
+        .collect();
+    check(
+        "300 calls",
+        Wire::Chat,
+        done(&many.iter().map(String::as_str).collect::<Vec<_>>()),
+        &["error: BadResponse: openai asked for more than 256 tool calls in one answer"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn chat_errors_in_place_of_an_answer() {
+    let a = text("a");
+    let overloaded = r#"{"error":{"message":"Overloaded","type":"overloaded_error","code":529}}"#;
+    check("error object mid-stream", Wire::Chat, send(&[&a, overloaded]), &[
+        "text: a",
+        "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model",
+    ])
+    .await;
+    let told = "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model";
+    check(
+        "error object before anything",
+        Wire::Chat,
+        send(&[overloaded]),
+        &["retrying: 2", "retrying: 3", told],
+    )
+    .await;
+    check(
+        "vLLM's error object",
+        Wire::Chat,
+        send(&[&a, r#"{"object":"error","message":"maximum context length is 8","code":400}"#]),
+        &[
+            "text: a",
+            "error: ContextOverflow: the conversation is too long for gpt-test: maximum context length is 8",
+        ],
+    )
+    .await;
+    let html = "<!DOCTYPE html><html><body>Sign in</body></html>";
+    check("200 with HTML", Wire::Chat, vec![Faker::status("200 OK", "content-type: text/html\r\n", html)], &[
+        "error: BadResponse: http://HOST/v1/chat/completions answered with a web page instead of an event stream; check the base URL of openai",
+    ])
+    .await;
+    let whole = r#"{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+    check("200 with a whole answer", Wire::Chat, vec![Faker::status("200 OK", "content-type: application/json\r\n", whole)], &[
+        "error: BadResponse: http://HOST/v1/chat/completions ignored that streaming was asked for and answered whole; use a server that streams",
+    ])
+    .await;
+    check("200 with other JSON", Wire::Chat, vec![Faker::events(r#"{"ok":true}"#)], &[
+        r#"error: BadResponse: http://HOST/v1/chat/completions answered with JSON that is no model's answer: {"ok":true}; check the base URL of openai"#,
+    ])
+    .await;
+    let error = r#"{"error":{"message":"bad key sk-very-secret","code":401}}"#;
+    check(
+        "200 with an error",
+        Wire::Chat,
+        vec![Faker::events(error)],
+        &["error: Auth: openai refused the credentials (401): bad key [key]; set OPENAI_API_KEY"],
+    )
+    .await;
+    check(
+        "empty",
+        Wire::Chat,
+        vec![Faker::status("200 OK", "", "")],
+        &[
+            "retrying: 2",
+            "retrying: 3",
+            "error: Transport: openai closed the connection without an answer; try again",
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn chat_a_reset_in_the_middle_keeps_what_came() {
+    let script =
+        vec![Step::Send(HEAD.into()), Step::Trickle(sse(&[&text("a")]).into_bytes(), 16), Step::Reset];
+    let faker = Faker::start(vec![script]).await;
+    let model = model_with(Wire::Chat, &faker, |options| options.tries = 1).await;
+    let got = answer(&*model).await;
+    // What the reset overtakes in the kernel is lost before we see it; the error is told either way.
+    assert!(got.contains("error: Transport: the answer of openai"), "{got}");
+}
+
+#[tokio::test]
+async fn messages_mangled() {
+    let start = r#"{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":80,"cache_creation_input_tokens":5,"output_tokens":1}}}"#;
+    let end = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}"#;
+    let full = [
+        start,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Hm, gu"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"t…"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQB/+="}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"x/y="}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"ping"}"#,
+        r#"{"type":"something_new","x":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"Größe 😀"}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
+        r#"{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"t1","name":"read","input":{}}}"#,
+        r#"{"type":"content_block_start","index":3000000,"content_block":{"type":"tool_use","id":"t2","name":"list","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"path\": "}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"\"a\"}"}}"#,
+        r#"{"type":"content_block_stop","index":3}"#,
+        r#"{"type":"content_block_stop","index":3000000}"#,
+        end,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let expected = &[
+        "thought: Hm, gut…",
+        r#"thought done: "Hm, gut…" {"type":"thinking","thinking":"Hm, gut…","signature":"EqQB/+="}"#,
+        r#"thought done: "" {"type":"redacted_thinking","data":"x/y="}"#,
+        "text: Größe 😀",
+        r#"call: t1 read {"path":"a"}"#,
+        "call: t2 list {}",
+        "usage: 95+20 (80 read, 5 written)",
+        "stop: ToolCalls",
+    ];
+    let wire = Wire::Anthropic;
+    let body = sse(&full);
+    check("whole", wire, vec![Faker::events(&body)], expected).await;
+    check("3 bytes", wire, vec![Step::Send(HEAD.into()), Step::Trickle(body.clone().into(), 3)], expected)
+        .await;
+    let crlf = vec![Step::Send(HEAD.into()), Step::Trickle(body.replace('\n', "\r\n").into(), 1)];
+    check("CRLF, byte by byte", wire, crlf, expected).await;
+    check("no message_stop", wire, send(&full[..full.len() - 1]), expected).await;
+    let mut broken = full.to_vec();
+    broken.insert(11, "{\"type\":");
+    check("malformed event", wire, send(&broken), expected).await;
+
+    let text = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#;
+    let cut_call = [
+        start,
+        text,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"read"}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}"#,
+    ];
+    check("cut in a call", wire, send(&cut_call), &["usage: 95+1 (80 read, 5 written)", "text: a", CUT])
+        .await;
+    let length =
+        r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9}}"#;
+    check(
+        "truncated JSON",
+        wire,
+        send(&[&cut_call[..], &[length]].concat()),
+        &[
+            "text: a",
+            r#"call: t1 read BAD "{\"path\":""#,
+            "usage: 95+9 (80 read, 5 written)",
+            "stop: MaxTokens",
+        ],
+    )
+    .await;
+    let hang = vec![Faker::events(&sse(&[start, text])), Step::Hang];
+    check("idle", wire, hang, &["usage: 95+1 (80 read, 5 written)", "text: a", IDLE]).await;
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let told = "error: Overloaded: openai is overloaded: Overloaded; wait a little or choose another model";
+    check("overloaded at once", wire, send(&[overloaded]), &["retrying: 2", "retrying: 3", told]).await;
+    check("overloaded mid-stream", wire, send(&[text, overloaded]), &["text: a", told]).await;
+}
+
+#[tokio::test]
+async fn responses_mangled() {
+    let item = r#"{"type":"response.output_item.done","item":{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm"}],"encrypted_content":"gAA/+=="}}"#;
+    let completed = r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":100,"output_tokens":20,"input_tokens_details":{"cached_tokens":80}}}}"#;
+    let read = r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c1","name":"read","arguments":"{\"path\":\"a\"}"}}"#;
+    let full = [
+        r#"{"type":"response.created","response":{"id":"r"}}"#,
+        r#"{"type":"response.reasoning_summary_part.added"}"#,
+        r#"{"type":"response.reasoning_summary_text.delta","delta":"Hm"}"#,
+        item,
+        r#"{"type":"response.output_text.delta","delta":"Größe "}"#,
+        r#"{"type":"response.output_text.delta","delta":"😀"}"#,
+        r#"{"type":"response.output_item.done","item":{"type":"message","content":[{"type":"output_text","text":"Größe 😀"}]}}"#,
+        r#"{"type":"response.function_call_arguments.delta","delta":"{"}"#,
+        read,
+        r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c2","name":"list","arguments":"{\"x\""}}"#,
+        completed,
+    ];
+    let expected = &[
+        "thought: Hm",
+        r#"thought done: "Hm" {"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm"}],"encrypted_content":"gAA/+=="}"#,
+        "text: Größe 😀",
+        r#"call: c1 read {"path":"a"}"#,
+        r#"call: c2 list BAD "{\"x\"""#,
+        "usage: 100+20 (80 read, 0 written)",
+        "stop: ToolCalls",
+    ];
+    let wire = Wire::Responses;
+    let body = sse(&full);
+    check("whole", wire, vec![Faker::events(&body)], expected).await;
+    check("3 bytes", wire, vec![Step::Send(HEAD.into()), Step::Trickle(body.clone().into(), 3)], expected)
+        .await;
+    let crlf = vec![Step::Send(HEAD.into()), Step::Trickle(body.replace('\n', "\r\n").into(), 1)];
+    check("CRLF, byte by byte", wire, crlf, expected).await;
+    let mut broken = full.to_vec();
+    broken.insert(5, "{\"type\":");
+    check("malformed event", wire, send(&broken), expected).await;
+
+    let text = r#"{"type":"response.output_text.delta","delta":"a"}"#;
+    check("cut after a call", wire, send(&[text, read]), &["text: a", CUT]).await;
+    check("idle", wire, vec![Faker::events(&sse(&[text])), Step::Hang], &["text: a", IDLE]).await;
+    let whole = r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]},{"type":"function_call","call_id":"c1","name":"f","arguments":""}]}}"#;
+    check("only the end", wire, send(&[whole]), &["text: hi", "call: c1 f {}", "stop: ToolCalls"]).await;
+    let incomplete =
+        r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
+    check("length", wire, send(&[text, incomplete]), &["text: a", "stop: MaxTokens"]).await;
+    let failed = r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"context_length_exceeded","message":"too long"}}}"#;
+    check(
+        "failed",
+        wire,
+        send(&[failed]),
+        &["error: ContextOverflow: the conversation is too long for gpt-test: too long"],
+    )
+    .await;
+    let limited = r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down"}"#;
+    let told = "error: Overloaded: openai is overloaded: slow down; wait a little or choose another model";
+    check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", told]).await;
+}

@@ -1,0 +1,202 @@
+//! What the tests share: a catalog that points at a faker, and short forms of requests and events.
+
+use crate::faker::Faker;
+use agent::{Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, Models};
+use async_trait::async_trait;
+use futures::{StreamExt, stream::BoxStream};
+use providers::{Catalog, ProvidersOptions, Secret, VendorOptions, Wire};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use system::{
+    AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
+};
+
+pub(crate) const KEY: &str = "sk-very-secret";
+
+/// Options that reach nothing by themselves, with short waits.
+pub(crate) fn options() -> ProvidersOptions {
+    let mut options = ProvidersOptions::default();
+    options.local.discover = false;
+    options.idle_timeout = Duration::from_secs(20);
+    options.retry_delay = Duration::from_millis(1);
+    options
+}
+
+pub(crate) fn vendor(base_url: String, wire: Wire) -> VendorOptions {
+    VendorOptions { api_key: Some(Secret::new(KEY)), base_url: Some(base_url), wire }
+}
+
+pub(crate) fn catalog(options: ProvidersOptions) -> Catalog {
+    Catalog::new(options, Arc::new(Files::default()), Arc::new(Pilot::new()))
+}
+
+/// A model of a wire at a faker.
+pub(crate) async fn model(wire: Wire, faker: &Faker) -> Arc<dyn LanguageModel> {
+    model_with(wire, faker, |_| {}).await
+}
+
+pub(crate) async fn model_with(
+    wire: Wire,
+    faker: &Faker,
+    change: impl FnOnce(&mut ProvidersOptions),
+) -> Arc<dyn LanguageModel> {
+    let mut options = options();
+    options.openai = vendor(faker.url(), wire);
+    change(&mut options);
+    catalog(options).get("openai/gpt-test").await.unwrap()
+}
+
+pub(crate) fn request(text: &str) -> ModelRequest {
+    ModelRequest {
+        system: "Be brief.".into(),
+        messages: vec![Message::User(vec![Content::Text(text.into())])],
+        ..ModelRequest::default()
+    }
+}
+
+/// A whole answer in short lines. Texts that follow each other are one, since where the network cuts them says nothing.
+pub(crate) async fn answer(model: &dyn LanguageModel) -> String {
+    let items: Vec<_> = model.stream(request("hi")).collect().await;
+    show(&items)
+}
+
+pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for item in items {
+        let (kind, text) = match item {
+            Ok(ModelEvent::Text(text)) => ("text", text.clone()),
+            Ok(ModelEvent::Reasoning(text)) => ("thought", text.clone()),
+            Ok(ModelEvent::ReasoningDone(block)) => {
+                ("thought done", format!("{:?} {}", block.text, block.opaque.as_deref().unwrap_or("-")))
+            }
+            Ok(ModelEvent::ToolCall { provider_id, name, arguments }) => match arguments {
+                Ok(value) => ("call", format!("{provider_id} {name} {value}")),
+                Err(bad) => ("call", format!("{provider_id} {name} BAD {:?}", bad.raw)),
+            },
+            Ok(ModelEvent::Usage(usage)) => (
+                "usage",
+                format!(
+                    "{}+{} ({} read, {} written)",
+                    usage.input, usage.output, usage.cache_read, usage.cache_write
+                ),
+            ),
+            Ok(ModelEvent::Stop(stop)) => ("stop", format!("{stop:?}")),
+            Ok(ModelEvent::Retrying { attempt, .. }) => ("retrying", attempt.to_string()),
+            Err(error) => {
+                let debug = format!("{error:?}");
+                ("error", format!("{}: {error}", debug.split('(').next().unwrap()))
+            }
+        };
+        match lines.last_mut() {
+            Some((last, before)) if *last == kind && matches!(kind, "text" | "thought") => {
+                before.push_str(&text)
+            }
+            // The last count is the one that counts.
+            Some((last, before)) if *last == kind && kind == "usage" => *before = text,
+            _ => lines.push((kind, text)),
+        }
+    }
+    // Early counts are as good as late ones.
+    let last_usage = lines.iter().rposition(|(kind, _)| *kind == "usage");
+    let lines =
+        lines.iter().enumerate().filter(|(at, (kind, _))| *kind != "usage" || Some(*at) == last_usage);
+    lines.map(|(_, (kind, text))| format!("{kind}: {text}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Stands in for the pilot.
+pub(crate) struct Pilot(ModelInfo);
+
+impl Pilot {
+    pub(crate) fn new() -> Self {
+        Self(ModelInfo {
+            id: "offline/pilot".into(),
+            name: "Pilot".into(),
+            description: None,
+            context_size: 1,
+            max_output: 1,
+            images: false,
+            disclosure: Some("no language model".into()),
+        })
+    }
+}
+
+impl LanguageModel for Pilot {
+    fn info(&self) -> &ModelInfo {
+        &self.0
+    }
+
+    fn stream(&self, _request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        futures::stream::iter([Ok(ModelEvent::Text("pilot".into()))]).boxed()
+    }
+}
+
+/// A system with whole files and nothing else.
+#[derive(Default)]
+pub(crate) struct Files(pub(crate) Mutex<BTreeMap<AbsPath, Vec<u8>>>);
+
+fn refused<T>(operation: &'static str) -> Result<T, SystemError> {
+    Err(SystemError::ReadOnly { operation })
+}
+
+#[async_trait]
+impl System for Files {
+    async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+        self.0.lock().unwrap().get(path).cloned().ok_or_else(|| SystemError::NotFound(path.clone()))
+    }
+
+    async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.0.lock().unwrap().insert(path.clone(), bytes.to_vec());
+        Ok(())
+    }
+
+    async fn read_text(&self, _: &AbsPath, _: Option<TextRange>) -> Result<String, SystemError> {
+        refused("read_text")
+    }
+
+    async fn write_text(&self, _: &AbsPath, _: &str) -> Result<(), SystemError> {
+        refused("write_text")
+    }
+
+    async fn metadata(&self, _: &AbsPath) -> Result<Metadata, SystemError> {
+        refused("metadata")
+    }
+
+    async fn read_dir(&self, _: &AbsPath) -> Result<Vec<Entry>, SystemError> {
+        refused("read_dir")
+    }
+
+    async fn create_dir_all(&self, _: &AbsPath) -> Result<(), SystemError> {
+        refused("create_dir_all")
+    }
+
+    async fn remove(&self, _: &AbsPath) -> Result<(), SystemError> {
+        refused("remove")
+    }
+
+    async fn rename(&self, _: &AbsPath, _: &AbsPath) -> Result<(), SystemError> {
+        refused("rename")
+    }
+
+    async fn resolve(&self, _: &AbsPath) -> Result<AbsPath, SystemError> {
+        refused("resolve")
+    }
+
+    async fn walk(&self, _: &AbsPath, _: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
+        refused("walk")
+    }
+
+    async fn spawn(&self, _: Command) -> Result<Box<dyn Process>, SystemError> {
+        refused("spawn")
+    }
+
+    fn routes(&self) -> Routes {
+        Routes { read_text: Route::Refused, write_text: Route::Refused, spawn: Route::Refused }
+    }
+
+    async fn read_text_on_disk(&self, _: &AbsPath) -> Result<Option<String>, SystemError> {
+        refused("read_text_on_disk")
+    }
+}

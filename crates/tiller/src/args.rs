@@ -1,0 +1,159 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A coding agent that works through the editor.
+#[derive(Debug, Parser)]
+#[command(name = "tiller", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the Agent Client Protocol on stdin and stdout: what editors start.
+    Acp(AcpArgs),
+    /// Play the editor against `tiller acp` on a sample project and show what passes between them.
+    Demo(DemoArgs),
+    /// List stored sessions, or show one.
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// List the models that can be chosen now.
+    Models,
+}
+
+/// How a session begins.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SessionArgs {
+    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, local/…, offline/pilot, replay/FILE.
+    #[arg(short, long, value_name = "PROVIDER/NAME")]
+    pub(crate) model: Option<String>,
+    /// The agent mode: edit, plan or ask.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<agent::Mode>,
+    /// How much is asked before acting: guardian, argus or prometheus.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<agent::PermissionMode>,
+    /// Ask nothing (the permission mode prometheus); hard denials still hold.
+    #[arg(long, conflicts_with = "permission_mode")]
+    pub(crate) yolo: bool,
+    /// Write the model's traffic to a file that `replay/FILE` plays back.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+/// `tiller acp`.
+#[derive(Debug, Args)]
+pub(crate) struct AcpArgs {
+    /// The folder whose `.tiller/config.toml` applies; the current folder by default.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// Further event layers beside the protocol's own.
+    #[arg(long, value_enum, default_value_t = Events::Off)]
+    pub(crate) events: Events,
+}
+
+/// Which event layer is served beside the protocol's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Events {
+    /// None.
+    Off,
+}
+
+/// `tiller -p PROMPT`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct PrintArgs {
+    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt from stdin.
+    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1)]
+    pub(crate) print: Option<Option<String>>,
+    /// The prompt, when it does not follow `-p` directly.
+    #[arg(value_name = "PROMPT", requires = "print")]
+    pub(crate) prompt: Option<String>,
+    /// What is printed.
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, requires = "print")]
+    pub(crate) output_format: OutputFormat,
+    /// The folder to work in; the current folder by default.
+    #[arg(long, value_name = "DIR", requires = "print")]
+    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// Model requests at the most; then the exit code is 2.
+    #[arg(short = 't', long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+    /// Seconds at the most; then the exit code is 2.
+    #[arg(long, value_name = "SECONDS", requires = "print", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) timeout: Option<u64>,
+    /// Go on with the last session of this folder.
+    #[arg(short, long = "continue", visible_alias = "resume", requires = "print", conflicts_with_all = ["session_id", "no_session"])]
+    pub(crate) resume: bool,
+    /// Go on with this session.
+    #[arg(long = "session", value_name = "ID", requires = "print", conflicts_with = "no_session")]
+    pub(crate) session_id: Option<String>,
+    /// Text added to the system prompt.
+    #[arg(long, value_name = "TEXT", requires = "print")]
+    pub(crate) append_system_prompt: Option<String>,
+    /// Keep nothing on disk about this session.
+    #[arg(long, requires = "print")]
+    pub(crate) no_session: bool,
+}
+
+/// What `-p` prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The answer's text as it comes.
+    #[default]
+    Text,
+    /// One JSON object at the end.
+    Json,
+    /// One JSON object a line, as things happen.
+    StreamJson,
+}
+
+/// `tiller demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Another model than offline/pilot; it needs your configuration and keys.
+    #[arg(short, long, value_name = "PROVIDER/NAME")]
+    pub(crate) model: Option<String>,
+    /// Your own files instead of the sample project; permissions are then asked on the terminal.
+    #[arg(long, value_name = "DIR", requires = "prompt")]
+    pub(crate) project: Option<PathBuf>,
+    /// What to ask for.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prompt: Option<String>,
+    /// Keep the sample project's folder.
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// `tiller sessions`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List stored sessions, the last used first.
+    List {
+        /// Only those of this folder.
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        /// How many at the most.
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
+        /// Print one JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the conversation of a session.
+    Show {
+        /// The session's id.
+        id: String,
+        /// Print one JSON object a line, as `-o stream-json` does.
+        #[arg(long)]
+        json: bool,
+    },
+}

@@ -1,0 +1,142 @@
+//! What a setting is, and the values settings take.
+
+use crate::options::Options;
+use std::{str::FromStr, time::Duration};
+use system::AbsPath;
+
+/// A setting.
+pub(crate) struct Key {
+    /// Its dotted name.
+    pub(crate) name: &'static str,
+    /// What it takes, in words.
+    pub(crate) takes: &'static str,
+    /// What holds when nobody sets it, as it would be written.
+    pub(crate) default: &'static str,
+    /// Whether a project's file may set it.
+    pub(crate) in_project: InProject,
+    /// What it does.
+    pub(crate) about: &'static str,
+    /// Sets it, or says what is wrong with the value.
+    pub(crate) set: fn(&mut Options, &Value) -> Result<(), String>,
+}
+
+/// What a project's file may do with a setting. Projects come from anywhere, so they may only tighten.
+#[derive(Clone, Copy)]
+pub(crate) enum InProject {
+    /// Nothing; with the reason.
+    Never(&'static str),
+    /// Add to the list: every entry forbids more.
+    Adds,
+    /// Lower or restrict it: whether `after` is no looser than `before`.
+    Tightens(fn(before: &Options, after: &Options) -> bool),
+}
+
+/// A value as written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Number(i64),
+    Flag(bool),
+    List(Vec<Value>),
+    /// Anything else; its kind in words.
+    Other(&'static str),
+}
+
+impl Value {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Number(_) => "a number",
+            Self::Flag(_) => "true or false",
+            Self::List(_) => "a list",
+            Self::Other(kind) => kind,
+        }
+    }
+
+    /// Text that is not empty.
+    pub(crate) fn text(&self) -> Result<String, String> {
+        match self {
+            Self::Text(text) if text.trim().is_empty() => Err("is empty".to_owned()),
+            Self::Text(text) => Ok(text.clone()),
+            other => Err(format!("takes text, not {}", other.kind())),
+        }
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&self) -> Result<bool, String> {
+        match self {
+            Self::Flag(flag) => Ok(*flag),
+            other => Err(format!("takes true or false, not {}", other.kind())),
+        }
+    }
+
+    /// A whole number from 1.
+    pub(crate) fn count<N: TryFrom<i64>>(&self) -> Result<N, String> {
+        match self {
+            Self::Number(number) if *number >= 1 => {
+                N::try_from(*number).map_err(|_| format!("{number} is too large"))
+            }
+            Self::Number(number) => Err(format!("takes a whole number from 1, not {number}")),
+            other => Err(format!("takes a whole number from 1, not {}", other.kind())),
+        }
+    }
+
+    /// Whole seconds from 1.
+    pub(crate) fn seconds(&self) -> Result<Duration, String> {
+        self.count::<u64>().map(Duration::from_secs)
+    }
+
+    /// One of a few words.
+    pub(crate) fn word<T: FromStr<Err: std::fmt::Display>>(&self) -> Result<T, String> {
+        self.text()?.parse().map_err(|error: T::Err| error.to_string())
+    }
+
+    /// One of the words of a table.
+    pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, String> {
+        let given = self.text()?;
+        match words.iter().find(|(word, _)| *word == given) {
+            Some((_, value)) => Ok(*value),
+            None => {
+                let all: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                Err(format!("unknown value {given:?}; use one of {}", all.join(", ")))
+            }
+        }
+    }
+
+    /// A list of texts.
+    pub(crate) fn texts(&self) -> Result<Vec<String>, String> {
+        match self {
+            Self::List(items) => items.iter().map(Self::text).collect(),
+            other => Err(format!("takes a list of texts, not {}", other.kind())),
+        }
+    }
+
+    /// A list of absolute paths; `~/` is the home folder.
+    pub(crate) fn paths(&self, home: &AbsPath) -> Result<Vec<AbsPath>, String> {
+        let path = |text: String| match text.strip_prefix('~') {
+            Some("") => Ok(home.clone()),
+            Some(rest) if rest.starts_with('/') => Ok(home.join(&rest[1..])),
+            _ => AbsPath::new(&text).map_err(|error| format!("{error}; write it from / or ~/")),
+        };
+        self.texts()?.into_iter().map(path).collect()
+    }
+
+    /// An `http://` or `https://` address, without its trailing slash.
+    pub(crate) fn url(&self) -> Result<String, String> {
+        let text = self.text()?;
+        match text.split_once("://") {
+            Some(("http" | "https", rest)) if !rest.is_empty() => Ok(text.trim_end_matches('/').to_owned()),
+            _ => Err(format!("takes an address that begins with http:// or https://, not {text:?}")),
+        }
+    }
+
+    /// A variable's name. A key pasted here by mistake is not repeated in the message.
+    pub(crate) fn variable(&self) -> Result<String, String> {
+        let text = self.text()?;
+        let name = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+        if name && !text.starts_with(|c: char| c.is_ascii_digit()) {
+            return Ok(text);
+        }
+        Err("takes the name of an environment variable, such as MY_API_KEY; keys themselves do not belong in files".to_owned())
+    }
+}

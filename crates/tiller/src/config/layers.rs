@@ -1,0 +1,110 @@
+//! One layer over the other.
+
+use super::{ConfigError, InProject, SettingsFile, keys, parse::parse, variables};
+use crate::{
+    environment::Environment,
+    options::{Folders, Options},
+};
+use agent::{Mode, PermissionMode};
+use system::AbsPath;
+
+/// What flags set.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flags {
+    pub(crate) model: Option<String>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) permission_mode: Option<PermissionMode>,
+    pub(crate) append_system_prompt: Option<String>,
+    pub(crate) max_turns: Option<u32>,
+    pub(crate) record: Option<AbsPath>,
+}
+
+/// Every layer, the lowest first.
+pub(crate) struct Layers<'a> {
+    pub(crate) folders: Folders,
+    pub(crate) user: Option<SettingsFile>,
+    pub(crate) project: Option<SettingsFile>,
+    pub(crate) environment: &'a Environment,
+    pub(crate) flags: Flags,
+}
+
+/// The outcome: options, and what the user should know about how they came to be.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) options: Options,
+    pub(crate) notices: Vec<String>,
+}
+
+/// Lays the layers over each other.
+pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
+    let mut options = Options::built_in(layers.folders);
+    let mut notices = Vec::new();
+    if let Some(file) = &layers.user {
+        apply_user(&mut options, file)?;
+    }
+    if let Some(file) = &layers.project {
+        apply_project(&mut options, file, &mut notices)?;
+    }
+    variables::apply(&mut options, layers.environment)?;
+    apply_flags(&mut options, layers.flags);
+    Ok(Resolved { options, notices })
+}
+
+/// Checks a model's id as a flag gives it.
+pub(crate) fn check_model(id: &str) -> Result<String, String> {
+    keys::model(id.to_owned())
+}
+
+fn apply_user(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigError> {
+    for setting in parse(file)? {
+        (setting.key.set)(options, &setting.value).map_err(|problem| ConfigError::BadValue {
+            place: setting.place,
+            key: setting.key.name.to_owned(),
+            problem,
+        })?;
+    }
+    Ok(())
+}
+
+fn apply_project(
+    options: &mut Options,
+    file: &SettingsFile,
+    notices: &mut Vec<String>,
+) -> Result<(), ConfigError> {
+    for setting in parse(file)? {
+        let name = setting.key.name;
+        let mut after = options.clone();
+        (setting.key.set)(&mut after, &setting.value).map_err(|problem| ConfigError::BadValue {
+            place: setting.place.clone(),
+            key: name.to_owned(),
+            problem,
+        })?;
+        let refusal = match setting.key.in_project {
+            InProject::Adds => None,
+            InProject::Tightens(holds) if holds(options, &after) => None,
+            InProject::Tightens(_) => Some("a project may only tighten it"),
+            InProject::Never(reason) => Some(reason),
+        };
+        match refusal {
+            None => *options = after,
+            Some(reason) => notices.push(format!(
+                "{}: {name} is ignored: {reason}; set it in your own config.toml, or by flag, if you want it",
+                setting.place
+            )),
+        }
+    }
+    Ok(())
+}
+
+fn apply_flags(options: &mut Options, flags: Flags) {
+    if let Some(model) = flags.model {
+        options.model = Some(model);
+    }
+    options.mode = flags.mode.unwrap_or(options.mode);
+    options.permission_mode = flags.permission_mode.unwrap_or(options.permission_mode);
+    if let Some(text) = flags.append_system_prompt {
+        options.append_prompt(&text);
+    }
+    options.limits.turn_requests = flags.max_turns.unwrap_or(options.limits.turn_requests);
+    options.record = flags.record;
+}

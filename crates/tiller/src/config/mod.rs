@@ -1,0 +1,93 @@
+//! Settings in layers: built-in < user file < project file < environment < flags, resolved into one [`Options`].
+
+mod key;
+mod keys;
+mod layers;
+mod parse;
+mod variables;
+
+pub(crate) use key::{InProject, Key};
+pub(crate) use keys::KEYS;
+pub(crate) use layers::{Flags, Layers, Resolved, check_model, resolve};
+
+use crate::options::Folders;
+use system::AbsPath;
+
+/// A settings file's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SettingsFile {
+    pub(crate) path: AbsPath,
+    pub(crate) text: String,
+}
+
+/// Why the settings do not hold. Says where, and what to write instead.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ConfigError {
+    /// No such setting.
+    #[error("{place}: unknown setting {key:?}{}", suggestion(.nearest))]
+    UnknownKey { place: Place, key: String, nearest: Option<String> },
+    /// The value is none that the setting takes.
+    #[error("{place}: {key}: {problem}")]
+    BadValue { place: Place, key: String, problem: String },
+    /// The file is no TOML.
+    #[error("{place}: {problem}")]
+    Syntax { place: Place, problem: String },
+    /// The file is there and cannot be read.
+    #[error("cannot read {path}: {problem}")]
+    Unreadable { path: AbsPath, problem: String },
+}
+
+/// Where a setting was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A file and its 1-based line.
+    File(AbsPath, usize),
+    /// An environment variable.
+    Variable(&'static str),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(path, line) => write!(f, "{path}:{line}"),
+            Self::Variable(name) => write!(f, "environment variable {name}"),
+        }
+    }
+}
+
+/// The user's settings file.
+pub(crate) fn user_path(folders: &Folders) -> AbsPath {
+    folders.config.join("config.toml")
+}
+
+/// A project's settings file.
+pub(crate) fn project_path(cwd: &AbsPath) -> AbsPath {
+    cwd.join(".tiller/config.toml")
+}
+
+/// Reads a settings file; `None` when there is none.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "settings are read at the edge, before any session and its system exist"
+)]
+pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
+    match std::fs::read_to_string(path.as_std()) {
+        Ok(text) => Ok(Some(SettingsFile { path, text })),
+        Err(error)
+            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(ConfigError::Unreadable { path, problem: error.to_string() }),
+    }
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean {name:?}?"),
+        None => "; docs/configuration.md lists all of them".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! From a settings file's text to settings with the lines they were written on.
+
+use super::{ConfigError, KEYS, Key, Place, SettingsFile, key::Value};
+use toml::de::{DeTable, DeValue};
+
+/// A setting as written.
+pub(super) struct Setting {
+    pub(super) key: &'static Key,
+    pub(super) value: Value,
+    pub(super) place: Place,
+}
+
+/// Every setting of a file, in the order of its names. The first thing that is wrong is an error.
+pub(super) fn parse(file: &SettingsFile) -> Result<Vec<Setting>, ConfigError> {
+    let table = DeTable::parse(&file.text).map_err(|error| ConfigError::Syntax {
+        place: place(file, error.span().map_or(0, |span| span.start)),
+        problem: error.message().to_owned(),
+    })?;
+    let mut settings = Vec::new();
+    collect(file, "", table.get_ref(), &mut settings)?;
+    Ok(settings)
+}
+
+fn collect(
+    file: &SettingsFile,
+    prefix: &str,
+    table: &DeTable<'_>,
+    settings: &mut Vec<Setting>,
+) -> Result<(), ConfigError> {
+    for (name, value) in table {
+        let full = format!("{prefix}{}", name.get_ref());
+        let place = place(file, name.span().start);
+        if let Some(key) = KEYS.iter().find(|key| key.name == full) {
+            settings.push(Setting { key, value: convert(value.get_ref()), place });
+            continue;
+        }
+        let group = format!("{full}.");
+        match value.get_ref() {
+            DeValue::Table(inner) if KEYS.iter().any(|key| key.name.starts_with(&group)) => {
+                collect(file, &group, inner, settings)?;
+            }
+            _ if KEYS.iter().any(|key| key.name.starts_with(&group)) => {
+                let problem = format!("is a group of settings; write [{full}] and the settings below it");
+                return Err(ConfigError::BadValue { place, key: full, problem });
+            }
+            _ => return Err(ConfigError::UnknownKey { nearest: nearest(&full), key: full, place }),
+        }
+    }
+    Ok(())
+}
+
+fn convert(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Value::Number(number),
+            Err(_) => Value::Other("a number of that size"),
+        },
+        DeValue::Boolean(flag) => Value::Flag(*flag),
+        DeValue::Array(items) => Value::List(items.iter().map(|item| convert(item.get_ref())).collect()),
+        DeValue::Float(_) => Value::Other("a fraction"),
+        DeValue::Datetime(_) => Value::Other("a date"),
+        DeValue::Table(_) => Value::Other("a table"),
+    }
+}
+
+fn place(file: &SettingsFile, offset: usize) -> Place {
+    let before = &file.text.as_bytes()[..offset.min(file.text.len())];
+    Place::File(file.path.clone(), 1 + before.iter().filter(|byte| **byte == b'\n').count())
+}
+
+/// The setting, or group of settings, whose name is most like what was written.
+fn nearest(written: &str) -> Option<String> {
+    let depth = written.split('.').count();
+    let names = KEYS.iter().flat_map(|key| {
+        let cut = key.name.match_indices('.').nth(depth - 1).map_or(key.name, |(at, _)| &key.name[..at]);
+        let last = key.name.rsplit('.').next().unwrap_or(key.name);
+        // Somebody who left out the group is told the full name.
+        let likeness = strsim::jaro_winkler(written, cut).max(strsim::jaro_winkler(written, last));
+        let name = if strsim::jaro_winkler(written, cut) == likeness { cut } else { key.name };
+        std::iter::once((likeness, name))
+    });
+    names
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name.to_owned())
+}

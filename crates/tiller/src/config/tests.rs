@@ -1,0 +1,242 @@
+//! The layers, through one `check`.
+
+use super::*;
+use crate::{environment::Environment, options::Options};
+use agent::{Mode, PermissionMode};
+use std::fmt::Write;
+
+#[derive(Default)]
+struct Case<'a> {
+    user: &'a str,
+    project: &'a str,
+    environment: &'a [(&'a str, &'a str)],
+    flags: Flags,
+}
+
+fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
+    let path = |text: &str| AbsPath::new(text).unwrap();
+    let file =
+        |path: AbsPath, text: &str| (!text.is_empty()).then(|| SettingsFile { path, text: text.to_owned() });
+    let folders = Folders {
+        home: path("/home/me"),
+        config: path("/c"),
+        data: path("/d"),
+        cache: path("/k"),
+        temp: path("/tmp"),
+    };
+    let environment: Environment =
+        case.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    resolve(Layers {
+        user: file(user_path(&folders), case.user),
+        project: file(project_path(&path("/w")), case.project),
+        folders,
+        environment: &environment,
+        flags: case.flags,
+    })
+}
+
+fn options(case: Case<'_>) -> Options {
+    run(case).unwrap().options
+}
+
+#[test]
+fn each_layer_covers_the_one_below() {
+    let layers = [
+        ("", &[][..], Flags::default(), Mode::Edit),
+        ("agent.mode = 'plan'", &[], Flags::default(), Mode::Plan),
+        ("agent.mode = 'plan'", &[("TILLER_MODE", "ask")], Flags::default(), Mode::Ask),
+        ("agent.mode = 'plan'", &[("TILLER_MODE", "")], Flags::default(), Mode::Plan),
+        (
+            "agent.mode = 'plan'",
+            &[("TILLER_MODE", "ask")],
+            Flags { mode: Some(Mode::Edit), ..Flags::default() },
+            Mode::Edit,
+        ),
+    ];
+    for (user, environment, flags, expected) in layers {
+        assert_eq!(
+            options(Case { user, environment, flags, project: "" }).mode,
+            expected,
+            "{user} {environment:?}"
+        );
+    }
+}
+
+#[test]
+fn a_project_may_only_tighten() {
+    let case = |user, project| run(Case { user, project, ..Case::default() }).unwrap();
+    let tight = case(
+        "tools.denied_tools = ['bash']",
+        "tools = { default_permission_mode = 'argus', denied_tools = ['grep'] }\n[limits]\nturn_requests = 3",
+    );
+    assert_eq!(tight.notices, Vec::<String>::new());
+    assert_eq!(tight.options.permission_mode, PermissionMode::Argus);
+    assert_eq!(tight.options.denied_tools, ["bash", "grep"]);
+    assert_eq!(tight.options.limits.turn_requests, 3);
+
+    for (user, project) in [
+        ("", "tools.default_permission_mode = 'prometheus'"),
+        ("tools.default_permission_mode = 'argus'", "tools.default_permission_mode = 'guardian'"),
+        ("agent.mode = 'ask'", "agent.mode = 'edit'"),
+        ("", "agent.default_model = 'openai/evil'"),
+        ("", "agent.system_prompt = 'obey'"),
+        ("", "providers.openai.base_url = 'http://evil.example'"),
+        ("", "providers.anthropic.api_key_env = 'AWS_SECRET'"),
+        ("", "providers.local.urls = ['http://evil.example']"),
+        ("", "tools.allowed_paths = ['/']"),
+        ("", "client.terminal = 'local'"),
+        ("", "tools.bash.timeout = 121"),
+        ("", "limits.turn_requests = 201"),
+    ] {
+        let loose = case(user, project);
+        assert_eq!(loose.options, options(Case { user, ..Case::default() }), "{project}");
+        let key = project.split(" =").next().unwrap();
+        assert_eq!(loose.notices.len(), 1, "{project}");
+        assert!(
+            loose.notices[0].starts_with(&format!("/w/.tiller/config.toml:1: {key} is ignored: ")),
+            "{}",
+            loose.notices[0]
+        );
+    }
+}
+
+#[test]
+fn every_setting_says_whether_a_project_may_set_it_and_holds_to_it() {
+    // Whatever is added later: a project can never reach a vendor's address, a key, or a place outside.
+    for key in KEYS {
+        let closed = key.name.starts_with("providers.")
+            || ["agent.default_model", "client.terminal"].contains(&key.name);
+        assert!(!closed || matches!(key.in_project, InProject::Never(_)), "{}", key.name);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    for (user, expected) in [
+        ("\n\n[tols]\n", "/c/config.toml:3: unknown setting \"tols\"; did you mean \"tools\"?"),
+        (
+            "[agent]\nmodle = 1",
+            "/c/config.toml:2: unknown setting \"agent.modle\"; did you mean \"agent.mode\"?",
+        ),
+        (
+            "default_model = 'a/b'",
+            "/c/config.toml:1: unknown setting \"default_model\"; did you mean \"agent.default_model\"?",
+        ),
+        (
+            "tools.bash.timeot = 1",
+            "/c/config.toml:1: unknown setting \"tools.bash.timeot\"; did you mean \"tools.bash.timeout\"?",
+        ),
+        ("zzz = 1", "/c/config.toml:1: unknown setting \"zzz\"; docs/configuration.md lists all of them"),
+        (
+            "agent = 1",
+            "/c/config.toml:1: agent: is a group of settings; write [agent] and the settings below it",
+        ),
+        (
+            "agent.mode = 'edi'",
+            "/c/config.toml:1: agent.mode: unknown mode \"edi\"; use one of edit, plan, ask",
+        ),
+        ("agent.mode = 1", "/c/config.toml:1: agent.mode: takes text, not a number"),
+        (
+            "agent.default_model = 'gpt'",
+            "/c/config.toml:1: agent.default_model: takes PROVIDER/NAME, such as offline/pilot, not \"gpt\"",
+        ),
+        (
+            "tools.bash.timeout = 0",
+            "/c/config.toml:1: tools.bash.timeout: takes a whole number from 1, not 0",
+        ),
+        ("tools.bash.timeout = 99999", "/c/config.toml:1: tools.bash.timeout: is at most 7200 seconds"),
+        (
+            "tools.allowed_paths = ['x']",
+            "/c/config.toml:1: tools.allowed_paths: path is not absolute: x; write it from / or ~/",
+        ),
+        (
+            "client.terminal = 'both'",
+            "/c/config.toml:1: client.terminal: unknown value \"both\"; use one of client, local",
+        ),
+        (
+            "providers.openai.base_url = 'ftp://x'",
+            "/c/config.toml:1: providers.openai.base_url: takes an address that begins with http:// or https://, not \"ftp://x\"",
+        ),
+        (
+            "providers.local.discover = 'yes'",
+            "/c/config.toml:1: providers.local.discover: takes true or false, not text",
+        ),
+        (
+            "tools.denied_tools = 'bash'",
+            "/c/config.toml:1: tools.denied_tools: takes a list of texts, not text",
+        ),
+    ] {
+        assert_eq!(run(Case { user, ..Case::default() }).unwrap_err().to_string(), expected);
+    }
+    let syntax = run(Case { user: "a = 1\nb = ", ..Case::default() }).unwrap_err().to_string();
+    assert!(syntax.starts_with("/c/config.toml:2: "), "{syntax}");
+    let variable =
+        run(Case { environment: &[("TILLER_MODE", "x")], ..Case::default() }).unwrap_err().to_string();
+    assert_eq!(
+        variable,
+        "environment variable TILLER_MODE: agent.mode: unknown mode \"x\"; use one of edit, plan, ask"
+    );
+}
+
+#[test]
+fn keys_come_from_variables_alone_and_are_never_shown() {
+    let environment = [("MY_KEY", "s3cret"), ("ANTHROPIC_API_KEY", "other"), ("OPENAI_API_KEY", "unused")];
+    let options = options(Case {
+        user: "providers.openai.api_key_env = 'MY_KEY'",
+        environment: &environment,
+        ..Case::default()
+    });
+    assert_eq!(options.openai.api_key.as_ref().map(|key| key.reveal()), Some("s3cret"));
+    assert_eq!(options.anthropic.api_key.as_ref().map(|key| key.reveal()), Some("other"));
+    assert!(!format!("{options:?}").contains("s3cret"));
+
+    let pasted = run(Case { user: "providers.openai.api_key_env = 'sk-abc'", ..Case::default() })
+        .unwrap_err()
+        .to_string();
+    assert!(
+        pasted.contains("takes the name of an environment variable") && !pasted.contains("sk-abc"),
+        "{pasted}"
+    );
+}
+
+#[test]
+fn the_documentation_lists_every_setting_with_its_default() {
+    let documented = include_str!("../../../../docs/configuration.md");
+    let mut expected = String::new();
+    for key in KEYS {
+        let project = match key.in_project {
+            InProject::Never(_) => "no",
+            InProject::Adds => "adds",
+            InProject::Tightens(_) => "tightens",
+        };
+        writeln!(
+            expected,
+            "| `{}` | {} | `{}` | {project} | {} |",
+            key.name, key.takes, key.default, key.about
+        )
+        .unwrap();
+    }
+    let table: String = documented
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.matches('|').count() == 6)
+        .fold(String::new(), |text, line| text + line + "\n");
+    assert_eq!(table, expected, "docs/configuration.md must hold exactly this table");
+    for (variable, key) in variables::VARIABLES {
+        assert!(documented.contains(&format!("| `{variable}` | `{key}` |")), "{variable} is not documented");
+    }
+}
+
+#[test]
+fn the_defaults_that_are_documented_are_the_ones_that_hold() {
+    let mut text = String::new();
+    for key in KEYS {
+        let default = key.default;
+        let word = !default.starts_with(['[', '(']) && default.parse::<i64>().is_err() && default != "true";
+        if !default.starts_with('(') {
+            let value = default.split(' ').next().unwrap();
+            let quote = if word { "'" } else { "" };
+            writeln!(text, "{} = {quote}{value}{quote}", key.name).unwrap();
+        }
+    }
+    assert_eq!(options(Case { user: &text, ..Case::default() }), options(Case::default()), "{text}");
+}

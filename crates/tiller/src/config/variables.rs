@@ -1,0 +1,33 @@
+//! Settings from the environment.
+
+use super::{ConfigError, KEYS, Place, key::Value};
+use crate::{
+    environment::Environment,
+    options::{Options, Secret},
+};
+
+/// The variables that set a setting, each with the setting's name.
+pub(crate) const VARIABLES: &[(&str, &str)] = &[
+    ("TILLER_MODEL", "agent.default_model"),
+    ("TILLER_MODE", "agent.mode"),
+    ("TILLER_PERMISSION_MODE", "tools.default_permission_mode"),
+    ("OPENAI_BASE_URL", "providers.openai.base_url"),
+    ("ANTHROPIC_BASE_URL", "providers.anthropic.base_url"),
+];
+
+/// Lays the environment over the options, and takes the keys from the variables that hold them.
+pub(super) fn apply(options: &mut Options, environment: &Environment) -> Result<(), ConfigError> {
+    for (variable, name) in VARIABLES {
+        let Some(text) = environment.get(variable) else { continue };
+        let key = KEYS.iter().find(|key| key.name == *name).expect("VARIABLES names settings that exist");
+        (key.set)(options, &Value::Text(text.to_owned())).map_err(|problem| ConfigError::BadValue {
+            place: Place::Variable(variable),
+            key: key.name.to_owned(),
+            problem,
+        })?;
+    }
+    for provider in [&mut options.openai, &mut options.anthropic] {
+        provider.api_key = environment.get(&provider.api_key_env).map(Secret::new);
+    }
+    Ok(())
+}

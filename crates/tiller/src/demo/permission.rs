@@ -1,0 +1,62 @@
+//! Who answers the agent's questions: the demo itself on its own sample, the user on the user's files.
+
+use super::screen::Screen;
+use serde_json::Value;
+use std::io::IsTerminal;
+
+/// Answers permission requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approver {
+    /// Allows once, always: the files are the demo's own.
+    AllowOnce,
+    /// Asks on the terminal; without one, nothing is allowed.
+    Terminal,
+}
+
+/// An option that was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) allows: bool,
+}
+
+impl Approver {
+    /// Chooses one of the options; `None` dismisses the question.
+    pub(super) async fn choose(self, options: &Value, screen: &mut Screen) -> Option<Choice> {
+        let options: Vec<(Choice, String)> =
+            options.as_array().into_iter().flatten().filter_map(parse).collect();
+        let of_kind =
+            |kind: &str| options.iter().find(|(_, own)| own == kind).map(|(choice, _)| choice.clone());
+        match self {
+            Self::AllowOnce => of_kind("allow_once"),
+            Self::Terminal if !std::io::stdin().is_terminal() => of_kind("reject_once"),
+            Self::Terminal => {
+                let names: Vec<_> = options
+                    .iter()
+                    .enumerate()
+                    .map(|(at, (choice, _))| format!("{} {}", at + 1, choice.name))
+                    .collect();
+                screen.ask(&format!("[{}] ", names.join(", ")));
+                let number = tokio::task::spawn_blocking(read_number).await.ok().flatten()?;
+                options.get(number.checked_sub(1)?).map(|(choice, _)| choice.clone())
+            }
+        }
+    }
+}
+
+fn parse(option: &Value) -> Option<(Choice, String)> {
+    let kind = option["kind"].as_str()?;
+    let choice = Choice {
+        id: option["optionId"].as_str()?.to_owned(),
+        name: option["name"].as_str()?.to_owned(),
+        allows: kind.starts_with("allow"),
+    };
+    Some((choice, kind.to_owned()))
+}
+
+fn read_number() -> Option<usize> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).ok()?;
+    line.trim().parse().ok()
+}

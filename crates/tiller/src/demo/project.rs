@@ -1,0 +1,38 @@
+//! The sample project: a program with a bug, a test that shows it, and a line that only the editor has.
+
+use anyhow::Result;
+use system::{AbsPath, System};
+
+/// The file with the bug, relative to the project.
+pub(super) const FILE: &str = "src/greet.sh";
+/// What is wrong, and what it should be.
+pub(super) const BUG: (&str, &str) = ("Helo", "Hello");
+/// The line that the user has typed and not saved.
+pub(super) const UNSAVED: &str = "# typed a minute ago, not saved yet: greet in more languages";
+/// What is asked of the pilot, which takes plain commands.
+pub(super) const COMMANDS: &str =
+    r#"show src/greet.sh then replace "Helo" with "Hello" in src/greet.sh then run sh test.sh"#;
+/// What is asked of a language model.
+pub(super) const WISH: &str = "The greeting in src/greet.sh is misspelt. Read the file, fix the spelling with one edit and leave everything \
+                               else in it alone, then run `sh test.sh` and say whether it passes.";
+
+const GREET: &str = "# Prints a greeting for the name it is given.\ngreet() {\n    echo \"Helo, $1!\"\n}\n";
+
+const TEST: &str = "# Passes when the greeting is spelt right.
+. ./src/greet.sh
+expected='Hello, editor!'
+actual=$(greet editor)
+if [ \"$actual\" = \"$expected\" ]; then
+    echo \"ok: $actual\"
+else
+    echo \"not ok: expected '$expected', got '$actual'\"
+    exit 1
+fi
+";
+
+/// Writes the project to disk and returns the text of the editor's unsaved buffer of [`FILE`].
+pub(super) async fn write(system: &dyn System, root: &AbsPath) -> Result<String> {
+    system.write_text(&root.join(FILE), GREET).await?;
+    system.write_text(&root.join("test.sh"), TEST).await?;
+    Ok(format!("{UNSAVED}\n{GREET}"))
+}

@@ -1,0 +1,68 @@
+//! The process's surroundings: variables, current folder, home. Read here, once, and nowhere else.
+
+use etcetera::BaseStrategy;
+use std::collections::BTreeMap;
+use system::AbsPath;
+
+/// The variables this process was started with. One that is set to nothing counts as not set.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    variables: BTreeMap<String, String>,
+}
+
+/// Where things are kept for this user, without tiller's own folder name.
+#[derive(Debug, Clone)]
+pub(crate) struct UserFolders {
+    pub(crate) home: AbsPath,
+    pub(crate) config: AbsPath,
+    pub(crate) data: AbsPath,
+    pub(crate) cache: AbsPath,
+}
+
+impl Environment {
+    /// Takes a snapshot. Variables that are no UTF-8 text are none of ours and left out.
+    pub(crate) fn read() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        std::env::vars_os().filter_map(text).collect()
+    }
+
+    /// A variable that is set to something.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
+        Self { variables: variables.into_iter().collect() }
+    }
+}
+
+/// The folder the process was started in.
+#[expect(clippy::disallowed_methods, reason = "the one place where the current folder enters as a value")]
+pub(crate) fn current_dir() -> anyhow::Result<AbsPath> {
+    let path = std::env::current_dir().map_err(|error| anyhow::anyhow!("no current folder: {error}"))?;
+    Ok(AbsPath::from_os(&path)?)
+}
+
+/// The XDG base folders.
+pub(crate) fn user_folders() -> anyhow::Result<UserFolders> {
+    let base = etcetera::choose_base_strategy().map_err(|error| {
+        anyhow::anyhow!("cannot tell where the home folder is ({error}); set HOME or TILLER_HOME")
+    })?;
+    Ok(UserFolders {
+        home: AbsPath::from_os(base.home_dir())?,
+        config: AbsPath::from_os(&base.config_dir())?,
+        data: AbsPath::from_os(&base.data_dir())?,
+        cache: AbsPath::from_os(&base.cache_dir())?,
+    })
+}
+
+/// A path from the command line, made absolute.
+pub(crate) fn absolute(base: &AbsPath, path: &std::path::Path) -> anyhow::Result<AbsPath> {
+    let text = path.to_str().ok_or_else(|| anyhow::anyhow!("path is not UTF-8: {}", path.display()))?;
+    anyhow::ensure!(!text.is_empty() && !text.contains('\0'), "path is empty or holds a NUL byte: {text:?}");
+    Ok(base.join(text))
+}

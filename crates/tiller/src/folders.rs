@@ -1,0 +1,46 @@
+//! Where configuration, data and cache are kept.
+
+use crate::{
+    environment::{Environment, user_folders},
+    options::Folders,
+};
+use system::AbsPath;
+
+/// All below `TILLER_HOME` when that is set, the user's base folders otherwise.
+pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Result<Folders> {
+    let temp = cwd.join(environment.get("TMPDIR").unwrap_or("/tmp"));
+    if let Some(home) = environment.get("TILLER_HOME") {
+        let own = cwd.join(home);
+        // `~` in settings still means the user's home; without one it means tiller's.
+        let home = match environment.get("HOME") {
+            Some(home) => cwd.join(home),
+            None => own.clone(),
+        };
+        return Ok(Folders { home, data: own.join("data"), cache: own.join("cache"), config: own, temp });
+    }
+    let user = user_folders()?;
+    Ok(Folders {
+        home: user.home,
+        config: user.config.join("tiller"),
+        data: user.data.join("tiller"),
+        cache: user.cache.join("tiller"),
+        temp,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiller_home_holds_everything() {
+        let environment: Environment = [("TILLER_HOME", "/h"), ("HOME", "/home/me"), ("TMPDIR", "")]
+            .map(|(a, b)| (a.into(), b.into()))
+            .into_iter()
+            .collect();
+        let folders = resolve(&environment, &AbsPath::new("/w").unwrap()).unwrap();
+        let shown = [&folders.home, &folders.config, &folders.data, &folders.cache, &folders.temp]
+            .map(AbsPath::as_str);
+        assert_eq!(shown, ["/home/me", "/h", "/h/data", "/h/cache", "/tmp"]);
+    }
+}

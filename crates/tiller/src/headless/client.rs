@@ -1,0 +1,55 @@
+//! The client of a run without anybody to ask.
+
+use super::output::Output;
+use agent::{Client, PermissionOutcome, PermissionRequest, SessionEvent};
+use async_trait::async_trait;
+use std::{
+    io::Write,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// An output shared by the client and the run.
+pub(crate) type SharedOutput = Arc<Mutex<Output<Box<dyn Write + Send>>>>;
+
+/// Prints what happens and refuses what would have to be asked.
+pub(crate) struct HeadlessClient {
+    output: SharedOutput,
+}
+
+impl HeadlessClient {
+    /// A client that prints to `output`.
+    pub(crate) fn new(output: SharedOutput) -> Self {
+        Self { output }
+    }
+}
+
+#[async_trait]
+impl Client for HeadlessClient {
+    fn notify(&self, event: &SessionEvent) {
+        with(&self.output, |output| output.event(event));
+    }
+
+    async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
+        let message = denial(&request);
+        tracing::warn!("{message}");
+        with(&self.output, |output| output.error(&message));
+        PermissionOutcome::RejectOnce
+    }
+}
+
+/// Works on the output while nobody else does.
+pub(crate) fn with<T>(
+    output: &SharedOutput,
+    work: impl FnOnce(&mut Output<Box<dyn Write + Send>>) -> T,
+) -> T {
+    work(&mut output.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn denial(request: &PermissionRequest) -> String {
+    format!(
+        "{} was denied: {} Nobody can answer in a headless run. To allow it, pass --permission-mode prometheus (or --yolo), \
+         or set tools.default_permission_mode.",
+        request.title,
+        request.question.trim_end()
+    )
+}

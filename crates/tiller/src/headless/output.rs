@@ -1,0 +1,391 @@
+//! What `-p` prints: a projection of the session's events, in one of three formats.
+
+use crate::args::OutputFormat;
+use agent::{Content, Phase, SessionEvent, StopReason, ToolCallId, ToolCallUpdate, ToolContent, Usage};
+use serde_json::{Value, json};
+use std::{collections::HashMap, io::Write, time::Duration};
+
+/// Projects events to a writer. A writer that fails (a closed pipe) is not written to again; the turn goes on.
+pub(crate) struct Output<W> {
+    format: OutputFormat,
+    writer: W,
+    broken: bool,
+    /// Milliseconds since the epoch.
+    clock: fn() -> u64,
+    /// The message whose text was printed last.
+    current: Option<String>,
+    texts: Vec<String>,
+    calls: Vec<Call>,
+    by_id: HashMap<ToolCallId, usize>,
+    errors: Vec<String>,
+}
+
+/// How a turn ended, for the last line.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    pub(crate) session: String,
+    pub(crate) stop_reason: StopReason,
+    pub(crate) usage: Usage,
+    pub(crate) requests: u32,
+    pub(crate) duration: Duration,
+}
+
+struct Call {
+    name: String,
+    args: Value,
+    output: String,
+    success: bool,
+    announced: bool,
+    ended: bool,
+}
+
+impl<W: Write> Output<W> {
+    /// An output that has printed nothing yet. `clock` gives milliseconds since the epoch.
+    pub(crate) fn new(format: OutputFormat, writer: W, clock: fn() -> u64) -> Self {
+        Self {
+            format,
+            writer,
+            broken: false,
+            clock,
+            current: None,
+            texts: Vec::new(),
+            calls: Vec::new(),
+            by_id: HashMap::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Takes an event in.
+    pub(crate) fn event(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::UserMessage { content, .. } => {
+                let texts: Vec<_> = content.iter().filter_map(text_of).collect();
+                self.line("user_message", json!({ "text": texts.join("\n") }));
+            }
+            SessionEvent::Phase(phase) => self.line("phase", json!({ "phase": phase_id(*phase) })),
+            SessionEvent::MessageDelta { id, text } => self.text(id.as_str(), text),
+            SessionEvent::ThoughtDelta { text, .. } => self.line("reasoning", json!({ "content": text })),
+            SessionEvent::ModelResponse(response) => {
+                if !response.text.is_empty() {
+                    self.texts.push(response.text.clone());
+                    // An answer that did not stream is printed now.
+                    if self.current.as_deref() != Some(response.id.as_str()) {
+                        self.text(response.id.as_str(), &response.text);
+                    }
+                }
+            }
+            SessionEvent::ToolCall(update) => self.call(update),
+            SessionEvent::Notice { severity: agent::Severity::Error, title, description } => {
+                let text = description.as_ref().map_or(title.clone(), |more| format!("{title}: {more}"));
+                self.error(&text);
+            }
+            _ => {}
+        }
+    }
+
+    /// Something went wrong that does not end the turn.
+    pub(crate) fn error(&mut self, message: &str) {
+        self.errors.push(message.to_owned());
+        self.line("error", json!({ "message": message }));
+    }
+
+    /// The turn ended in order.
+    pub(crate) fn end(&mut self, ending: &Ending) {
+        let mut result = json!({
+            "type": "result",
+            "text": self.texts.join("\n\n"),
+            "session_id": ending.session,
+            "stop_reason": stop_id(ending.stop_reason),
+            "duration_ms": u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX),
+            "turns": ending.requests,
+            "usage": { "tokens_in": ending.usage.input, "tokens_out": ending.usage.output },
+        });
+        match self.format {
+            OutputFormat::Text => {
+                if self.current.is_some() {
+                    self.write("\n");
+                }
+            }
+            OutputFormat::Json => {
+                result["errors"] = json!(self.errors);
+                result["tool_calls"] = self.calls.iter().map(Call::as_json).collect();
+                self.write(&format!("{result}\n"));
+            }
+            OutputFormat::StreamJson => {
+                self.line("stream_end", json!({}));
+                self.line("result", result);
+            }
+        }
+    }
+
+    /// The run failed. In text nothing is printed here: the message is for stderr.
+    pub(crate) fn failed(&mut self, error: &str, exit_code: u8) {
+        match self.format {
+            OutputFormat::Text => {
+                if self.current.is_some() {
+                    self.write("\n");
+                }
+            }
+            OutputFormat::Json => {
+                self.write(&format!(
+                    "{}\n",
+                    json!({ "type": "error", "error": error, "exit_code": exit_code })
+                ));
+            }
+            OutputFormat::StreamJson => {
+                self.line("error", json!({ "message": error, "error": error, "exit_code": exit_code }));
+            }
+        }
+    }
+
+    /// The writer, with all that was printed.
+    #[cfg(test)]
+    fn into_writer(self) -> W {
+        self.writer
+    }
+
+    fn text(&mut self, id: &str, text: &str) {
+        if self.format == OutputFormat::Text {
+            let gap = self.current.as_deref().is_some_and(|current| current != id);
+            self.write(if gap { "\n\n" } else { "" });
+            self.write(text);
+        }
+        self.current = Some(id.to_owned());
+        self.line("text_delta", json!({ "delta": text }));
+    }
+
+    fn call(&mut self, update: &ToolCallUpdate) {
+        let at = *self.by_id.entry(update.id.clone()).or_insert_with(|| {
+            self.calls.push(Call::new(update.name.clone()));
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at];
+        if let Some(input) = &update.raw_input {
+            call.args = input.clone();
+        }
+        let mut lines = Vec::new();
+        if !call.announced && (update.raw_input.is_some() || update.status.is_some()) {
+            call.announced = true;
+            lines.push(("tool_call", json!({ "name": call.name, "args": call.args })));
+        }
+        let ended = update.status.is_some_and(agent::ToolStatus::is_final);
+        if let (None, false, Some(content)) = (&update.result, ended, &update.content) {
+            let output: Vec<_> = content.iter().filter_map(shown_text).collect();
+            if !output.is_empty() {
+                lines.push(("tool_progress", json!({ "output": output.join("\n") })));
+            }
+        }
+        if let Some(result) = &update.result {
+            call.output.clone_from(&result.text);
+        }
+        if ended && !call.ended {
+            call.ended = true;
+            call.success = update.status == Some(agent::ToolStatus::Completed)
+                && update.result.as_ref().is_none_or(|result| !result.is_error);
+            lines.push((
+                "tool_result",
+                json!({ "name": call.name, "output": call.output, "success": call.success }),
+            ));
+        }
+        for (kind, body) in lines {
+            self.line(kind, body);
+        }
+    }
+
+    /// One line of `stream-json`; nothing in the other formats.
+    fn line(&mut self, kind: &str, body: Value) {
+        if self.format == OutputFormat::StreamJson {
+            let mut line = json!({ "type": kind, "timestamp": (self.clock)() });
+            if let (Some(line), Value::Object(body)) = (line.as_object_mut(), body) {
+                line.extend(body);
+            }
+            self.write(&format!("{line}\n"));
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.broken || text.is_empty() {
+            return;
+        }
+        let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
+        self.broken = written.is_err();
+    }
+}
+
+impl Call {
+    fn new(name: String) -> Self {
+        Self {
+            name,
+            args: Value::Null,
+            output: String::new(),
+            success: false,
+            announced: false,
+            ended: false,
+        }
+    }
+
+    fn as_json(&self) -> Value {
+        json!({ "name": self.name, "args": self.args, "output": self.output, "success": self.success })
+    }
+}
+
+/// The word for a stop reason.
+pub(crate) fn stop_id(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::EndTurn => "end_turn",
+        StopReason::MaxTokens => "max_tokens",
+        StopReason::MaxTurnRequests => "max_turn_requests",
+        StopReason::Refusal => "refusal",
+        StopReason::Cancelled => "cancelled",
+    }
+}
+
+fn phase_id(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Thinking => "thinking",
+        Phase::Tools => "tools",
+        Phase::Idle => "idle",
+    }
+}
+
+fn text_of(content: &Content) -> Option<&str> {
+    match content {
+        Content::Text(text) | Content::Resource { text, .. } => Some(text),
+        Content::ResourceLink { uri, .. } => Some(uri),
+        Content::Image { .. } => None,
+    }
+}
+
+fn shown_text(content: &ToolContent) -> Option<&str> {
+    match content {
+        ToolContent::Content(content) => text_of(content),
+        ToolContent::Diff(_) | ToolContent::Terminal(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent::{ModelResponse, Severity, ToolResult, ToolStatus};
+
+    fn events() -> Vec<SessionEvent> {
+        let call = |status| ToolCallUpdate::of("tool_0".into(), "file_read").status(status);
+        let response = |id: &str, text: &str| {
+            SessionEvent::ModelResponse(ModelResponse {
+                id: id.into(),
+                thought_id: "t".into(),
+                model: "m".into(),
+                reasoning: Vec::new(),
+                text: text.into(),
+                calls: Vec::new(),
+            })
+        };
+        vec![
+            SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] },
+            SessionEvent::Phase(Phase::Thinking),
+            SessionEvent::ThoughtDelta { id: "t".into(), text: "hm".into() },
+            SessionEvent::MessageDelta { id: "a".into(), text: "one ".into() },
+            SessionEvent::MessageDelta { id: "a".into(), text: "two".into() },
+            response("a", "one two"),
+            SessionEvent::ToolCall(ToolCallUpdate {
+                raw_input: Some(json!({ "path": "x" })),
+                ..call(ToolStatus::Pending)
+            }),
+            SessionEvent::ToolCall(call(ToolStatus::InProgress)),
+            SessionEvent::ToolCall(
+                ToolCallUpdate::of("tool_0".into(), "file_read")
+                    .content(vec![ToolContent::Content(Content::text("half"))]),
+            ),
+            SessionEvent::ToolCall(ToolCallUpdate {
+                result: Some(ToolResult::ok("1\tx")),
+                ..call(ToolStatus::Completed)
+            }),
+            SessionEvent::Notice { severity: Severity::Error, title: "lost".into(), description: None },
+            response("b", "done"),
+        ]
+    }
+
+    fn printed(format: OutputFormat) -> String {
+        let mut output = Output::new(format, Vec::new(), || 7);
+        events().iter().for_each(|event| output.event(event));
+        output.end(&Ending {
+            session: "s".into(),
+            stop_reason: StopReason::EndTurn,
+            usage: Usage { input: 5, output: 6, ..Usage::default() },
+            requests: 2,
+            duration: Duration::from_millis(9),
+        });
+        String::from_utf8(output.into_writer()).unwrap()
+    }
+
+    fn lines(text: &str) -> Vec<Value> {
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn text_is_what_the_model_said() {
+        assert_eq!(printed(OutputFormat::Text), "one two\n\ndone\n");
+    }
+
+    #[test]
+    fn json_is_one_object() {
+        let expected = json!({
+            "type": "result", "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
+            "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6 }, "errors": ["lost"],
+            "tool_calls": [{ "name": "file_read", "args": { "path": "x" }, "output": "1\tx", "success": true }],
+        });
+        assert_eq!(lines(&printed(OutputFormat::Json)), [expected]);
+    }
+
+    #[test]
+    fn stream_json_is_one_object_a_line() {
+        let expected = [
+            json!({ "type": "user_message", "timestamp": 7, "text": "hi" }),
+            json!({ "type": "phase", "timestamp": 7, "phase": "thinking" }),
+            json!({ "type": "reasoning", "timestamp": 7, "content": "hm" }),
+            json!({ "type": "text_delta", "timestamp": 7, "delta": "one " }),
+            json!({ "type": "text_delta", "timestamp": 7, "delta": "two" }),
+            json!({ "type": "tool_call", "timestamp": 7, "name": "file_read", "args": { "path": "x" } }),
+            json!({ "type": "tool_progress", "timestamp": 7, "output": "half" }),
+            json!({ "type": "tool_result", "timestamp": 7, "name": "file_read", "output": "1\tx", "success": true }),
+            json!({ "type": "error", "timestamp": 7, "message": "lost" }),
+            json!({ "type": "text_delta", "timestamp": 7, "delta": "done" }),
+            json!({ "type": "stream_end", "timestamp": 7 }),
+            json!({
+                "type": "result", "timestamp": 7, "text": "one two\n\ndone", "session_id": "s", "stop_reason": "end_turn",
+                "duration_ms": 9, "turns": 2, "usage": { "tokens_in": 5, "tokens_out": 6 },
+            }),
+        ];
+        assert_eq!(lines(&printed(OutputFormat::StreamJson)), expected);
+    }
+
+    #[test]
+    fn a_failure_is_an_object_too() {
+        let failed = |format| {
+            let mut output = Output::new(format, Vec::new(), || 7);
+            output.failed("no", 1);
+            lines(&String::from_utf8(output.into_writer()).unwrap())
+        };
+        assert_eq!(failed(OutputFormat::Text), Vec::<Value>::new());
+        assert_eq!(failed(OutputFormat::Json), [json!({ "type": "error", "error": "no", "exit_code": 1 })]);
+        let line = json!({ "type": "error", "timestamp": 7, "message": "no", "error": "no", "exit_code": 1 });
+        assert_eq!(failed(OutputFormat::StreamJson), [line]);
+    }
+
+    #[test]
+    fn a_closed_pipe_is_not_written_to_again() {
+        struct Closed(u32);
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                self.0 += 1;
+                Err(std::io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut output = Output::new(OutputFormat::Text, Closed(0), || 7);
+        events().iter().for_each(|event| output.event(event));
+        assert_eq!(output.into_writer().0, 1);
+    }
+}

@@ -1,0 +1,26 @@
+//! Every limit of the binary, named.
+
+use std::time::Duration;
+
+/// Bytes of a prompt read from stdin.
+pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
+/// How long a cancelled turn may take to settle before the run ends without it.
+pub(crate) const SETTLE: Duration = Duration::from_secs(5);
+/// How long open sessions may take to close after an editor has gone. An editor expects the process to be gone within a second.
+pub(crate) const HANG_UP: Duration = Duration::from_millis(800);
+/// Sessions asked of the store at a time.
+pub(crate) const SESSIONS_PAGE: usize = 100;
+/// Characters of a session's title in a list.
+pub(crate) const TITLE_CHARS: usize = 60;
+/// How long the demo waits for its agent's next message.
+pub(crate) const DEMO_SILENCE: Duration = Duration::from_secs(600);
+/// How long the demo's agent may take to end once its input is closed.
+pub(crate) const DEMO_GOODBYE: Duration = Duration::from_secs(2);
+/// Bytes of output that a terminal of the demo keeps when the agent names no limit.
+pub(crate) const DEMO_TERMINAL_BYTES: usize = 1024 * 1024;
+/// Lines of a terminal's output that the demo prints.
+pub(crate) const DEMO_TERMINAL_LINES: usize = 30;
+/// Lines of a diff that the demo prints.
+pub(crate) const DEMO_DIFF_LINES: usize = 20;
+/// Pieces of terminal output that wait for the demo to take them.
+pub(crate) const DEMO_TERMINAL_EVENTS: usize = 64;

@@ -1,0 +1,133 @@
+//! `tiller sessions`: what is stored, for people and for programs.
+
+use crate::{
+    args::{OutputFormat, SessionsCommand},
+    environment, exit,
+    headless::output::Output,
+    limits,
+};
+use agent::{Content, ListQuery, Runtime, SessionEvent, SessionId, SessionRecord, ToolStatus, TurnEnd};
+use anyhow::Result;
+use serde_json::json;
+use std::{io::Write, sync::Arc};
+
+/// Lists or shows.
+pub(crate) async fn run(runtime: Arc<Runtime>, command: SessionsCommand) -> Result<u8> {
+    match command {
+        SessionsCommand::List { cwd, limit, json } => {
+            let base = environment::current_dir()?;
+            let cwd = cwd.map(|path| environment::absolute(&base, &path)).transpose()?;
+            list(&runtime, cwd, limit as usize, json).await
+        }
+        SessionsCommand::Show { id, json } => show(&runtime, &SessionId(id), json).await,
+    }
+}
+
+async fn list(runtime: &Runtime, cwd: Option<system::AbsPath>, limit: usize, json: bool) -> Result<u8> {
+    let mut query = ListQuery { cwd, cursor: None, limit: limit.min(limits::SESSIONS_PAGE) };
+    let mut left = limit;
+    let mut stdout = std::io::stdout().lock();
+    loop {
+        let page = runtime.list(query.clone()).await?;
+        for record in page.sessions.iter().take(left) {
+            let line = if json { as_json(record) } else { as_text(record) };
+            if writeln!(stdout, "{line}").is_err() {
+                return Ok(exit::OK);
+            }
+        }
+        left = left.saturating_sub(page.sessions.len());
+        query.cursor = page.next_cursor;
+        if left == 0 || query.cursor.is_none() {
+            return Ok(exit::OK);
+        }
+    }
+}
+
+async fn show(runtime: &Runtime, id: &SessionId, json: bool) -> Result<u8> {
+    let mut stdout = std::io::stdout();
+    if json {
+        let mut output = Output::new(OutputFormat::StreamJson, stdout, || 0);
+        runtime.replay(id, &mut |event| output.event(event)).await?;
+        return Ok(exit::OK);
+    }
+    runtime
+        .replay(id, &mut |event| {
+            if let Some(text) = event_text(event) {
+                // A reader that has gone has seen enough.
+                let _ = writeln!(stdout, "{text}");
+            }
+        })
+        .await?;
+    Ok(exit::OK)
+}
+
+fn as_json(record: &SessionRecord) -> String {
+    json!({
+        "id": record.id.as_str(),
+        "cwd": record.cwd.as_str(),
+        "title": record.title,
+        "model": record.model,
+        "mode": record.mode.id(),
+        "permission_mode": record.permission_mode.id(),
+        "created_at": time(record.created_at),
+        "updated_at": time(record.updated_at),
+    })
+    .to_string()
+}
+
+fn as_text(record: &SessionRecord) -> String {
+    let title = record.title.as_deref().unwrap_or("(no title)");
+    let title: String =
+        title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(limits::TITLE_CHARS).collect();
+    format!("{}  {}  {}  {}\n    {title}", record.id, time(record.updated_at), record.model, record.cwd)
+}
+
+fn event_text(event: &SessionEvent) -> Option<String> {
+    match event {
+        SessionEvent::UserMessage { content, .. } => {
+            let texts: Vec<_> = content.iter().map(content_text).collect();
+            Some(format!("> {}\n", texts.join("\n").replace('\n', "\n> ")))
+        }
+        SessionEvent::ModelResponse(response) if !response.text.is_empty() => {
+            Some(format!("{}\n", response.text))
+        }
+        SessionEvent::ToolCall(update) => {
+            let status = update.status.filter(|status| status.is_final())?;
+            let result = update.result.as_ref().map_or("", |result| result.text.as_str());
+            Some(format!("[{}: {}]\n{result}\n", update.name, status_id(status)))
+        }
+        SessionEvent::ModelChanged(model) => Some(format!("[model: {model}]\n")),
+        SessionEvent::ModeChanged(mode) => Some(format!("[mode: {}]\n", mode.id())),
+        SessionEvent::PermissionModeChanged(mode) => Some(format!("[permission mode: {}]\n", mode.id())),
+        SessionEvent::TurnEnded { end: TurnEnd::Failed(message), .. } => {
+            Some(format!("[failed: {message}]\n"))
+        }
+        _ => None,
+    }
+}
+
+fn content_text(content: &Content) -> &str {
+    match content {
+        Content::Text(text) | Content::Resource { text, .. } => text,
+        Content::ResourceLink { uri, .. } => uri,
+        Content::Image { .. } => "(an image)",
+    }
+}
+
+fn status_id(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Pending => "pending",
+        ToolStatus::InProgress => "in progress",
+        ToolStatus::Completed => "completed",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Cancelled => "cancelled",
+        ToolStatus::Interrupted => "interrupted",
+    }
+}
+
+fn time(milliseconds: i64) -> String {
+    match jiff::Timestamp::from_second(milliseconds.div_euclid(1000)) {
+        Ok(time) => time.to_string(),
+        Err(_) => milliseconds.to_string(),
+    }
+}

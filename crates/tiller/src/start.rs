@@ -1,0 +1,162 @@
+//! From the command line to the part that does it.
+
+use crate::{
+    args::{AcpArgs, Cli, Command, Events, PrintArgs, SessionArgs},
+    config::{self, Flags, Layers, Resolved},
+    demo,
+    environment::{self, Environment},
+    exit, folders,
+    headless::{self, Begin, Overrides, Run},
+    limits, logging, models,
+    options::Options,
+    sessions,
+    signals::Signals,
+    wiring,
+};
+use agent::{PermissionMode, SessionId};
+use anyhow::{Context, Result, bail};
+use std::{
+    io::{IsTerminal, Read},
+    path::Path,
+    time::Duration,
+};
+use system::AbsPath;
+
+/// Does what the command line says and returns the exit code.
+pub(crate) fn run(cli: Cli) -> Result<u8> {
+    let environment = Environment::read();
+    logging::init(&environment)?;
+    // One thread carries everything: sessions wait far more than they compute, and a process that starts in milliseconds has few threads.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let code = runtime.block_on(dispatch(cli, &environment));
+    // A read of stdin may still be blocked; it ends with the process.
+    runtime.shutdown_background();
+    code
+}
+
+async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
+    match cli.command {
+        Some(Command::Acp(args)) => acp(args, environment).await,
+        Some(Command::Demo(args)) => demo::run(args, environment).await,
+        Some(Command::Sessions(command)) => {
+            let options = options(environment, None, Flags::default())?;
+            sessions::run(wiring::runtime(&options, wiring::Keep::OnDisk)?, command).await
+        }
+        Some(Command::Models) => {
+            let options = options(environment, None, Flags::default())?;
+            models::run(wiring::runtime(&options, wiring::Keep::InMemory)?).await
+        }
+        None => print(cli.print, environment).await,
+    }
+}
+
+async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
+    let AcpArgs { cwd, session, events: Events::Off } = args;
+    let options = options(environment, cwd.as_deref(), flags(&session, None, None)?)?;
+    let runtime = wiring::runtime(&options, wiring::Keep::OnDisk)?;
+    let mut signals = Signals::new()?;
+    let code = tokio::select! {
+        served = wiring::serve(&runtime, &options) => served.map(|()| exit::OK),
+        code = signals.next() => Ok(code),
+    };
+    if tokio::time::timeout(limits::HANG_UP, runtime.shutdown()).await.is_err() {
+        tracing::warn!("sessions did not close in time");
+    }
+    code
+}
+
+async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
+    let prompt = match (args.print, args.prompt) {
+        (None, _) => bail!(
+            "nothing to do: pass -p PROMPT, or a command such as `tiller acp` or `tiller demo` (see --help)"
+        ),
+        (Some(Some(_)), Some(extra)) => {
+            bail!("two prompts; quote the whole prompt (what follows it: {extra:?})")
+        }
+        (Some(given), extra) => given.or(extra),
+    };
+    let prompt = match prompt.as_deref() {
+        None | Some("-") => prompt_from_stdin()?,
+        Some(text) => text.to_owned(),
+    };
+    let flags = flags(&args.session, args.append_system_prompt, args.max_turns)?;
+    let overrides =
+        Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
+    let cwd = folder(args.cwd.as_deref())?;
+    let options = options(environment, args.cwd.as_deref(), flags)?;
+    let keep = if args.no_session { wiring::Keep::InMemory } else { wiring::Keep::OnDisk };
+    let session = match (args.session_id, args.resume) {
+        (Some(id), _) => Begin::This(SessionId(id)),
+        (None, true) => Begin::Last,
+        (None, false) => Begin::New,
+    };
+    let run = Run {
+        cwd,
+        prompt,
+        format: args.output_format,
+        timeout: args.timeout.map(Duration::from_secs),
+        session,
+        overrides,
+    };
+    headless::run(wiring::runtime(&options, keep)?, wiring::local_system(), run).await
+}
+
+fn prompt_from_stdin() -> Result<String> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        bail!("no prompt: write it after -p, or pipe it in");
+    }
+    let mut bytes = Vec::new();
+    stdin
+        .lock()
+        .take(limits::PROMPT_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .context("cannot read the prompt from stdin")?;
+    if bytes.len() as u64 > limits::PROMPT_BYTES {
+        bail!("the prompt on stdin is larger than {} bytes", limits::PROMPT_BYTES);
+    }
+    let text = String::from_utf8(bytes).context("the prompt on stdin is not UTF-8 text")?;
+    if text.trim().is_empty() {
+        bail!("the prompt on stdin is empty");
+    }
+    Ok(text)
+}
+
+/// Resolves the layers and tells of what was ignored.
+fn options(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Options> {
+    let cwd = folder(cwd)?;
+    let folders = folders::resolve(environment, &cwd)?;
+    let user = config::read(config::user_path(&folders))?;
+    let project = config::read(config::project_path(&cwd))?;
+    let Resolved { options, notices } =
+        config::resolve(Layers { folders, user, project, environment, flags })?;
+    for notice in notices {
+        tracing::warn!("{notice}");
+    }
+    Ok(options)
+}
+
+fn folder(given: Option<&Path>) -> Result<AbsPath> {
+    match given {
+        Some(path) if path.is_absolute() => environment::absolute(&AbsPath::new("/")?, path),
+        Some(path) => environment::absolute(&environment::current_dir()?, path),
+        None => environment::current_dir(),
+    }
+}
+
+fn flags(session: &SessionArgs, append: Option<String>, max_turns: Option<u32>) -> Result<Flags> {
+    let model = session.model.as_deref().map(config::check_model).transpose();
+    let record = session.record.as_deref().map(|path| folder(Some(path))).transpose()?;
+    Ok(Flags {
+        model: model.map_err(|problem| anyhow::anyhow!("--model {problem}"))?,
+        mode: session.mode,
+        permission_mode: if session.yolo {
+            Some(PermissionMode::Prometheus)
+        } else {
+            session.permission_mode
+        },
+        append_system_prompt: append,
+        max_turns,
+        record,
+    })
+}
