@@ -428,3 +428,31 @@ async fn an_output_that_is_closed_ends_the_connection() {
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
     assert!(stage.editor.ended().await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sessions_one_after_the_other_do_not_mix_on_many_threads() {
+    let replies = (0..8).flat_map(|_| [bash("make"), Reply::text("done")]);
+    let script = EditorScript::full()
+        .command("make", TerminalScript::exits("built\n", 0))
+        .permissions((0..8).map(|_| Answer::Select("allow_once")));
+    let stage = stage(script, replies);
+    stage.editor.initialize().await;
+    for _ in 0..8 {
+        let session = stage.editor.ok("session/new", json!({"cwd": "/w"})).await["sessionId"].clone();
+        let session = session.as_str().expect("an id").to_owned();
+        assert_eq!(ended(stage.editor.prompt(&session, "make").await), "end_turn");
+        let updates = stage.editor.calls("session/update");
+        let of_it = updates.iter().filter(|params| params["sessionId"] == session.as_str());
+        let text: String = of_it
+            .filter_map(|params| params.pointer("/update/content/text").and_then(Value::as_str))
+            .collect();
+        assert_eq!(text, "done");
+    }
+    assert_eq!(stage.editor.calls("terminal/release").len(), 8);
+    let methods = stage.editor.methods();
+    let wait =
+        methods.iter().position(|method| method == "terminal/wait_for_exit").expect("it was waited for");
+    let shown = methods[..wait].iter().rev().find(|method| *method != "answer");
+    assert_eq!(shown.map(String::as_str), Some("tool_call_update"), "{methods:?}");
+    stage.editor.close().await.unwrap();
+}
