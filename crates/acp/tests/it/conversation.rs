@@ -456,3 +456,24 @@ async fn sessions_one_after_the_other_do_not_mix_on_many_threads() {
     assert_eq!(shown.map(String::as_str), Some("tool_call_update"), "{methods:?}");
     stage.editor.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn what_waits_goes_out_without_anything_pushing_it() {
+    for (chunks, size) in [(1000, 5), (3000, 2000)] {
+        let text = "x".repeat(size);
+        let events = (0..chunks).map(|_| ModelEvent::Text(text.clone())).collect();
+        let stage = stage(EditorScript::default(), [Reply::Hang(events)]);
+        let session = stage.editor.session("/w").await;
+        stage.editor.read(false);
+        let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
+        let (_, answer) = stage.editor.start("session/prompt", prompt);
+        while stage.model.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        stage.editor.read(true);
+        stage.editor.until(|editor| editor.text().len() == chunks * size).await;
+        stage.editor.notify("session/cancel", json!({"sessionId": session}));
+        assert_eq!(ended(answer.await), "cancelled");
+        stage.editor.close().await.unwrap();
+    }
+}
