@@ -48,12 +48,12 @@ pub(crate) struct Overrides {
 }
 
 /// Runs a prompt, prints what comes of it to stdout, and returns the process's exit code.
-pub(crate) async fn run(runtime: Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<u8> {
+pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<u8> {
     let output = Output::new(run.format, Box::new(std::io::stdout()) as Box<_>, now);
     let output: SharedOutput = Arc::new(Mutex::new(output));
     let mut signals = Signals::new()?;
     let client = Arc::new(HeadlessClient::new(Arc::clone(&output)));
-    let code = match begin(&runtime, &run, Surface { client, system }).await {
+    let code = match begin(runtime, &run, Surface { client, system }).await {
         Ok(session) => turn(&session, &run, &output, &mut signals).await,
         Err(error) => Err(error),
     };
