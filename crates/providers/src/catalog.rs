@@ -65,15 +65,20 @@ impl Catalog {
         self.found.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The vendors that somebody set up: by a key, or by an address of a server that may need none.
+    fn configured(&self) -> impl Iterator<Item = &'static str> {
+        let vendors = [("openai", &self.options.openai), ("anthropic", &self.options.anthropic)];
+        let set_up =
+            vendors.into_iter().filter(|(_, vendor)| vendor.api_key.is_some() || vendor.base_url.is_some());
+        set_up.map(|(provider, _)| provider)
+    }
+
     /// The default as far as it is known without waiting.
     fn default_now(&self) -> Option<String> {
         if let Some(id) = &self.options.default_model {
             return Some(id.clone());
         }
-        let with_key = [("openai", &self.options.openai), ("anthropic", &self.options.anthropic)]
-            .into_iter()
-            .find(|(_, vendor)| vendor.api_key.is_some());
-        if let Some((provider, _)) = with_key {
+        if let Some(provider) = self.configured().next() {
             return catalogue::first(provider).map(|model| format!("{provider}/{model}"));
         }
         self.found().first().map(|local| format!("local/{}", local.model))
@@ -127,11 +132,7 @@ impl Catalog {
 impl Models for Catalog {
     fn list(&self) -> Vec<ModelInfo> {
         let mut list = Vec::new();
-        for (provider, vendor) in [("openai", &self.options.openai), ("anthropic", &self.options.anthropic)] {
-            if vendor.api_key.is_some() || vendor.base_url.is_some() {
-                list.extend(catalogue::listed(provider));
-            }
-        }
+        list.extend(self.configured().flat_map(catalogue::listed));
         list.extend(self.found().iter().map(build::local_info));
         list.push(self.pilot.info().clone());
         if let Some(default) = self.default_now() {

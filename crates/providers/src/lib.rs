@@ -9,6 +9,8 @@ mod catalog;
 mod catalogue;
 mod chat;
 mod discovery;
+#[cfg(test)]
+mod fixture;
 mod http;
 pub mod limits;
 mod options;

@@ -1,6 +1,8 @@
 //! Content as every wire sees it: texts and images.
 
-use agent::{Content, ModelInfo, ToolResult};
+use agent::{Content, ModelInfo, Reasoning, ToolResult};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// A piece of a message.
@@ -19,6 +21,19 @@ pub(crate) fn parts<'a>(content: &'a [Content], info: &ModelInfo) -> Vec<Part<'a
 /// The images of a tool's result, as [`parts`] gives them.
 pub(crate) fn result_images<'a>(result: &'a ToolResult, info: &ModelInfo) -> Vec<Part<'a>> {
     parts(&result.images, info)
+}
+
+/// A block of reasoning exactly as it came, if it is of one of the wire's kinds. A model may have been reached over another wire
+/// before, whose blocks mean nothing here.
+pub(crate) fn replayed<'a>(reasoning: &'a Reasoning, kinds: &[&str]) -> Option<&'a RawValue> {
+    #[derive(Deserialize)]
+    struct Tagged {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    let opaque = reasoning.opaque.as_deref()?;
+    let Tagged { kind } = serde_json::from_str(opaque).ok()?;
+    kinds.contains(&kind.as_str()).then(|| serde_json::from_str(opaque).ok()).flatten()
 }
 
 fn part<'a>(content: &'a Content, info: &ModelInfo) -> Part<'a> {

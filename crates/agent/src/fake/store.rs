@@ -91,8 +91,9 @@ impl SessionStore for MemoryStore {
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut state = self.lock();
-        let held = state.held(&lease.session)?;
-        held.leased &= held.epoch != lease.epoch;
+        if let Ok(held) = state.held(&lease.session) {
+            held.leased &= held.epoch != lease.epoch;
+        }
         Ok(())
     }
 
@@ -141,13 +142,15 @@ impl SessionStore for MemoryStore {
         let state = self.lock();
         let mut sessions: Vec<_> = state.sessions.values().map(|held| held.record.clone()).collect();
         sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd));
+        // The clock ticks with every change, so that the time alone orders the sessions and marks where a page ended.
         sessions.sort_by_key(|record| std::cmp::Reverse(record.updated_at));
-        let from = match &query.cursor {
-            None => 0,
-            Some(cursor) => cursor.parse().map_err(|_| StoreError::BadCursor(cursor.clone()))?,
-        };
-        let end: usize = from + query.limit;
-        let next_cursor = (query.limit > 0 && end < sessions.len()).then(|| end.to_string());
-        Ok(SessionPage { sessions: sessions.into_iter().skip(from).take(query.limit).collect(), next_cursor })
+        if let Some(cursor) = &query.cursor {
+            let before: i64 = cursor.parse().map_err(|_| StoreError::BadCursor(cursor.clone()))?;
+            sessions.retain(|record| record.updated_at < before);
+        }
+        let more = sessions.len() > query.limit;
+        sessions.truncate(query.limit);
+        let next_cursor = sessions.last().filter(|_| more).map(|last| last.updated_at.to_string());
+        Ok(SessionPage { sessions, next_cursor })
     }
 }

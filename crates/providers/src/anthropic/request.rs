@@ -2,10 +2,10 @@
 
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, result_images},
+    parts::{Part, parts, replayed, result_images},
     sink::sent_arguments,
 };
-use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, Reasoning};
+use agent::{AssistantMessage, Message, ModelInfo, ModelRequest};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
@@ -118,7 +118,10 @@ fn push_answer<'a>(
     }
     let mut content = Vec::new();
     if answer.model == info.id {
-        content.extend(answer.reasoning.iter().filter_map(replayed));
+        // Without its signature the API refuses a block, so it goes out as it came in.
+        let blocks =
+            answer.reasoning.iter().filter_map(|block| replayed(block, &["thinking", "redacted_thinking"]));
+        content.extend(blocks.map(|raw| Block::from(Kind::Replayed(raw))));
     }
     if says_something {
         content.push(Block::from(Kind::Text { text: answer.text.as_str().into() }));
@@ -144,12 +147,6 @@ fn push_answer<'a>(
     }
     push(messages, "assistant", content);
     push(messages, "user", results);
-}
-
-/// A thinking block exactly as it came; without its signature the API refuses it.
-fn replayed(reasoning: &Reasoning) -> Option<Block<'_>> {
-    let raw: &RawValue = serde_json::from_str(reasoning.opaque.as_deref()?).ok()?;
-    Some(Block { kind: Kind::Replayed(raw), cache_control: None })
 }
 
 fn block(part: Part<'_>) -> Block<'_> {
@@ -279,4 +276,55 @@ enum Effort {
     Low,
     Medium,
     High,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_conversation_with_everything() {
+        let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
+        let request = fixture::request(block);
+        let body = body(&request, &fixture::info(true), "claude-opus-5-5");
+        let sent = String::from_utf8(body.clone()).unwrap();
+        assert_eq!(sent.matches(block).count(), 1, "byte for byte, to the model that made it only: {sent}");
+        insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
+        max_tokens = 4096
+        messages: {"content":[{"text":"First","type":"text"}],"role":"user"}
+        messages: {"content":[{"text":"From another model.","type":"text"}],"role":"assistant"}
+        messages: {"content":[{"text":"Look","type":"text"},{"source":{"data":"iVBO","media_type":"image/png","type":"base64"},"type":"image"},{"cache_control":{"type":"ephemeral"},"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":[{"signature":"EqQB/+=","thinking":"Hm","type":"thinking"},{"id":"c_1","input":{"path":"a"},"name":"read","type":"tool_use"},{"id":"c_1_2","input":{"malformed_arguments":"{\"path\":"},"name":"read","type":"tool_use"}],"role":"assistant"}
+        messages: {"content":[{"content":[{"text":"seen","type":"text"},{"source":{"data":"iVBO","media_type":"image/png","type":"base64"},"type":"image"}],"tool_use_id":"c_1","type":"tool_result"},{"cache_control":{"type":"ephemeral"},"content":[{"text":"the arguments are no JSON","type":"text"}],"is_error":true,"tool_use_id":"c_1_2","type":"tool_result"}],"role":"user"}
+        model = "claude-opus-5-5"
+        output_config = {"effort":"low"}
+        stream = true
+        system = [{"cache_control":{"type":"ephemeral"},"text":"Be brief.","type":"text"}]
+        thinking = {"display":"summarized","type":"adaptive"}
+        tools = [{"description":"Reads.","input_schema":{"properties":{"path":{"type":"string"}},"type":"object"},"name":"read"}]
+        "#);
+    }
+
+    #[test]
+    fn older_models_get_a_budget_that_leaves_room() {
+        for (model, max_output, effort, expected) in [
+            ("claude-sonnet-4-5", 32_000, "low", r#"{"type":"enabled","budget_tokens":4096}"#),
+            ("claude-sonnet-4-20250514", 32_000, "high", r#"{"type":"enabled","budget_tokens":16000}"#),
+            ("claude-haiku-4-5", 1_000, "high", "null"),
+            ("claude-sonnet-5-5", 1_000, "high", r#"{"type":"adaptive","display":"summarized"}"#),
+            ("claude-opus-4-6", 1_000, "enormous", "null"),
+        ] {
+            let request = ModelRequest {
+                max_output: Some(max_output),
+                reasoning_effort: Some(effort.into()),
+                ..ModelRequest::default()
+            };
+            let body: serde_json::Map<String, Value> =
+                serde_json::from_slice(&body(&request, &fixture::info(true), model)).unwrap();
+            let expected: Value = serde_json::from_str(expected).unwrap();
+            assert_eq!(body.get("thinking").unwrap_or(&Value::Null), &expected, "{model} {effort}");
+            assert_eq!(body["max_tokens"], max_output);
+        }
+    }
 }

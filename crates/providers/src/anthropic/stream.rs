@@ -119,15 +119,15 @@ impl AnthropicFold {
         let open = self.open.iter_mut().find(|(at, _)| *at == index).map(|(_, open)| open);
         match (delta, open) {
             // Text is text even where the start of its block was lost.
-            (Delta::TextDelta { text }, _) => sink.text(text),
-            (Delta::ThinkingDelta { thinking: more }, Some(Open::Thinking { thinking, .. })) => {
+            (Delta::Text { text }, _) => sink.text(text),
+            (Delta::Thinking { thinking: more }, Some(Open::Thinking { thinking, .. })) => {
                 thinking.push_str(&more);
                 sink.reasoning(more);
             }
-            (Delta::SignatureDelta { signature: more }, Some(Open::Thinking { signature, .. })) => {
+            (Delta::Signature { signature: more }, Some(Open::Thinking { signature, .. })) => {
                 signature.push_str(&more);
             }
-            (Delta::InputJsonDelta { partial_json }, Some(Open::Call { input, .. })) => {
+            (Delta::InputJson { partial_json }, Some(Open::Call { input, .. })) => {
                 input.push_str(&partial_json)
             }
             _ => {}

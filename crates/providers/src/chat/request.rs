@@ -217,3 +217,53 @@ struct ToolFunction<'a> {
     description: &'a str,
     parameters: &'a Value,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_conversation_with_everything() {
+        let request = fixture::request(r#"{"field":"reasoning_content"}"#);
+        let body = body(&request, &fixture::info(true), "m", false);
+        insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
+        max_tokens = 4096
+        messages: {"content":"Be brief.","role":"system"}
+        messages: {"content":"First","role":"user"}
+        messages: {"content":"From another model.","role":"assistant"}
+        messages: {"content":[{"text":"Look","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":null,"reasoning_content":"Hm","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
+        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"}],"role":"user"}
+        model = "m"
+        reasoning_effort = "low"
+        stream = true
+        stream_options = {"include_usage":true}
+        tools = [{"function":{"description":"Reads.","name":"read","parameters":{"properties":{"path":{"type":"string"}},"type":"object"}},"type":"function"}]
+        "#);
+    }
+
+    #[test]
+    fn openais_own_server_and_a_model_without_images() {
+        let request = ModelRequest { tools: Vec::new(), ..fixture::request("{}") };
+        let body = body(&request, &fixture::info(false), "m", true);
+        insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
+        max_completion_tokens = 4096
+        messages: {"content":"Be brief.","role":"system"}
+        messages: {"content":"First","role":"user"}
+        messages: {"content":"From another model.","role":"assistant"}
+        messages: {"content":[{"text":"Look","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
+        messages: {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
+        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"}],"role":"user"}
+        model = "m"
+        prompt_cache_key = "session-1"
+        reasoning_effort = "low"
+        stream = true
+        stream_options = {"include_usage":true}
+        "#);
+    }
+}

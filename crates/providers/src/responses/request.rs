@@ -2,7 +2,7 @@
 
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, result_images},
+    parts::{Part, parts, replayed, result_images},
     sink::sent_arguments,
 };
 use agent::{AnsweredCall, AssistantMessage, Message, ModelInfo, ModelRequest};
@@ -69,8 +69,8 @@ fn push_answer<'a>(
         return;
     }
     if answer.model == info.id {
-        let items = answer.reasoning.iter().filter_map(|block| block.opaque.as_deref());
-        input.extend(items.filter_map(|raw| serde_json::from_str(raw).ok()).map(Item::Replayed));
+        let items = answer.reasoning.iter().filter_map(|block| replayed(block, &["reasoning"]));
+        input.extend(items.map(Item::Replayed));
     }
     if !answer.text.is_empty() {
         let content = vec![WirePart::OutputText { text: Cow::Borrowed(&answer.text) }];
@@ -184,4 +184,53 @@ struct Tool<'a> {
     description: &'a str,
     parameters: &'a Value,
     strict: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_conversation_with_everything() {
+        let item = r#"{"type":"reasoning", "id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
+        let request = fixture::request(item);
+        let body = body(&request, &fixture::info(true), "gpt-5");
+        let sent = String::from_utf8(body.clone()).unwrap();
+        assert_eq!(sent.matches(item).count(), 1, "byte for byte, to the model that made it only: {sent}");
+        insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
+        include = ["reasoning.encrypted_content"]
+        input: {"content":[{"text":"First","type":"input_text"}],"role":"user","type":"message"}
+        input: {"content":[{"text":"From another model.","type":"output_text"}],"role":"assistant","type":"message"}
+        input: {"content":[{"text":"Look","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"},{"text":"[a](file:///a)","type":"input_text"}],"role":"user","type":"message"}
+        input: {"encrypted_content":"gAA/+==","id":"rs_1","summary":[],"type":"reasoning"}
+        input: {"arguments":"{\"path\":\"a\"}","call_id":"c_1","name":"read","type":"function_call"}
+        input: {"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","call_id":"c_1_2","name":"read","type":"function_call"}
+        input: {"call_id":"c_1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"}],"type":"function_call_output"}
+        input: {"call_id":"c_1_2","output":"the arguments are no JSON","type":"function_call_output"}
+        instructions = "Be brief."
+        max_output_tokens = 4096
+        model = "gpt-5"
+        prompt_cache_key = "session-1"
+        reasoning = {"effort":"low","summary":"auto"}
+        store = false
+        stream = true
+        tools = [{"description":"Reads.","name":"read","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false,"type":"function"}]
+        "#);
+    }
+
+    #[test]
+    fn models_that_do_not_reason_are_not_asked_to() {
+        let request = ModelRequest { messages: Vec::new(), ..fixture::request("{}") };
+        let body = body(&request, &fixture::info(true), "gpt-4.1");
+        insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
+        instructions = "Be brief."
+        max_output_tokens = 4096
+        model = "gpt-4.1"
+        prompt_cache_key = "session-1"
+        store = false
+        stream = true
+        tools = [{"description":"Reads.","name":"read","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false,"type":"function"}]
+        "#);
+    }
 }

@@ -36,6 +36,10 @@ async fn a_key_decides_and_an_explicit_default_decides_more() {
     with_key.openai.api_key = Some(Secret::new("k"));
     assert!(catalog(with_key.clone()).default_id().await.starts_with("openai/gpt-"));
 
+    let mut keyless = options();
+    keyless.openai.base_url = Some("http://127.0.0.1:1".into());
+    assert!(catalog(keyless).default_id().await.starts_with("openai/gpt-"), "an address is a choice too");
+
     with_key.default_model = Some("anthropic/claude-haiku-4-5".into());
     let found = catalog(with_key.clone());
     assert_eq!(found.default_id().await, "anthropic/claude-haiku-4-5");

@@ -49,16 +49,20 @@ async fn tries_are_bounded_and_what_cannot_pass_is_not_tried_again() {
 
 #[tokio::test]
 async fn nobody_listens() {
-    let mut options = options();
-    // Port 1 on loopback refuses: nothing of this machine listens there.
-    options.openai = vendor("http://127.0.0.1:1".into(), Wire::Chat);
-    let got = answer(&*catalog(options).get("openai/m").await.unwrap()).await;
-    let (retries, error) = got.split_at(got.find("error").unwrap());
-    assert_eq!(retries, "retrying: 2\nretrying: 3\n");
-    assert!(error.starts_with(
-        "error: Transport: the request to openai at http://127.0.0.1:1/v1/chat/completions failed"
-    ));
-    assert!(!error.contains(KEY), "{error}");
+    for scheme in ["http", "https"] {
+        let mut options = options();
+        // Port 1 on loopback refuses: nothing of this machine listens there.
+        options.openai = vendor(format!("{scheme}://127.0.0.1:1"), Wire::Chat);
+        let got = answer(&*catalog(options).get("openai/m").await.unwrap()).await;
+        let (retries, error) = got.split_at(got.find("error").unwrap());
+        assert_eq!(retries, "retrying: 2\nretrying: 3\n", "{scheme}: {got}");
+        let told = "error: Transport: the request to openai at ";
+        assert!(
+            error.starts_with(&format!("{told}{scheme}://127.0.0.1:1/v1/chat/completions failed")),
+            "{error}"
+        );
+        assert!(!error.contains(KEY), "{error}");
+    }
 }
 
 #[tokio::test]

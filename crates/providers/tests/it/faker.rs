@@ -13,7 +13,7 @@ use tokio::{
 
 /// What happens on one connection after its request has been read.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub(crate) enum Step {
     /// These bytes, as they are.
     Send(Vec<u8>),
     /// These bytes in pieces of a size, each flushed by itself.
@@ -30,23 +30,23 @@ pub enum Step {
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// The request line and headers, in lower case.
-    pub head: String,
+    pub(crate) head: String,
     /// The body.
-    pub body: serde_json::Value,
+    pub(crate) body: serde_json::Value,
 }
 
 /// The server. Connection by connection it plays the scripts; past the last it repeats the last.
-pub struct Faker {
-    pub addr: SocketAddr,
+pub(crate) struct Faker {
+    pub(crate) addr: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     gone: mpsc::UnboundedReceiver<()>,
     accepting: JoinHandle<()>,
 }
 
 impl Faker {
-    pub async fn start(scripts: Vec<Vec<Step>>) -> Self {
+    pub(crate) async fn start(scripts: Vec<Vec<Step>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -69,12 +69,12 @@ impl Faker {
     }
 
     /// A response that ends with the connection.
-    pub fn events(body: &str) -> Step {
+    pub(crate) fn events(body: &str) -> Step {
         Step::Send([HEAD.as_bytes(), body.as_bytes()].concat())
     }
 
     /// A whole response of any status.
-    pub fn status(status: &str, headers: &str, body: &str) -> Step {
+    pub(crate) fn status(status: &str, headers: &str, body: &str) -> Step {
         let length = body.len();
         Step::Send(
             format!(
@@ -84,16 +84,16 @@ impl Faker {
         )
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
     /// Resolves when a peer has left a connection that hangs.
-    pub async fn gone(&mut self) {
+    pub(crate) async fn gone(&mut self) {
         self.gone.recv().await.unwrap();
     }
 }
@@ -104,8 +104,9 @@ impl Drop for Faker {
     }
 }
 
-pub const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-pub const CHUNKED: &str =
+pub(crate) const HEAD: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+pub(crate) const CHUNKED: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 async fn read_request(socket: &mut TcpStream) -> Option<Seen> {

@@ -14,10 +14,10 @@ use system::{
     AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
 };
 
-pub const KEY: &str = "sk-very-secret";
+pub(crate) const KEY: &str = "sk-very-secret";
 
 /// Options that reach nothing by themselves, with short waits.
-pub fn options() -> ProvidersOptions {
+pub(crate) fn options() -> ProvidersOptions {
     let mut options = ProvidersOptions::default();
     options.local.discover = false;
     options.idle_timeout = Duration::from_secs(20);
@@ -25,20 +25,20 @@ pub fn options() -> ProvidersOptions {
     options
 }
 
-pub fn vendor(base_url: String, wire: Wire) -> VendorOptions {
+pub(crate) fn vendor(base_url: String, wire: Wire) -> VendorOptions {
     VendorOptions { api_key: Some(Secret::new(KEY)), base_url: Some(base_url), wire }
 }
 
-pub fn catalog(options: ProvidersOptions) -> Catalog {
+pub(crate) fn catalog(options: ProvidersOptions) -> Catalog {
     Catalog::new(options, Arc::new(Files::default()), Arc::new(Pilot::new()))
 }
 
 /// A model of a wire at a faker.
-pub async fn model(wire: Wire, faker: &Faker) -> Arc<dyn LanguageModel> {
+pub(crate) async fn model(wire: Wire, faker: &Faker) -> Arc<dyn LanguageModel> {
     model_with(wire, faker, |_| {}).await
 }
 
-pub async fn model_with(
+pub(crate) async fn model_with(
     wire: Wire,
     faker: &Faker,
     change: impl FnOnce(&mut ProvidersOptions),
@@ -49,7 +49,7 @@ pub async fn model_with(
     catalog(options).get("openai/gpt-test").await.unwrap()
 }
 
-pub fn request(text: &str) -> ModelRequest {
+pub(crate) fn request(text: &str) -> ModelRequest {
     ModelRequest {
         system: "Be brief.".into(),
         messages: vec![Message::User(vec![Content::Text(text.into())])],
@@ -58,12 +58,12 @@ pub fn request(text: &str) -> ModelRequest {
 }
 
 /// A whole answer in short lines. Texts that follow each other are one, since where the network cuts them says nothing.
-pub async fn answer(model: &dyn LanguageModel) -> String {
+pub(crate) async fn answer(model: &dyn LanguageModel) -> String {
     let items: Vec<_> = model.stream(request("hi")).collect().await;
     show(&items)
 }
 
-pub fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
+pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     for item in items {
         let (kind, text) = match item {
@@ -107,10 +107,10 @@ pub fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
 }
 
 /// Stands in for the pilot.
-pub struct Pilot(ModelInfo);
+pub(crate) struct Pilot(ModelInfo);
 
 impl Pilot {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(ModelInfo {
             id: "offline/pilot".into(),
             name: "Pilot".into(),
@@ -135,7 +135,7 @@ impl LanguageModel for Pilot {
 
 /// A system with whole files and nothing else.
 #[derive(Default)]
-pub struct Files(pub Mutex<BTreeMap<AbsPath, Vec<u8>>>);
+pub(crate) struct Files(pub(crate) Mutex<BTreeMap<AbsPath, Vec<u8>>>);
 
 fn refused<T>(operation: &'static str) -> Result<T, SystemError> {
     Err(SystemError::ReadOnly { operation })

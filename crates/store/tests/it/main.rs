@@ -33,6 +33,14 @@ async fn keeps_the_contract() {
     .await;
 }
 
+#[tokio::test]
+async fn the_store_in_memory_keeps_the_contract_too() {
+    contract::check(|| async {
+        Fixture { store: Arc::new(agent::fake::MemoryStore::default()), other: None }
+    })
+    .await;
+}
+
 /// A fresh folder and the path of a database in it.
 fn place() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();

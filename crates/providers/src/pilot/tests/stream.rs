@@ -2,20 +2,18 @@
 
 use super::{super::OfflinePilot, tools::World};
 use agent::{AssistantMessage, Content, LanguageModel as _, Message, ModelEvent, ModelRequest, ModelStop};
-use futures::{StreamExt as _, executor::block_on};
+use futures::StreamExt as _;
 
-fn events(request: ModelRequest) -> Vec<ModelEvent> {
-    block_on(
-        OfflinePilot::default().stream(request).map(|event| event.expect("the pilot never fails")).collect(),
-    )
+async fn events(request: ModelRequest) -> Vec<ModelEvent> {
+    OfflinePilot::default().stream(request).map(|event| event.expect("the pilot never fails")).collect().await
 }
 
-#[test]
-fn a_call_comes_after_its_text_and_before_usage_and_stop() {
+#[tokio::test]
+async fn a_call_comes_after_its_text_and_before_usage_and_stop() {
     let world = World::new(&[]);
     let user = Message::User(vec![Content::text("show a.txt, b.txt")]);
     let answered = Message::Assistant(AssistantMessage::default());
-    let all = events(world.request(vec![user.clone(), answered, user]));
+    let all = events(world.request(vec![user.clone(), answered, user])).await;
     let kinds: Vec<String> = all.iter().map(|event| format!("{event:?}").chars().take(4).collect()).collect();
     assert_eq!(kinds, ["Text", "Tool", "Tool", "Usag", "Stop"]);
     assert_eq!(all.last(), Some(&ModelEvent::Stop(ModelStop::ToolCalls)));
@@ -29,13 +27,13 @@ fn a_call_comes_after_its_text_and_before_usage_and_stop() {
     assert_eq!(ids, ["pilot_1", "pilot_2"]);
 }
 
-#[test]
-fn help_streams_in_a_few_pieces_and_ends_the_turn() {
+#[tokio::test]
+async fn help_streams_in_a_few_pieces_and_ends_the_turn() {
     let request = ModelRequest {
         messages: vec![Message::User(vec![Content::text("help")])],
         ..ModelRequest::default()
     };
-    let all = events(request);
+    let all = events(request).await;
     let texts = all.iter().filter(|event| matches!(event, ModelEvent::Text(_))).count();
     assert!((3..=9).contains(&texts), "{texts} pieces");
     assert_eq!(all.last(), Some(&ModelEvent::Stop(ModelStop::EndTurn)));

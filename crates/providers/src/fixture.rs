@@ -1,0 +1,84 @@
+//! One conversation with everything in it, for the snapshots of the wires' requests.
+
+use agent::{
+    AnsweredCall, AssistantMessage, Content, MalformedArguments, Message, ModelInfo, ModelRequest, Reasoning,
+    ToolResult, ToolSpec,
+};
+use serde_json::json;
+
+/// The conversation; `opaque` is reasoning as the wire stored it, made by the model `wire/m`.
+pub(crate) fn request(opaque: &str) -> ModelRequest {
+    let reasoning = || vec![Reasoning { text: "Hm".into(), opaque: Some(opaque.into()) }];
+    let image = || Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };
+    let call = |id: &str, arguments, result| AnsweredCall {
+        provider_id: id.into(),
+        name: "read".into(),
+        arguments,
+        result,
+    };
+    let malformed = Err(MalformedArguments { raw: "{\"path\":".into(), error: "cut".into() });
+    ModelRequest {
+        system: "Be brief.".into(),
+        messages: vec![
+            Message::User(vec![Content::Text("First".into())]),
+            Message::Assistant(AssistantMessage {
+                model: "other/model".into(),
+                reasoning: reasoning(),
+                text: "From another model.".into(),
+                calls: Vec::new(),
+            }),
+            Message::User(vec![
+                Content::Text("Look".into()),
+                Content::Text(" ".into()),
+                image(),
+                Content::ResourceLink { uri: "file:///a".into(), name: "a".into() },
+            ]),
+            Message::Assistant(AssistantMessage {
+                model: "wire/m".into(),
+                reasoning: reasoning(),
+                text: String::new(),
+                calls: vec![
+                    call(
+                        "c:1",
+                        Ok(json!({"path": "a"})),
+                        ToolResult { images: vec![image()], ..ToolResult::ok("seen") },
+                    ),
+                    call("c:1", malformed, ToolResult::error("the arguments are no JSON")),
+                ],
+            }),
+        ],
+        tools: vec![ToolSpec {
+            name: "read".into(),
+            description: "Reads.".into(),
+            parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        }],
+        max_output: Some(4_096),
+        reasoning_effort: Some("low".into()),
+        cache_key: Some("session-1".into()),
+    }
+}
+
+pub(crate) fn info(images: bool) -> ModelInfo {
+    ModelInfo {
+        id: "wire/m".into(),
+        name: "m".into(),
+        description: None,
+        context_size: 100_000,
+        max_output: 32_000,
+        images,
+        disclosure: None,
+    }
+}
+
+/// A body as one line for each message, tool and setting.
+pub(crate) fn shown(body: &[u8], list: &str) -> String {
+    let body: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body).unwrap();
+    let mut lines = Vec::new();
+    for (name, value) in &body {
+        match value.as_array().filter(|_| name == list) {
+            Some(items) => lines.extend(items.iter().map(|item| format!("{name}: {item}"))),
+            None => lines.push(format!("{name} = {value}")),
+        }
+    }
+    lines.join("\n")
+}
