@@ -25,8 +25,11 @@ fn pid(home: &Home) -> String {
     panic!("the command never started");
 }
 
+/// Whether a process runs. One that has ended and that nobody has waited for yet (its parent is gone too) does not.
 fn lives(pid: &str) -> bool {
-    Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status().unwrap().success()
+    let shown = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8(shown.stdout).unwrap();
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
 }
 
 fn signal(child: &Child, name: &str) {

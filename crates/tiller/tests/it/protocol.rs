@@ -67,7 +67,6 @@ fn bad_lines_get_errors_and_the_connection_lives() {
     check(&mut agent, &home, b"{\"jsonrpc\":\"2.0\",\n", -32700, "JSON");
     check(&mut agent, &home, b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]\n", -32600, "batch");
     check(&mut agent, &home, &request("no/such", json!({})), -32601, "no/such");
-    check(&mut agent, &home, &request("session/new", json!({})), -32602, "");
     check(
         &mut agent,
         &home,
