@@ -89,7 +89,8 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     let flags = flags(&args.session, args.append_system_prompt, args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Settled { options, cwd } = settle(environment, args.cwd.as_deref(), flags)?;
+    let Settled { mut options, cwd } = settle(environment, args.cwd.as_deref(), flags)?;
+    options.append_prompt(headless::NOBODY);
     let wired = wiring::wire(&options, &cwd, if args.no_session { Keep::ForThisRun } else { Keep::InData })?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),

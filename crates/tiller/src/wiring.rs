@@ -56,8 +56,13 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Re
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,
     };
-    acp::serve(Arc::clone(&wired.runtime), tokio::io::stdin(), tokio::io::stdout(), acp).await?;
-    Ok(())
+    // So that the models of this machine are in the list by the time an editor asks for one. Begins with a few connections to loopback
+    // that are refused where nothing runs.
+    let catalog = Arc::clone(&wired.catalog);
+    let looking = tokio::spawn(async move { catalog.discover().await });
+    let served = acp::serve(Arc::clone(&wired.runtime), tokio::io::stdin(), tokio::io::stdout(), acp).await;
+    looking.abort();
+    Ok(served?)
 }
 
 fn sessions(options: &Options) -> RuntimeOptions {

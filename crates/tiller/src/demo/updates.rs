@@ -79,7 +79,9 @@ impl Updates {
             Some("failed") => ("failed", Paint::Red),
             _ => return,
         };
-        if !std::mem::replace(&mut call.ended, true) && !(call.quiet && mark == "done") {
+        let again = std::mem::replace(&mut call.ended, true);
+        let quiet = call.quiet && mark == "done";
+        if !again && !quiet {
             screen.step(mark, paint, &title);
             if mark == "failed" {
                 for content in update["content"].as_array().into_iter().flatten() {

@@ -17,6 +17,11 @@ use std::{
 };
 use system::{AbsPath, System};
 
+/// What the model is told about being alone, so that it can pass on the way out of a denial.
+pub(crate) const NOBODY: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
+                                 you from finishing, say so, and that the user can allow it with --permission-mode prometheus (or --yolo), or \
+                                 with the setting tools.default_permission_mode.";
+
 /// A run.
 pub(crate) struct Run {
     pub(crate) cwd: AbsPath,

@@ -40,6 +40,7 @@ fn check(model: &str, wire: &str, path: &str, answers: [Vec<Value>; 2], named: b
     for (asked, body) in &requests {
         assert_eq!(asked, path, "{model}");
         assert!(body.contains("change it"), "{body}");
+        assert!(body.contains("--yolo"), "the model knows the way out of a denial: {body}");
     }
     assert!(requests[1].1.contains("Wrote 1 line"), "the results go back: {}", requests[1].1);
 }
