@@ -71,7 +71,7 @@ def draw(lines):
         delay = f"{number * SECONDS_PER_LINE:.2f}s"
         rows.append(f'<text x="{MARGIN}" y="{y}" style="animation-delay:{delay}">{spans(line)}</text>')
     dots = "".join(f'<circle cx="{18 + 18 * n}" cy="15" r="5" fill="{fill}"/>' for n, fill in enumerate(("#ff5f57", "#febc2e", "#28c840")))
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" xml:space="preserve">
 <title>tiller demo: an editor and its agent, step by step</title>
 <style>
 text {{ font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #e6edf3; white-space: pre; animation: appear 0.1s both; }}

@@ -91,7 +91,7 @@ pub(crate) struct PrintArgs {
     #[arg(long, value_name = "SECONDS", requires = "print", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: Option<u64>,
     /// Go on with the last session of this folder.
-    #[arg(short, long = "continue", visible_alias = "resume", requires = "print", conflicts_with_all = ["session_id", "no_session"])]
+    #[arg(short = 'c', long = "continue", visible_alias = "resume", requires = "print", conflicts_with_all = ["session_id", "no_session"])]
     pub(crate) resume: bool,
     /// Go on with this session.
     #[arg(long = "session", value_name = "ID", requires = "print", conflicts_with = "no_session")]

@@ -9,21 +9,21 @@ use crate::{
 use agent::{Content, ListQuery, Runtime, SessionEvent, SessionId, SessionRecord, ToolStatus, TurnEnd};
 use anyhow::Result;
 use serde_json::json;
-use std::{io::Write, sync::Arc};
+use std::io::Write;
+use system::AbsPath;
 
 /// Lists or shows.
-pub(crate) async fn run(runtime: Arc<Runtime>, command: SessionsCommand) -> Result<u8> {
+pub(crate) async fn run(runtime: &Runtime, base: &AbsPath, command: SessionsCommand) -> Result<u8> {
     match command {
         SessionsCommand::List { cwd, limit, json } => {
-            let base = environment::current_dir()?;
-            let cwd = cwd.map(|path| environment::absolute(&base, &path)).transpose()?;
-            list(&runtime, cwd, limit as usize, json).await
+            let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
+            list(runtime, cwd, limit as usize, json).await
         }
-        SessionsCommand::Show { id, json } => show(&runtime, &SessionId(id), json).await,
+        SessionsCommand::Show { id, json } => show(runtime, &SessionId(id), json).await,
     }
 }
 
-async fn list(runtime: &Runtime, cwd: Option<system::AbsPath>, limit: usize, json: bool) -> Result<u8> {
+async fn list(runtime: &Runtime, cwd: Option<AbsPath>, limit: usize, json: bool) -> Result<u8> {
     let mut query = ListQuery { cwd, cursor: None, limit: limit.min(limits::SESSIONS_PAGE) };
     let mut left = limit;
     let mut stdout = std::io::stdout().lock();

@@ -11,7 +11,7 @@ use crate::{
     options::Options,
     sessions,
     signals::Signals,
-    wiring,
+    wiring::{self, Keep},
 };
 use agent::{PermissionMode, SessionId};
 use anyhow::{Context, Result, bail};
@@ -21,6 +21,12 @@ use std::{
     time::Duration,
 };
 use system::AbsPath;
+
+/// The options of a run, and the folder it is in.
+struct Settled {
+    options: Options,
+    cwd: AbsPath,
+}
 
 /// Does what the command line says and returns the exit code.
 pub(crate) fn run(cli: Cli) -> Result<u8> {
@@ -39,12 +45,13 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
-            let options = options(environment, None, Flags::default())?;
-            sessions::run(wiring::runtime(&options, wiring::Keep::OnDisk)?, command).await
+            let Settled { options, cwd } = settle(environment, None, Flags::default())?;
+            let wired = wiring::wire(&options, &cwd, Keep::InData)?;
+            sessions::run(&wired.runtime, &cwd, command).await
         }
         Some(Command::Models) => {
-            let options = options(environment, None, Flags::default())?;
-            models::run(wiring::runtime(&options, wiring::Keep::InMemory)?).await
+            let Settled { options, cwd } = settle(environment, None, Flags::default())?;
+            models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun)?).await
         }
         None => print(cli.print, environment).await,
     }
@@ -52,14 +59,14 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
 
 async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let AcpArgs { cwd, session, events: Events::Off } = args;
-    let options = options(environment, cwd.as_deref(), flags(&session, None, None)?)?;
-    let runtime = wiring::runtime(&options, wiring::Keep::OnDisk)?;
+    let Settled { options, cwd } = settle(environment, cwd.as_deref(), flags(&session, None, None)?)?;
+    let wired = wiring::wire(&options, &cwd, Keep::InData)?;
     let mut signals = Signals::new()?;
     let code = tokio::select! {
-        served = wiring::serve(&runtime, &options) => served.map(|()| exit::OK),
+        served = wiring::serve(&wired, &options, &cwd) => served.map(|()| exit::OK),
         code = signals.next() => Ok(code),
     };
-    if tokio::time::timeout(limits::HANG_UP, runtime.shutdown()).await.is_err() {
+    if tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }
     code
@@ -82,9 +89,9 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     let flags = flags(&args.session, args.append_system_prompt, args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let cwd = folder(args.cwd.as_deref())?;
-    let options = options(environment, args.cwd.as_deref(), flags)?;
-    let keep = if args.no_session { wiring::Keep::InMemory } else { wiring::Keep::OnDisk };
+    let Settled { mut options, cwd } = settle(environment, args.cwd.as_deref(), flags)?;
+    options.append_prompt(headless::NOBODY);
+    let wired = wiring::wire(&options, &cwd, if args.no_session { Keep::ForThisRun } else { Keep::InData })?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,
@@ -98,7 +105,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
         session,
         overrides,
     };
-    headless::run(wiring::runtime(&options, keep)?, wiring::local_system(), run).await
+    headless::run(&wired.runtime, wiring::local_system(), run).await
 }
 
 fn prompt_from_stdin() -> Result<String> {
@@ -123,7 +130,7 @@ fn prompt_from_stdin() -> Result<String> {
 }
 
 /// Resolves the layers and tells of what was ignored.
-fn options(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Options> {
+fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
     let cwd = folder(cwd)?;
     let folders = folders::resolve(environment, &cwd)?;
     let user = config::read(config::user_path(&folders))?;
@@ -133,7 +140,7 @@ fn options(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Resul
     for notice in notices {
         tracing::warn!("{notice}");
     }
-    Ok(options)
+    Ok(Settled { options, cwd })
 }
 
 fn folder(given: Option<&Path>) -> Result<AbsPath> {

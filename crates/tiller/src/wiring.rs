@@ -1,21 +1,47 @@
 //! Which implementation stands behind which seam. All that this program assumes of the other crates' constructors is here.
 
-use crate::options::Options;
-use agent::Runtime;
-use anyhow::{Result, bail};
+use crate::options::{Options, Provider, Terminal, Wire};
+use acp::{AcpOptions, TerminalPlace};
+use agent::{Runtime, RuntimeOptions, SessionStore};
+use anyhow::Result;
+use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
 use std::sync::Arc;
-use system::{LocalSystem, System};
+use store::SqliteStore;
+use system::{AbsPath, LocalSystem, System};
+
+/// A runtime with what must live as long as it does.
+pub(crate) struct Wired {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) catalog: Arc<Catalog>,
+    /// The folder of sessions that are not kept.
+    _temporary: Option<tempfile::TempDir>,
+}
 
 /// Where sessions are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    OnDisk,
-    InMemory,
+    /// In the data folder.
+    InData,
+    /// Nowhere, once the run has ended.
+    ForThisRun,
 }
 
-/// The runtime behind every surface.
-pub(crate) fn runtime(_options: &Options, _keep: Keep) -> Result<Arc<Runtime>> {
-    bail!("this build has no session store yet")
+/// The runtime behind every surface. Touches no network; the database is opened in the background.
+pub(crate) fn wire(options: &Options, cwd: &AbsPath, keep: Keep) -> Result<Wired> {
+    let temporary = match keep {
+        Keep::InData => None,
+        Keep::ForThisRun => Some(tempfile::Builder::new().prefix("tiller-").tempdir()?),
+    };
+    let folder = match &temporary {
+        None => options.folders.data.clone(),
+        Some(folder) => AbsPath::from_os(folder.path())?,
+    };
+    let store: Arc<dyn SessionStore> =
+        Arc::new(SqliteStore::open_in_background(folder.join("sessions.db").as_std())?);
+    let catalog = Catalog::new(providers(options, cwd), local_system(), Arc::new(OfflinePilot::default()));
+    let catalog = Arc::new(catalog);
+    let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options));
+    Ok(Wired { runtime, catalog, _temporary: temporary })
 }
 
 /// The machine this process runs on.
@@ -24,6 +50,55 @@ pub(crate) fn local_system() -> Arc<dyn System> {
 }
 
 /// Serves the protocol on stdin and stdout until the client hangs up.
-pub(crate) async fn serve(_runtime: &Arc<Runtime>, _options: &Options) -> Result<()> {
-    bail!("this build serves no protocol yet")
+pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Result<()> {
+    let mut acp = AcpOptions::new(local_system(), env!("CARGO_PKG_VERSION"), cwd.clone());
+    acp.terminal = match options.terminal {
+        Terminal::Client => TerminalPlace::Client,
+        Terminal::Local => TerminalPlace::Local,
+    };
+    // So that the models of this machine are in the list by the time an editor asks for one. Begins with a few connections to loopback
+    // that are refused where nothing runs.
+    let catalog = Arc::clone(&wired.catalog);
+    let looking = tokio::spawn(async move { catalog.discover().await });
+    let served = acp::serve(Arc::clone(&wired.runtime), tokio::io::stdin(), tokio::io::stdout(), acp).await;
+    looking.abort();
+    Ok(served?)
+}
+
+fn sessions(options: &Options) -> RuntimeOptions {
+    RuntimeOptions {
+        mode: options.mode,
+        permission_mode: options.permission_mode,
+        model: options.model.clone(),
+        append_system_prompt: options.append_system_prompt.clone(),
+        allowed_paths: options.allowed_paths.clone(),
+        blocked_paths: options.blocked_paths.clone(),
+        denied_tools: options.denied_tools.clone(),
+        limits: options.limits.clone(),
+    }
+}
+
+fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {
+    let wire = match options.wire {
+        Wire::Auto => providers::Wire::Auto,
+        Wire::Chat => providers::Wire::Chat,
+        Wire::Responses => providers::Wire::Responses,
+    };
+    ProvidersOptions {
+        openai: vendor(&options.openai, wire),
+        anthropic: vendor(&options.anthropic, providers::Wire::Auto),
+        local: LocalOptions { discover: options.local.discover, urls: options.local.urls.clone() },
+        default_model: options.model.clone(),
+        record_to: options.record.clone(),
+        replay_base: Some(cwd.clone()),
+        ..ProvidersOptions::default()
+    }
+}
+
+fn vendor(provider: &Provider, wire: providers::Wire) -> VendorOptions {
+    VendorOptions {
+        api_key: provider.api_key.as_ref().map(|key| Secret::new(key.reveal())),
+        base_url: provider.base_url.clone(),
+        wire,
+    }
 }

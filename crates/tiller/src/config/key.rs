@@ -8,14 +8,8 @@ use system::AbsPath;
 pub(crate) struct Key {
     /// Its dotted name.
     pub(crate) name: &'static str,
-    /// What it takes, in words.
-    pub(crate) takes: &'static str,
-    /// What holds when nobody sets it, as it would be written.
-    pub(crate) default: &'static str,
     /// Whether a project's file may set it.
     pub(crate) in_project: InProject,
-    /// What it does.
-    pub(crate) about: &'static str,
     /// Sets it, or says what is wrong with the value.
     pub(crate) set: fn(&mut Options, &Value) -> Result<(), String>,
 }

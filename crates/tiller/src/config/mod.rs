@@ -1,6 +1,7 @@
 //! Settings in layers: built-in < user file < project file < environment < flags, resolved into one [`Options`].
 
 mod key;
+#[expect(clippy::unit_arg, reason = "one line a setting: the assignment is all there is to it")]
 mod keys;
 mod layers;
 mod parse;

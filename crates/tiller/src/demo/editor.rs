@@ -123,9 +123,8 @@ impl Editor {
         let text = range(&text, params);
         let step = format!("reads {shown}: {} lines from {source}", text.lines().count());
         self.screen.step("editor", Paint::Blue, &step);
-        if unsaved && text.contains(project::UNSAVED) {
-            self.screen
-                .detail(Paint::Dim, &format!("with the line that is not on disk: {}", project::UNSAVED));
+        if unsaved && text.contains(project::UNSAVED) && !self.ledger.reads.iter().any(|read| read.unsaved) {
+            self.screen.detail(Paint::Dim, &format!("one of them is not on disk: {}", project::UNSAVED));
         }
         self.ledger.reads.push(Read { path: shown, unsaved });
         Ok(json!({ "content": text }))

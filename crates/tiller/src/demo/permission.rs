@@ -49,7 +49,7 @@ fn parse(option: &Value) -> Option<(Choice, String)> {
     let kind = option["kind"].as_str()?;
     let choice = Choice {
         id: option["optionId"].as_str()?.to_owned(),
-        name: option["name"].as_str()?.to_owned(),
+        name: format!("{} ({kind})", option["name"].as_str()?),
         allows: kind.starts_with("allow"),
     };
     Some((choice, kind.to_owned()))

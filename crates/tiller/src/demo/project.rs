@@ -10,8 +10,7 @@ pub(super) const BUG: (&str, &str) = ("Helo", "Hello");
 /// The line that the user has typed and not saved.
 pub(super) const UNSAVED: &str = "# typed a minute ago, not saved yet: greet in more languages";
 /// What is asked of the pilot, which takes plain commands.
-pub(super) const COMMANDS: &str =
-    r#"show src/greet.sh then replace "Helo" with "Hello" in src/greet.sh then run sh test.sh"#;
+pub(super) const COMMANDS: &str = r#"replace "Helo" with "Hello" in src/greet.sh then run sh test.sh"#;
 /// What is asked of a language model.
 pub(super) const WISH: &str = "The greeting in src/greet.sh is misspelt. Read the file, fix the spelling with one edit and leave everything \
                                else in it alone, then run `sh test.sh` and say whether it passes.";

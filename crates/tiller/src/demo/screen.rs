@@ -30,6 +30,8 @@ pub(super) struct Screen {
     start: Instant,
     /// The agent's words that do not end in a line break yet.
     said: String,
+    /// Whether the last row is the beginning of what the agent says.
+    saying: bool,
 }
 
 impl Screen {
@@ -39,6 +41,7 @@ impl Screen {
             colours: !no_color && std::io::stdout().is_terminal(),
             start: Instant::now(),
             said: String::new(),
+            saying: false,
         }
     }
 
@@ -58,7 +61,7 @@ impl Screen {
         self.said.push_str(text);
         while let Some(at) = self.said.find('\n') {
             let line: String = self.said.drain(..=at).collect();
-            self.row("agent", Paint::Cyan, line.trim_end());
+            self.said_line(&line);
         }
     }
 
@@ -84,8 +87,18 @@ impl Screen {
 
     fn flush(&mut self) {
         let rest = std::mem::take(&mut self.said);
-        if !rest.trim().is_empty() {
-            self.row("agent", Paint::Cyan, &rest);
+        self.said_line(&rest);
+        self.saying = false;
+    }
+
+    /// The first line of what the agent says has the time; the rest stands below it.
+    fn said_line(&mut self, line: &str) {
+        let line = line.trim_end();
+        if self.saying {
+            wrap(&clean(line)).iter().for_each(|line| self.print(&format!("{:MARGIN$}{line}\n", "")));
+        } else if !line.is_empty() {
+            self.saying = true;
+            self.row("agent", Paint::Cyan, line);
         }
     }
 

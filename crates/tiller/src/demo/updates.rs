@@ -17,6 +17,8 @@ struct Call {
     title: String,
     shown_title: String,
     shown_diff: bool,
+    /// Reads are shown by what they ask of the editor; their end is not worth a row.
+    quiet: bool,
     ended: bool,
 }
 
@@ -64,6 +66,7 @@ impl Updates {
             call.shown_title.clone_from(&title);
             screen.step("tool", Paint::Bold, &title);
         }
+        call.quiet |= matches!(update["kind"].as_str(), Some("read" | "search" | "think"));
         for content in update["content"].as_array().into_iter().flatten() {
             if content["type"] == "diff" && !call.shown_diff {
                 call.shown_diff = true;
@@ -76,7 +79,9 @@ impl Updates {
             Some("failed") => ("failed", Paint::Red),
             _ => return,
         };
-        if !std::mem::replace(&mut call.ended, true) {
+        let again = std::mem::replace(&mut call.ended, true);
+        let quiet = call.quiet && mark == "done";
+        if !again && !quiet {
             screen.step(mark, paint, &title);
             if mark == "failed" {
                 for content in update["content"].as_array().into_iter().flatten() {

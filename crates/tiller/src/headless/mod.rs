@@ -17,6 +17,11 @@ use std::{
 };
 use system::{AbsPath, System};
 
+/// What the model is told about being alone, so that it can pass on the way out of a denial.
+pub(crate) const NOBODY: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
+                                 you from finishing, say so, and that the user can allow it with --permission-mode prometheus (or --yolo), or \
+                                 with the setting tools.default_permission_mode.";
+
 /// A run.
 pub(crate) struct Run {
     pub(crate) cwd: AbsPath,
@@ -48,12 +53,12 @@ pub(crate) struct Overrides {
 }
 
 /// Runs a prompt, prints what comes of it to stdout, and returns the process's exit code.
-pub(crate) async fn run(runtime: Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<u8> {
+pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<u8> {
     let output = Output::new(run.format, Box::new(std::io::stdout()) as Box<_>, now);
     let output: SharedOutput = Arc::new(Mutex::new(output));
     let mut signals = Signals::new()?;
     let client = Arc::new(HeadlessClient::new(Arc::clone(&output)));
-    let code = match begin(&runtime, &run, Surface { client, system }).await {
+    let code = match begin(runtime, &run, Surface { client, system }).await {
         Ok(session) => turn(&session, &run, &output, &mut signals).await,
         Err(error) => Err(error),
     };

@@ -65,13 +65,11 @@ impl<W: Write> Output<W> {
             SessionEvent::Phase(phase) => self.line("phase", json!({ "phase": phase_id(*phase) })),
             SessionEvent::MessageDelta { id, text } => self.text(id.as_str(), text),
             SessionEvent::ThoughtDelta { text, .. } => self.line("reasoning", json!({ "content": text })),
-            SessionEvent::ModelResponse(response) => {
-                if !response.text.is_empty() {
-                    self.texts.push(response.text.clone());
-                    // An answer that did not stream is printed now.
-                    if self.current.as_deref() != Some(response.id.as_str()) {
-                        self.text(response.id.as_str(), &response.text);
-                    }
+            SessionEvent::ModelResponse(response) if !response.text.is_empty() => {
+                self.texts.push(response.text.clone());
+                // An answer that did not stream is printed now.
+                if self.current.as_deref() != Some(response.id.as_str()) {
+                    self.text(response.id.as_str(), &response.text);
                 }
             }
             SessionEvent::ToolCall(update) => self.call(update),

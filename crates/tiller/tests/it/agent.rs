@@ -1,0 +1,178 @@
+//! `tiller acp` as a child, spoken to in raw lines.
+
+use crate::{editor::Editor, home::Home};
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ExitStatus, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    time::{Duration, Instant},
+};
+
+/// For a message that never comes, not for one that is slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The child. Dropping it kills it.
+pub(crate) struct Agent {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    last_id: u64,
+    /// Every update so far, in order.
+    pub(crate) updates: Vec<Value>,
+}
+
+impl Agent {
+    /// Starts `tiller acp` in the home's project.
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        Self::start_with(home, args, &[])
+    }
+
+    /// The same with further variables.
+    pub(crate) fn start_with(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = home.tiller(&[&["acp"], args].concat());
+        command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().unwrap();
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            // The receiver is gone when the test has ended.
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, stdin, lines, last_id: 0, updates: Vec::new() }
+    }
+
+    /// Starts it, initializes it with the editor's capabilities and opens a session in the project.
+    pub(crate) fn open(home: &Home, args: &[&str], editor: &Editor) -> (Self, String) {
+        let mut agent = Self::start(home, args);
+        agent.initialize(editor.capabilities());
+        let session = agent.new_session(home);
+        (agent, session)
+    }
+
+    /// `initialize`.
+    pub(crate) fn initialize(&mut self, capabilities: Value) -> Value {
+        let params = json!({ "protocolVersion": 1, "clientCapabilities": capabilities });
+        self.ask("initialize", params).unwrap()
+    }
+
+    /// `session/new` in the project.
+    pub(crate) fn new_session(&mut self, home: &Home) -> String {
+        let params = json!({ "cwd": home.project(), "mcpServers": [] });
+        self.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    /// A whole turn; the stop reason or the error.
+    pub(crate) fn prompt(&mut self, session: &str, text: &str, editor: &mut Editor) -> Result<String, Value> {
+        let content = json!([{ "type": "text", "text": text }]);
+        let answer =
+            self.call("session/prompt", json!({ "sessionId": session, "prompt": content }), editor)?;
+        Ok(answer["stopReason"].as_str().unwrap().to_owned())
+    }
+
+    /// A request to which the agent must ask nothing back.
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        self.call(method, params, &mut Editor::without_anything())
+    }
+
+    /// A request; the agent's own requests are served by the editor until the answer comes.
+    pub(crate) fn call(&mut self, method: &str, params: Value, editor: &mut Editor) -> Result<Value, Value> {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let message = self.receive().expect("an answer, not the end of the output");
+            if message.get("method").is_none() && message["id"] == id {
+                return match message.get("error") {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(message["result"].clone()),
+                };
+            }
+            self.serve(&message, editor);
+        }
+    }
+
+    /// Serves one message of the agent that is no answer.
+    pub(crate) fn serve(&mut self, message: &Value, editor: &mut Editor) {
+        match (message["method"].as_str(), message.get("id")) {
+            (Some("session/update"), None) => {
+                editor.saw(&message["params"]["update"]);
+                self.updates.push(message["params"]["update"].clone());
+            }
+            (Some(method), Some(id)) => {
+                let answer = match editor.serve(method, &message["params"]) {
+                    Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+                    Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+                };
+                self.send(&answer);
+            }
+            _ => panic!("unexpected message: {message}"),
+        }
+    }
+
+    /// Sends a request without waiting for its answer.
+    pub(crate) fn post(&mut self, method: &str, params: Value) {
+        self.last_id += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }));
+    }
+
+    /// Sends a message.
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.raw(format!("{message}\n").as_bytes());
+    }
+
+    /// Sends bytes.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        self.stdin.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    /// The next message; `None` at the end of the output.
+    pub(crate) fn receive(&mut self) -> Option<Value> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the agent was silent for {} s", PATIENCE.as_secs()),
+        }
+    }
+
+    /// Closes its input and waits for its end: how it ended, and how long that took.
+    pub(crate) fn hang_up(&mut self) -> (ExitStatus, Duration) {
+        drop(self.stdin.take());
+        let start = Instant::now();
+        let status = self.child.wait().unwrap();
+        (status, start.elapsed())
+    }
+
+    /// The texts of all message chunks so far, in one.
+    pub(crate) fn said(&self) -> String {
+        let chunks = self.updates.iter().filter(|update| update["sessionUpdate"] == "agent_message_chunk");
+        chunks.filter_map(|update| update["content"]["text"].as_str()).collect()
+    }
+
+    /// The last status of each tool call, in order.
+    pub(crate) fn statuses(&self) -> Vec<String> {
+        let mut calls: Vec<(String, String)> = Vec::new();
+        for update in &self.updates {
+            let Some(id) = update["toolCallId"].as_str() else { continue };
+            let Some(status) = update["status"].as_str() else { continue };
+            match calls.iter_mut().find(|(known, _)| known == id) {
+                Some((_, last)) => status.clone_into(last),
+                None => calls.push((id.to_owned(), status.to_owned())),
+            }
+        }
+        calls.into_iter().map(|(_, status)| status).collect()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // Ended already, most of the time.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,70 @@
+//! What the command line takes and refuses.
+
+use crate::home::{Home, stderr, stdout};
+
+/// Runs with arguments; the exit code, and what stderr must hold.
+fn check(home: &Home, args: &[&str], code: i32, says: &str) {
+    let output = home.run(args);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+    assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
+}
+
+#[test]
+fn tells_its_version_and_its_commands() {
+    let home = Home::empty();
+    let version = home.run(&["--version"]);
+    assert_eq!(stdout(&version), format!("tiller {}\n", env!("CARGO_PKG_VERSION")));
+    let help = stdout(&home.run(&["--help"]));
+    for word in ["acp", "demo", "sessions", "models", "--print"] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_what_is_right() {
+    let home = Home::new();
+    check(&home, &[], 1, "pass -p PROMPT, or a command");
+    check(&home, &["acpp"], 2, "--print");
+    check(&home, &["acp", "--mode", "edt"], 2, "use one of edit, plan, ask");
+    check(&home, &["acp", "--permission-mode", "none"], 2, "guardian, argus, prometheus");
+    check(&home, &["acp", "--events", "tiller"], 2, "off");
+    check(&home, &["acp", "--yolo", "--permission-mode", "argus"], 2, "cannot be used with");
+    check(&home, &["-p", "x", "-m", "gpt"], 1, "--model takes PROVIDER/NAME");
+    check(&home, &["-p", "x", "-t", "0"], 2, "--max-turns");
+    check(&home, &["-p", "x", "y"], 1, "two prompts");
+    check(&home, &["-p", "-"], 1, "the prompt on stdin is empty");
+    check(&home, &["-p", "x", "-c", "--session", "1"], 2, "cannot be used with");
+    check(&home, &["--timeout", "3"], 2, "--print");
+    check(&home, &["demo", "--project", "."], 2, "--prompt");
+    check(&home, &["sessions", "show", "nope"], 1, "no session nope");
+    check(&home, &["-p", "x", "-c"], 1, "no session to continue in");
+    check(&home, &["-p", "x", "-m", "nobody/x"], 1, "nobody");
+}
+
+#[test]
+fn settings_are_checked_before_anything_starts() {
+    let home = Home::new();
+    home.settings("[agent]\nmdoe = 'plan'\n");
+    check(
+        &home,
+        &["models"],
+        1,
+        "config.toml:2: unknown setting \"agent.mdoe\"; did you mean \"agent.mode\"?",
+    );
+    home.settings("agent = ");
+    check(&home, &["acp"], 1, "config.toml:1: ");
+    home.settings("");
+    home.write(".tiller/config.toml", "[tools]\ndefault_permission_mode = 'prometheus'\n");
+    check(&home, &["models"], 0, "tools.default_permission_mode is ignored: a project may only tighten it");
+    let output = home.tiller(&["models"]).env("TILLER_MODE", "x").output().unwrap();
+    assert!(stderr(&output).contains("environment variable TILLER_MODE: agent.mode: unknown mode"));
+    let output = home.tiller(&["models"]).env("TILLER_LOG", "a=b=c").output().unwrap();
+    assert!(stderr(&output).contains("environment variable TILLER_LOG"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_models_are_listed_with_the_default_marked() {
+    let output = Home::new().run(&["models"]);
+    assert!(stdout(&output).starts_with("* offline/pilot"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("not a language model"));
+}

@@ -1,0 +1,47 @@
+//! The demo tells its story, and notices when the story does not happen.
+
+use crate::home::{Home, stderr, stdout};
+
+#[test]
+fn the_story_happens() {
+    let home = Home::empty();
+    // Nothing of the user's settings may change it.
+    home.settings("agent.mode = 'ask'\ntools.default_permission_mode = 'argus'\n");
+    let output =
+        home.tiller(&["demo"]).env("TILLER_MODE", "plan").env("TMPDIR", home.path()).output().unwrap();
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}\n{}", stderr(&output));
+    for part in [
+        "not a language model",
+        "from the unsaved buffer",
+        "+     echo \"Hello, $1!\"",
+        "may I?",
+        "$ sh test.sh",
+        "│ ok: Hello, editor!",
+        "└ exit 0",
+        "What went through the editor",
+        "The line that was never saved survived the agent's edit.",
+        "The story happened as told.",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing:\n{text}");
+    }
+    assert!(!text.contains('\x1b'), "no colours without a terminal");
+    let left: Vec<_> =
+        std::fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("tiller-")), "{left:?}");
+}
+
+#[test]
+fn a_story_that_does_not_happen_is_a_failure() {
+    let home = Home::empty();
+    // Without anybody at a terminal, what is asked about the user's own files is refused.
+    home.write("a.txt", "one\n");
+    let args = ["demo", "--project", ".", "--prompt", "run sh -c 'touch made'"];
+    let output = home.run(&args);
+    assert!(stdout(&output).contains("may I?"), "{}\n{}", stdout(&output), stderr(&output));
+    assert_eq!(home.read("made"), None);
+
+    let output = home.run(&["demo", "--model", "nobody/x"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stderr(&output).contains("nobody"), "{}", stderr(&output));
+}

@@ -1,0 +1,155 @@
+//! An editor: what it advertises, what it holds, how it answers, and what was asked of it.
+
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, process::Command};
+
+/// The editor. It fails the test when it is asked for what it never offered, and when a terminal is left open.
+#[derive(Default)]
+pub(crate) struct Editor {
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) terminals: bool,
+    /// The kind of option that is chosen; questions are dismissed without one.
+    pub(crate) answer: Option<&'static str>,
+    /// Open buffers by absolute path; other files are read from disk. Writes land here and on disk.
+    pub(crate) buffers: BTreeMap<String, String>,
+    /// What was asked, in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, ….
+    pub(crate) log: Vec<String>,
+    pub(crate) open: Open,
+    pub(crate) created: usize,
+}
+
+/// The terminals that are not released.
+#[derive(Default)]
+pub(crate) struct Open(BTreeMap<String, Terminal>);
+
+struct Terminal {
+    output: String,
+    code: Option<i32>,
+    embedded: bool,
+}
+
+impl Editor {
+    /// One that offers nothing and must be asked nothing.
+    pub(crate) fn without_anything() -> Self {
+        Self::default()
+    }
+
+    /// One that offers everything and allows everything.
+    pub(crate) fn with_everything() -> Self {
+        Self { reads: true, writes: true, terminals: true, answer: Some("allow_once"), ..Self::default() }
+    }
+
+    /// What it advertises.
+    pub(crate) fn capabilities(&self) -> Value {
+        json!({ "fs": { "readTextFile": self.reads, "writeTextFile": self.writes }, "terminal": self.terminals })
+    }
+
+    /// What was asked, without the paths.
+    pub(crate) fn verbs(&self) -> Vec<&str> {
+        self.log.iter().map(|line| line.split(' ').next().unwrap()).collect()
+    }
+
+    /// Takes note of an update.
+    pub(crate) fn saw(&mut self, update: &Value) {
+        for content in update["content"].as_array().into_iter().flatten() {
+            if let Some(terminal) = content["terminalId"].as_str().and_then(|id| self.open.0.get_mut(id)) {
+                terminal.embedded = true;
+            }
+        }
+    }
+
+    /// Answers a request of the agent.
+    pub(crate) fn serve(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+        let path = || {
+            let path = params["path"].as_str().unwrap().to_owned();
+            assert!(path.starts_with('/'), "paths on the wire are absolute: {path}");
+            path
+        };
+        match method {
+            "fs/read_text_file" => {
+                assert!(self.reads, "reads were never offered");
+                let path = path();
+                self.log.push(format!("read {path}"));
+                let text = self.buffers.get(&path).cloned().or_else(|| std::fs::read_to_string(&path).ok());
+                let text = text.ok_or_else(|| json!({ "code": -32002, "message": "no such file" }))?;
+                let skip = params["line"].as_u64().map_or(0, |line| line - 1) as usize;
+                let take = params["limit"].as_u64().unwrap_or(u64::MAX) as usize;
+                let lines: String = text.split_inclusive('\n').skip(skip).take(take).collect();
+                Ok(json!({ "content": lines }))
+            }
+            "fs/write_text_file" => {
+                assert!(self.writes, "writes were never offered");
+                let (path, text) = (path(), params["content"].as_str().unwrap().to_owned());
+                self.log.push(format!("write {path}"));
+                std::fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
+                std::fs::write(&path, &text).unwrap();
+                self.buffers.insert(path, text);
+                Ok(Value::Null)
+            }
+            "session/request_permission" => {
+                self.log.push("permission".to_owned());
+                let options = params["options"].as_array().unwrap();
+                for option in options {
+                    assert_eq!(option["optionId"], option["kind"], "option ids equal their kinds");
+                }
+                let outcome = match self.answer {
+                    Some(kind) => json!({ "outcome": "selected", "optionId": kind }),
+                    None => json!({ "outcome": "cancelled" }),
+                };
+                Ok(json!({ "outcome": outcome }))
+            }
+            method => self.terminal(method, params),
+        }
+    }
+
+    fn terminal(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+        assert!(self.terminals, "terminals were never offered: {method}");
+        if method == "terminal/create" {
+            return Ok(self.run(params));
+        }
+        let id = params["terminalId"].as_str().unwrap();
+        let terminal =
+            self.open.0.get(id).unwrap_or_else(|| panic!("{method} of a terminal that is not open: {id}"));
+        match method {
+            "terminal/output" => {
+                assert!(terminal.embedded, "a terminal is shown before its output is asked for");
+                let exit = json!({ "exitCode": terminal.code, "signal": null });
+                Ok(json!({ "output": terminal.output, "truncated": false, "exitStatus": exit }))
+            }
+            "terminal/wait_for_exit" => Ok(json!({ "exitCode": terminal.code, "signal": null })),
+            "terminal/kill" => Ok(json!({})),
+            "terminal/release" => {
+                self.open.0.remove(id);
+                Ok(Value::Null)
+            }
+            _ => panic!("unknown method {method}"),
+        }
+    }
+
+    /// Runs the command to its end, as a very fast terminal would.
+    fn run(&mut self, params: &Value) -> Value {
+        let program = params["command"].as_str().unwrap();
+        let args: Vec<_> =
+            params["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+        assert!(!program.contains(' '), "an argument vector, not a line: {program}");
+        self.log.push(format!("terminal {}", args.last().unwrap()));
+        let output =
+            Command::new(program).args(&args).current_dir(params["cwd"].as_str().unwrap()).output().unwrap();
+        self.created += 1;
+        let id = format!("t{}", self.created);
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        self.open
+            .0
+            .insert(id.clone(), Terminal { output: text, code: output.status.code(), embedded: false });
+        json!({ "terminalId": id })
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert!(self.0.is_empty(), "terminals were not released: {:?}", self.0.keys());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! How it ends: an editor that hangs up, signals, limits.
+
+use crate::{
+    agent::Agent,
+    editor::Editor,
+    home::{Home, stderr},
+};
+use serde_json::json;
+use std::{
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+/// A command that says who it is and would run for minutes.
+const LONG: &str = "run sh -c 'echo $$ > pid; exec sleep 300'";
+
+/// Waits for a file to appear: there is no other way to hear from a grandchild.
+fn pid(home: &Home) -> String {
+    for _ in 0..3000 {
+        match home.read("pid") {
+            Some(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => std::thread::park_timeout(Duration::from_millis(10)),
+        }
+    }
+    panic!("the command never started");
+}
+
+/// Whether a process runs. One that has ended and that nobody has waited for yet (its parent is gone too) does not.
+fn lives(pid: &str) -> bool {
+    let shown = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8(shown.stdout).unwrap();
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+fn signal(child: &Child, name: &str) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+}
+
+#[test]
+fn hanging_up_in_the_middle_of_a_turn_ends_all_and_keeps_the_session() {
+    let home = Home::new();
+    let editor = Editor::without_anything();
+    let (mut agent, session) = Agent::open(&home, &["--yolo"], &editor);
+    agent.post(
+        "session/prompt",
+        json!({ "sessionId": session, "prompt": [{ "type": "text", "text": LONG }] }),
+    );
+    let pid = pid(&home);
+    assert!(lives(&pid));
+    let (status, took) = agent.hang_up();
+    assert!(status.success(), "{status}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(!lives(&pid), "the command outlived the agent");
+
+    let mut agent = Agent::start(&home, &[]);
+    agent.initialize(json!({}));
+    let load = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
+    agent.ask("session/load", load).unwrap();
+    let replayed = agent.updates.iter().any(|update| update.to_string().contains("sleep 300"));
+    assert!(replayed, "{:?}", agent.updates);
+}
+
+#[test]
+fn cancelling_kills_the_command_and_ends_the_turn() {
+    let home = Home::new();
+    let mut editor = Editor::without_anything();
+    let (mut agent, session) = Agent::open(&home, &["--yolo"], &editor);
+    agent.post(
+        "session/prompt",
+        json!({ "sessionId": session, "prompt": [{ "type": "text", "text": LONG }] }),
+    );
+    let pid = pid(&home);
+    agent.send(&json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": session } }));
+    let answer = loop {
+        let message = agent.receive().unwrap();
+        if message.get("result").is_some() {
+            break message;
+        }
+        agent.serve(&message, &mut editor);
+    };
+    assert_eq!(answer["result"]["stopReason"], "cancelled");
+    assert!(!lives(&pid));
+}
+
+#[test]
+fn signals_cancel_settle_and_are_told_by_the_exit_code() {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let home = Home::new();
+        let child =
+            home.tiller(&["-p", LONG, "--yolo", "-o", "json"]).stdout(Stdio::piped()).spawn().unwrap();
+        let pid = pid(&home);
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{name}");
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["stop_reason"], "cancelled", "{result}");
+        assert!(!lives(&pid), "{name}");
+    }
+}
+
+#[test]
+fn limits_end_a_run_with_their_own_code() {
+    let home = Home::new();
+    home.write("a.txt", "one\n");
+    let turns = home.run(&["-p", "show a.txt then show a.txt", "-t", "1"]);
+    assert_eq!(turns.status.code(), Some(2), "{}", stderr(&turns));
+    assert!(stderr(&turns).contains("--max-turns"));
+    let time = home.run(&["-p", LONG, "--yolo", "--timeout", "1"]);
+    assert_eq!(time.status.code(), Some(2), "{}", stderr(&time));
+    assert!(stderr(&time).contains("--timeout"));
+    assert!(!lives(&pid(&home)));
+}

@@ -1,0 +1,89 @@
+//! A home of its own for each test, with a project in it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+use tempfile::TempDir;
+
+/// An empty home folder and an empty project beside it.
+pub(crate) struct Home {
+    dir: TempDir,
+}
+
+impl Home {
+    /// A new one. No model server of this machine is looked for, and the pilot is the default.
+    pub(crate) fn new() -> Self {
+        let home = Self { dir: TempDir::new().unwrap() };
+        std::fs::create_dir_all(home.project()).unwrap();
+        home.settings("[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n");
+        home
+    }
+
+    /// One without any settings.
+    pub(crate) fn empty() -> Self {
+        let home = Self::new();
+        std::fs::remove_dir_all(home.path().join("home")).unwrap();
+        std::fs::create_dir_all(home.path().join("home")).unwrap();
+        home
+    }
+
+    /// The folder of it all, links resolved.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    /// The project's folder.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.path().join("project")
+    }
+
+    /// A file of the project.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.project().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        put(&self.project().join(name), text);
+    }
+
+    /// Reads a file of the project; `None` when there is none.
+    pub(crate) fn read(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.project().join(name)).ok()
+    }
+
+    /// Replaces the user's settings.
+    pub(crate) fn settings(&self, text: &str) {
+        put(&self.path().join("home/.config/tiller/config.toml"), text);
+    }
+
+    /// `tiller` in the project with an environment that holds nothing but this home.
+    pub(crate) fn tiller(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tiller"));
+        command.args(args).current_dir(self.project()).env_clear();
+        command.env("PATH", std::env::var("PATH").unwrap()).env("HOME", self.path().join("home"));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `tiller` to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.tiller(args).output().unwrap()
+    }
+}
+
+/// What a program printed to stdout.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// What a program printed to stderr.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}

@@ -1,0 +1,21 @@
+//! The real binary, from the outside: arguments, pipes, files and exit codes.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests start the real program and look at real files; a helper that fails fails its test"
+)]
+
+mod agent;
+mod cli;
+mod demo;
+mod editor;
+mod end;
+mod headless;
+mod home;
+mod model_server;
+mod parity;
+mod permissions;
+mod protocol;
+mod providers;
+mod sessions;

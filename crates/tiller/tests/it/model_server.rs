@@ -1,0 +1,48 @@
+//! A model server on loopback that streams prepared answers, one a request.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    sync::mpsc::{Receiver, channel},
+};
+
+/// The server's address, and the requests it got: path and body.
+pub(crate) struct ModelServer {
+    pub(crate) url: String,
+    pub(crate) requests: Receiver<(String, String)>,
+}
+
+impl ModelServer {
+    /// Serves the answers in order, each as server-sent events.
+    pub(crate) fn start(answers: Vec<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, requests) = channel();
+        std::thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let (mut first, mut length) = (String::new(), 0);
+                reader.read_line(&mut first).unwrap();
+                loop {
+                    let mut line = String::new();
+                    reader.read_line(&mut line).unwrap();
+                    if line.trim().is_empty() {
+                        break;
+                    }
+                    if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                        length = value.trim().parse().unwrap();
+                    }
+                }
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).unwrap();
+                let path = first.split(' ').nth(1).unwrap().to_owned();
+                // The test that asked may have failed by now.
+                let _ = sender.send((path, String::from_utf8(body).unwrap()));
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                let _ = stream.write_all(format!("{head}{answer}").as_bytes());
+            }
+        });
+        Self { url, requests }
+    }
+}

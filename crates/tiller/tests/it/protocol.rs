@@ -1,0 +1,104 @@
+//! The wire: what is answered to what is wrong, and that the connection lives on.
+
+use crate::{agent::Agent, editor::Editor, home::Home};
+use serde_json::{Value, json};
+use std::net::TcpListener;
+
+#[test]
+fn initialize_answers_with_one_line_and_touches_no_provider() {
+    let home = Home::empty();
+    let vendor = TcpListener::bind("127.0.0.1:0").unwrap();
+    vendor.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", vendor.local_addr().unwrap());
+    let variables = [
+        ("OPENAI_API_KEY", "key"),
+        ("OPENAI_BASE_URL", url.as_str()),
+        ("ANTHROPIC_API_KEY", "key"),
+        ("ANTHROPIC_BASE_URL", url.as_str()),
+    ];
+    let mut agent = Agent::start_with(&home, &[], &variables);
+    let answer =
+        agent.initialize(json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true }));
+    assert_eq!(answer["protocolVersion"], 1);
+    assert_eq!(answer["agentInfo"]["name"], "tiller");
+    assert_eq!(answer["agentInfo"]["version"], env!("CARGO_PKG_VERSION"));
+    let methods = answer["authMethods"].as_array().unwrap();
+    // A method without a type is an `agent` method.
+    assert!(
+        methods.iter().any(|method| method.get("type").is_none_or(|kind| kind == "agent")),
+        "{methods:?}"
+    );
+    let (status, _) = agent.hang_up();
+    assert!(status.success());
+    assert_eq!(agent.receive(), None, "one line, and no other");
+    assert_eq!(
+        vendor.accept().unwrap_err().kind(),
+        std::io::ErrorKind::WouldBlock,
+        "a provider was contacted"
+    );
+}
+
+/// Sends bytes and returns the error's code and message. Then asks for something that works.
+fn check(agent: &mut Agent, home: &Home, bytes: &[u8], code: i64, says: &str) {
+    agent.raw(bytes);
+    let message = agent.receive().unwrap();
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
+    assert_eq!(message["error"]["code"], code, "{shown}: {message}");
+    let text = message["error"].to_string();
+    assert!(text.contains(says), "{shown}: {text}");
+    alive(agent, home);
+}
+
+fn alive(agent: &mut Agent, home: &Home) {
+    let sessions = agent.ask("session/list", json!({ "cwd": home.project() })).unwrap();
+    assert!(sessions["sessions"].is_array(), "{sessions}");
+}
+
+#[test]
+fn bad_lines_get_errors_and_the_connection_lives() {
+    let home = Home::new();
+    let mut agent = Agent::start(&home, &[]);
+    agent.initialize(json!({}));
+    let request = |method: &str, params: Value| {
+        format!("{}\n", json!({ "jsonrpc": "2.0", "id": "mine", "method": method, "params": params }))
+            .into_bytes()
+    };
+    check(&mut agent, &home, b"hello\n", -32700, "JSON");
+    check(&mut agent, &home, b"{\"jsonrpc\":\"2.0\",\n", -32700, "JSON");
+    check(&mut agent, &home, b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]\n", -32600, "batch");
+    check(&mut agent, &home, &request("no/such", json!({})), -32601, "no/such");
+    check(
+        &mut agent,
+        &home,
+        &request("session/new", json!({ "cwd": "here", "mcpServers": [] })),
+        -32602,
+        "absolute",
+    );
+    let unknown = json!({ "sessionId": "nope", "prompt": [{ "type": "text", "text": "x" }] });
+    check(&mut agent, &home, &request("session/prompt", unknown), -32002, "nope");
+    let load = json!({ "sessionId": "nope", "cwd": home.project(), "mcpServers": [] });
+    check(&mut agent, &home, &request("session/load", load), -32002, "nope");
+    let mut lossy = request("no/such/\u{fffd}", json!({}));
+    let at = lossy.windows(3).position(|bytes| bytes == "\u{fffd}".as_bytes()).unwrap();
+    lossy.splice(at..at + 3, [0xff, 0xfe]);
+    check(&mut agent, &home, &lossy, -32601, "no/such");
+}
+
+#[test]
+fn a_line_of_64_mib_is_refused_and_the_connection_lives() {
+    let home = Home::new();
+    let mut agent = Agent::start(&home, &[]);
+    agent.initialize(json!({}));
+    let mut line = vec![b'x'; 64 * 1024 * 1024 + 1];
+    line.push(b'\n');
+    check(&mut agent, &home, &line, -32600, "67108864");
+}
+
+#[test]
+fn a_session_on_the_pilot_says_so() {
+    let home = Home::new();
+    let mut editor = Editor::without_anything();
+    let (mut agent, session) = Agent::open(&home, &[], &editor);
+    assert_eq!(agent.prompt(&session, "help", &mut editor).unwrap(), "end_turn");
+    assert!(agent.said().contains("not a language model"), "{}", agent.said());
+}
