@@ -17,6 +17,8 @@ pub(crate) const WRITE_BATCH_BYTES: usize = 256 * 1024;
 pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long everything has to settle once the client has closed its side.
 pub(crate) const SETTLE: Duration = Duration::from_millis(800);
+/// How long the last lines have to be written after that.
+pub(crate) const LAST_WRITES: Duration = Duration::from_millis(100);
 
 /// Updates that may be under way to a client that does not read them; beyond it they wait and merge.
 pub(crate) const UPDATES_IN_FLIGHT: u64 = 32;

@@ -2,7 +2,7 @@
 
 use crate::{
     AcpOptions,
-    limits::SETTLE,
+    limits::{LAST_WRITES, SETTLE},
     transport::{Gauge, incoming, write_lines},
     v1::{Connection, Dispatcher},
 };
@@ -56,18 +56,21 @@ pub async fn serve(
         })
         .connect_to(Lines::new(sink, lines));
     let result = tokio::select! {
-        served = served => served.map_err(|error| ServeError::Connection(error.to_string())),
+        served = served => {
+            // After a failed connection turns still run; after a closed one nothing is left and this returns at once.
+            if timeout(SETTLE, connection.settle()).await.is_err() {
+                tracing::warn!("turns did not settle in time");
+            }
+            served.map_err(|error| ServeError::Connection(error.to_string()))
+        }
         () = after_end(end) => {
             tracing::warn!("the client is gone and turns did not settle in time");
             Ok(())
         }
     };
-    // After a failed connection the turns still run; after a closed one nothing is left and this returns at once.
-    let settled = timeout(SETTLE, connection.settle()).await.is_ok();
-    let written = timeout(SETTLE, &mut writing).await.is_ok();
-    writing.abort();
-    if !(settled && written) {
-        tracing::warn!(settled, written, "the connection was cut off");
+    if timeout(LAST_WRITES, &mut writing).await.is_err() {
+        tracing::warn!("the client does not read; what was left to say is lost");
+        writing.abort();
     }
     result
 }

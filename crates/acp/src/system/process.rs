@@ -23,8 +23,9 @@ use tokio::{
 pub(super) struct AcpProcess {
     caller: Caller,
     program: String,
-    /// Waits for the end beside the looks at the output.
-    waiter: AbortHandle,
+    /// Waits for the end beside the looks at the output; from the first time that anybody wants to know, so that the call can show the
+    /// terminal before.
+    waiter: Option<AbortHandle>,
     state: Arc<watch::Sender<State>>,
     window: Window,
     pending: VecDeque<Output>,
@@ -52,13 +53,11 @@ impl AcpProcess {
     pub(super) async fn start(caller: &Caller, command: &Command) -> Result<Self, CallError> {
         let terminal = create(caller, command).await?;
         let state = Arc::new(watch::channel(State::Running { unwatched: false }).0);
-        let waiter =
-            tokio::spawn(watch_exit(caller.clone(), terminal.id.clone(), state.clone())).abort_handle();
         let now = Instant::now();
         Ok(Self {
             caller: caller.clone(),
             program: command.program.clone(),
-            waiter,
+            waiter: None,
             state,
             window: Window::default(),
             pending: VecDeque::new(),
@@ -75,7 +74,11 @@ impl AcpProcess {
     }
 
     /// Waits for the time of the next look, or the end.
-    async fn until_look(&self) {
+    async fn until_look(&mut self) {
+        if self.waiter.is_none() {
+            let watch = watch_exit(self.caller.clone(), self.terminal.id.clone(), self.state.clone());
+            self.waiter = Some(tokio::spawn(watch).abort_handle());
+        }
         let mut state = self.state.subscribe();
         tokio::select! {
             // The sender is ours, so the channel cannot close while we wait.
@@ -136,7 +139,9 @@ impl AcpProcess {
 
 impl Drop for AcpProcess {
     fn drop(&mut self) {
-        self.waiter.abort();
+        if let Some(waiter) = &self.waiter {
+            waiter.abort();
+        }
     }
 }
 
@@ -188,9 +193,13 @@ impl Process for AcpProcess {
         if let Err(error) = self.caller.call_within(KILL_WAIT, "terminal/kill", &request).await {
             tracing::warn!(?error, terminal = self.terminal.id.0, "the client did not kill the command");
         }
-        let mut state = self.state.subscribe();
-        let over = timeout(KILL_WAIT, state.wait_for(|state| !matches!(state, State::Running { .. })));
-        if over.await.is_err() {
+        let over = async {
+            while !self.is_over() {
+                self.until_look().await;
+                self.look().await;
+            }
+        };
+        if timeout(KILL_WAIT, over).await.is_err() {
             // Given up on: the release that follows is the client's last chance to end it.
             end(&self.state, State::Ended(ExitStatus::default()));
         }

@@ -22,6 +22,7 @@ use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
 };
+use tokio_util::sync::CancellationToken;
 
 /// An editor that follows a script.
 pub struct Editor {
@@ -29,16 +30,16 @@ pub struct Editor {
     outgoing: Option<mpsc::UnboundedSender<Vec<u8>>>,
     next_id: AtomicU64,
     reading: watch::Sender<bool>,
+    hung_up: CancellationToken,
     served: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
 impl Editor {
-    /// An editor connected to an agent in this process, over a pipe of 64 KiB.
+    /// An editor connected to an agent in this process, over pipes of 64 KiB.
     pub fn connect(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScript) -> Self {
-        let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        let (reader, writer) = tokio::io::split(theirs);
-        let served = tokio::spawn(serve(runtime, reader, writer, options));
-        let (reader, writer) = tokio::io::split(ours);
+        let (writer, agent_reader) = tokio::io::duplex(64 * 1024);
+        let (agent_writer, reader) = tokio::io::duplex(64 * 1024);
+        let served = tokio::spawn(serve(runtime, agent_reader, agent_writer, options));
         let mut editor = Self::over(reader, writer, script);
         editor.served = Some(served);
         editor
@@ -69,8 +70,9 @@ impl Editor {
         });
         let desk = Arc::new(Desk::new(script, answers));
         let (reading, gate) = watch::channel(true);
-        tokio::spawn(read(reader, desk.clone(), gate));
-        Self { desk, outgoing: Some(outgoing), next_id: AtomicU64::new(1), reading, served: None }
+        let hung_up = CancellationToken::new();
+        tokio::spawn(hung_up.clone().run_until_cancelled_owned(read(reader, desk.clone(), gate)));
+        Self { desk, outgoing: Some(outgoing), next_id: AtomicU64::new(1), reading, hung_up, served: None }
     }
 
     /// Introduces itself; the agent's answer.
@@ -202,13 +204,23 @@ impl Editor {
         self.reading.send_replace(reading);
     }
 
-    /// Closes its side and waits for the agent to end, where it runs in this process.
-    pub async fn close(mut self) -> Result<(), ServeError> {
-        self.outgoing = None;
+    /// Drops the pipe it reads from, as a client that crashed does.
+    pub fn hang_up(&self) {
+        self.hung_up.cancel();
+    }
+
+    /// Waits for the agent to end by itself, where it runs in this process.
+    pub async fn ended(mut self) -> Result<(), ServeError> {
         match self.served.take() {
             Some(served) => served.await.expect("the connection does not panic"),
             None => Ok(()),
         }
+    }
+
+    /// Closes its side and waits for the agent to end, where it runs in this process.
+    pub async fn close(mut self) -> Result<(), ServeError> {
+        self.outgoing = None;
+        self.ended().await
     }
 
     fn send(&self, message: Value) {

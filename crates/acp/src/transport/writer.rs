@@ -119,6 +119,7 @@ fn closed() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agent_client_protocol::RawJsonRpcMessage;
     use futures::SinkExt;
     use tokio::io::AsyncReadExt;
 
@@ -140,6 +141,17 @@ mod tests {
         let mut text = String::new();
         reader.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, format!("one\n{UPDATE}\ntwo\n"));
+    }
+
+    #[test]
+    fn knows_an_update_as_the_library_writes_it() {
+        let line = |method: &str| {
+            let message =
+                RawJsonRpcMessage::notification(method.to_owned(), serde_json::json!({"sessionId": "s"}));
+            serde_json::to_string(&message.unwrap()).unwrap()
+        };
+        assert!(is_update(&line("session/update")), "{}", line("session/update"));
+        assert!(!is_update(&line("session/updates")));
     }
 
     #[tokio::test]

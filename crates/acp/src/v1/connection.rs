@@ -65,12 +65,14 @@ impl Drop for Peer {
     }
 }
 
-/// The folder parameters that new, load and resume share. `mcpServers` is not looked at: none are supported yet.
+/// The parameters that new, load and resume share.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Folders {
     cwd: Option<Value>,
     additional_directories: Option<Vec<Value>>,
+    /// Not supported yet, so whatever it holds is passed over; that it held something is logged.
+    mcp_servers: Value,
 }
 
 impl Connection {
@@ -195,6 +197,9 @@ impl Connection {
         folders: Folders,
         default: Option<&AbsPath>,
     ) -> Result<(Option<AbsPath>, Vec<AbsPath>), Error> {
+        if folders.mcp_servers.as_array().is_some_and(|servers| !servers.is_empty()) {
+            tracing::warn!("the client gave MCP servers, which are not supported yet; they are passed over");
+        }
         let cwd = match folders.cwd {
             Some(cwd) => Some(self.folder("cwd", &cwd).await?),
             None => default.cloned(),

@@ -1,7 +1,7 @@
 //! What a developer sees: prompts, permissions, edits through the editor, cancels, loaded sessions.
 
 use crate::stage::{Stage, stage, stage_with};
-use acp::testing::{Answer, EditorScript, Fault};
+use acp::testing::{Answer, EditorScript, Fault, TerminalScript};
 use agent::{ModelError, ModelEvent, fake::Reply};
 use serde_json::{Value, json};
 
@@ -320,4 +320,160 @@ async fn the_end_of_the_input_cancels_what_runs() {
     second.editor.initialize().await;
     second.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w"})).await;
     second.editor.close().await.unwrap();
+}
+
+fn bash(line: &str) -> Reply {
+    Reply::calls(&[("bash", json!({"command": line}))])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_is_shown_in_the_terminal_before_it_is_waited_for() {
+    let script = EditorScript::full()
+        .command("make", TerminalScript::exits("built\n", 0))
+        .permissions([Answer::Select("allow_once")]);
+    let stage = stage(script, [bash("make"), Reply::text("done")]);
+    let session = stage.editor.session("/w").await;
+    assert_eq!(ended(stage.editor.prompt(&session, "make").await), "end_turn");
+    let log = stage.editor.log();
+    let at = |fits: &dyn Fn(&Value) -> bool| log.iter().position(fits).expect("it happened");
+    let method = |name: &'static str| at(&move |message: &Value| message["method"] == name);
+    let embedded = at(&|message| message["params"]["update"]["content"][0]["type"] == "terminal");
+    let order = [
+        method("session/request_permission"),
+        method("terminal/create"),
+        embedded,
+        method("terminal/wait_for_exit"),
+        method("terminal/output"),
+        method("terminal/release"),
+    ];
+    assert!(order.is_sorted(), "{order:?}: {:?}", stage.editor.methods());
+    assert_eq!(last_status(&stage), "completed");
+    let result = stage.model.requests()[1].clone();
+    assert!(format!("{result:?}").contains("built"));
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_command_is_released_before_the_answer() {
+    let script = EditorScript::full()
+        .command("serve", TerminalScript::hangs("listening"))
+        .permissions([Answer::Select("allow_once")]);
+    let stage = stage(script, [bash("serve")]);
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
+    let (_, answer) = stage.editor.start("session/prompt", prompt);
+    stage.editor.until(|editor| !editor.calls("terminal/wait_for_exit").is_empty()).await;
+    stage.editor.notify("session/cancel", json!({"sessionId": session}));
+    assert_eq!(ended(answer.await), "cancelled");
+    let methods = stage.editor.methods();
+    let release = methods.iter().position(|method| method == "terminal/release").expect("it is released");
+    assert!(methods[release..].contains(&"answer".to_owned()), "{methods:?}");
+    assert_eq!(last_status(&stage), "failed");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_input_in_a_command_leaves_nothing_running() {
+    let script = EditorScript::default().permissions([Answer::Select("allow_once")]);
+    let stage = stage(script, [bash("serve")]);
+    stage.disk.on_command("serve", |_| system::fake::Script::hangs());
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
+    let (_, answer) = stage.editor.start("session/prompt", prompt);
+    while stage.disk.calls().iter().all(|call| call.operation != "spawn") {
+        tokio::task::yield_now().await;
+    }
+    stage.editor.close().await.unwrap();
+    assert_eq!(ended(answer.await), "cancelled");
+    // The project objects to processes that outlive it when it is dropped here.
+}
+
+#[tokio::test]
+async fn loading_an_open_session_leaves_its_turn_running() {
+    let stage = stage(EditorScript::default(), [Reply::Hang(vec![ModelEvent::Text("x".to_owned())])]);
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "say x"}]});
+    let (_, answer) = stage.editor.start("session/prompt", prompt);
+    stage.editor.until(|editor| editor.text() == "x").await;
+    stage.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w", "mcpServers": []})).await;
+    assert_eq!(stage.editor.updates("user_message_chunk")[0]["content"]["text"], "say x");
+    stage.editor.notify("session/cancel", json!({"sessionId": session}));
+    assert_eq!(ended(answer.await), "cancelled");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn prompts_that_wait_are_answered_in_order() {
+    let stage = stage(EditorScript::default(), [Reply::text("1"), Reply::text("2"), Reply::text("3")]);
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
+    let answers: Vec<_> = (0..3).map(|_| stage.editor.start("session/prompt", prompt.clone())).collect();
+    for (_, answer) in answers {
+        assert_eq!(ended(answer.await), "end_turn");
+    }
+    assert_eq!(stage.editor.text(), "123");
+    let ids: Vec<_> = stage.editor.log().iter().filter_map(|message| message["id"].as_u64()).collect();
+    assert!(ids.is_sorted(), "{ids:?}");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_output_that_is_closed_ends_the_connection() {
+    let stage = stage(EditorScript::default(), [Reply::Hang(vec![ModelEvent::Text("x".to_owned())])]);
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
+    let (_, _answer) = stage.editor.start("session/prompt", prompt);
+    stage.editor.until(|editor| editor.text() == "x").await;
+    stage.editor.hang_up();
+    stage.editor.notify("session/cancel", json!({"sessionId": session}));
+    assert!(stage.editor.ended().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sessions_one_after_the_other_do_not_mix_on_many_threads() {
+    let replies = (0..8).flat_map(|_| [bash("make"), Reply::text("done")]);
+    let script = EditorScript::full()
+        .command("make", TerminalScript::exits("built\n", 0))
+        .permissions((0..8).map(|_| Answer::Select("allow_once")));
+    let stage = stage(script, replies);
+    stage.editor.initialize().await;
+    for _ in 0..8 {
+        let session = stage.editor.ok("session/new", json!({"cwd": "/w"})).await["sessionId"].clone();
+        let session = session.as_str().expect("an id").to_owned();
+        assert_eq!(ended(stage.editor.prompt(&session, "make").await), "end_turn");
+        let updates = stage.editor.calls("session/update");
+        let of_it = updates.iter().filter(|params| params["sessionId"] == session.as_str());
+        let text: String = of_it
+            .filter_map(|params| params.pointer("/update/content/text").and_then(Value::as_str))
+            .collect();
+        assert_eq!(text, "done");
+    }
+    assert_eq!(stage.editor.calls("terminal/release").len(), 8);
+    let methods = stage.editor.methods();
+    let wait =
+        methods.iter().position(|method| method == "terminal/wait_for_exit").expect("it was waited for");
+    let shown = methods[..wait].iter().rev().find(|method| *method != "answer");
+    assert_eq!(shown.map(String::as_str), Some("tool_call_update"), "{methods:?}");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_waits_goes_out_without_anything_pushing_it() {
+    for (chunks, size) in [(1000, 5), (3000, 2000)] {
+        let text = "x".repeat(size);
+        let events = (0..chunks).map(|_| ModelEvent::Text(text.clone())).collect();
+        let stage = stage(EditorScript::default(), [Reply::Hang(events)]);
+        let session = stage.editor.session("/w").await;
+        stage.editor.read(false);
+        let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
+        let (_, answer) = stage.editor.start("session/prompt", prompt);
+        while stage.model.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        stage.editor.read(true);
+        stage.editor.until(|editor| editor.text().len() == chunks * size).await;
+        stage.editor.notify("session/cancel", json!({"sessionId": session}));
+        assert_eq!(ended(answer.await), "cancelled");
+        stage.editor.close().await.unwrap();
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) fn stage_with(
     let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
     let runtime =
         Runtime::new(store.clone() as Arc<dyn SessionStore>, Arc::new(FakeModels(model.clone())), options);
-    let mut options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
+    let mut options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").expect("an absolute path"));
     change(&mut options);
     let editor = Editor::connect(runtime, options, script.over(disk.clone()));
     Stage { editor, disk, store, model }
