@@ -1,8 +1,11 @@
 //! Everything that can be set, resolved: what the rest of the program is given instead of files, variables and flags.
 
 use agent::{Limits, Mode, PermissionMode};
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 use system::AbsPath;
+
+/// Names of providers that are built in.
+const BUILT_IN: [&str; 5] = ["openai", "anthropic", "local", "offline", "replay"];
 
 /// The resolved options of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +23,9 @@ pub(crate) struct Options {
     /// Paths outside the project that are not asked about.
     pub(crate) allowed_paths: Vec<AbsPath>,
     pub(crate) openai: Provider,
-    pub(crate) wire: Wire,
     pub(crate) anthropic: Provider,
+    /// Further providers, by the name that models of theirs begin with.
+    pub(crate) custom: BTreeMap<String, Provider>,
     pub(crate) local: Local,
     pub(crate) terminal: Terminal,
     /// Where the model's traffic is recorded.
@@ -48,20 +52,22 @@ pub(crate) struct Provider {
     pub(crate) api_key_env: String,
     /// The key, from that variable.
     pub(crate) api_key: Option<Secret>,
+    pub(crate) wire: Wire,
 }
 
 /// Text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
-/// Which of OpenAI's two wires is spoken.
+/// What is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Wire {
-    /// Responses at the vendor's own address, Chat Completions at any other.
+    /// The vendor's own: of OpenAI's two, Responses at its own address and Chat Completions at any other.
     #[default]
     Auto,
     Chat,
     Responses,
+    Anthropic,
 }
 
 /// Model servers on this machine.
@@ -84,8 +90,6 @@ pub(crate) enum Terminal {
 impl Options {
     /// What holds when nobody says anything.
     pub(crate) fn built_in(folders: Folders) -> Self {
-        let vendor =
-            |variable: &str| Provider { base_url: None, api_key_env: variable.to_owned(), api_key: None };
         Self {
             model: None,
             mode: Mode::default(),
@@ -94,15 +98,25 @@ impl Options {
             denied_tools: Vec::new(),
             blocked_paths: Vec::new(),
             allowed_paths: vec![folders.temp.clone()],
-            openai: vendor("OPENAI_API_KEY"),
-            wire: Wire::default(),
-            anthropic: vendor("ANTHROPIC_API_KEY"),
+            openai: Provider::with_key_in("OPENAI_API_KEY"),
+            anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
+            custom: BTreeMap::new(),
             local: Local { discover: true, urls: Vec::new() },
             terminal: Terminal::default(),
             record: None,
             limits: Limits::default(),
             folders,
         }
+    }
+
+    /// The further provider of a name, made when it is new. Its key is in `NAME_API_KEY` unless another variable is named.
+    pub(crate) fn custom(&mut self, name: &str) -> Result<&mut Provider, String> {
+        if BUILT_IN.contains(&name) || name.is_empty() || name.contains('/') {
+            return Err(format!("{name:?} cannot be the name of a provider of your own; choose another"));
+        }
+        let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        let variable = name.chars().map(letter).collect::<String>() + "_API_KEY";
+        Ok(self.custom.entry(name.to_owned()).or_insert_with(|| Provider::with_key_in(&variable)))
     }
 
     /// Adds to the text that is added to the system prompt.
@@ -114,6 +128,12 @@ impl Options {
             }
             none => *none = Some(text.to_owned()),
         }
+    }
+}
+
+impl Provider {
+    fn with_key_in(variable: &str) -> Self {
+        Self { base_url: None, api_key_env: variable.to_owned(), api_key: None, wire: Wire::default() }
     }
 }
 

@@ -79,14 +79,10 @@ fn sessions(options: &Options) -> RuntimeOptions {
 }
 
 fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {
-    let wire = match options.wire {
-        Wire::Auto => providers::Wire::Auto,
-        Wire::Chat => providers::Wire::Chat,
-        Wire::Responses => providers::Wire::Responses,
-    };
     ProvidersOptions {
-        openai: vendor(&options.openai, wire),
-        anthropic: vendor(&options.anthropic, providers::Wire::Auto),
+        openai: vendor(&options.openai),
+        anthropic: vendor(&options.anthropic),
+        custom: options.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect(),
         local: LocalOptions { discover: options.local.discover, urls: options.local.urls.clone() },
         default_model: options.model.clone(),
         record_to: options.record.clone(),
@@ -95,10 +91,15 @@ fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {
     }
 }
 
-fn vendor(provider: &Provider, wire: providers::Wire) -> VendorOptions {
+fn vendor(provider: &Provider) -> VendorOptions {
     VendorOptions {
         api_key: provider.api_key.as_ref().map(|key| Secret::new(key.reveal())),
         base_url: provider.base_url.clone(),
-        wire,
+        wire: match provider.wire {
+            Wire::Auto => providers::Wire::Auto,
+            Wire::Chat => providers::Wire::Chat,
+            Wire::Responses => providers::Wire::Responses,
+            Wire::Anthropic => providers::Wire::Anthropic,
+        },
     }
 }

@@ -6,12 +6,12 @@ use system::AbsPath;
 
 /// A setting.
 pub(crate) struct Key {
-    /// Its dotted name.
+    /// Its dotted name. The part `NAME`, if it has one, stands for a name that the user chooses.
     pub(crate) name: &'static str,
     /// Whether a project's file may set it.
     pub(crate) in_project: InProject,
-    /// Sets it, or says what is wrong with the value.
-    pub(crate) set: fn(&mut Options, &Value) -> Result<(), String>,
+    /// Sets it for the name that stands in place of `NAME`, or says what is wrong.
+    pub(crate) set: fn(&mut Options, &str, &Value) -> Result<(), String>,
 }
 
 /// What a project's file may do with a setting. Projects come from anywhere, so they may only tighten.
@@ -34,6 +34,33 @@ pub(crate) enum Value {
     List(Vec<Value>),
     /// Anything else; its kind in words.
     Other(&'static str),
+}
+
+impl Key {
+    /// What stands in place of `NAME` (nothing, where there is no such part); `None` when this is another setting.
+    pub(crate) fn matches<'a>(&self, written: &'a str) -> Option<&'a str> {
+        let (own, given) = (self.name.split('.'), written.split('.'));
+        let mut name = "";
+        for (own, given) in own.clone().zip(given.clone()) {
+            match own {
+                "NAME" => name = given,
+                own if own == given => {}
+                _ => return None,
+            }
+        }
+        (own.count() == given.count()).then_some(name)
+    }
+
+    /// Whether the setting belongs to a group.
+    pub(crate) fn is_in(&self, group: &str) -> bool {
+        let (mut own, given) = (self.name.split('.'), group.split('.'));
+        for given in given {
+            if !own.next().is_some_and(|own| own == "NAME" || own == given) {
+                return false;
+            }
+        }
+        own.next().is_some()
+    }
 }
 
 impl Value {

@@ -13,46 +13,46 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "agent.default_model",
         in_project: InProject::Never(MODEL),
-        set: |o, v| Ok(o.model = Some(model(v.text()?)?)),
+        set: |o, _, v| Ok(o.model = Some(model(v.text()?)?)),
     },
     Key {
         name: "agent.mode",
         in_project: InProject::Tightens(|before, after| order_of_mode(after) >= order_of_mode(before)),
-        set: |o, v| Ok(o.mode = v.word()?),
+        set: |o, _, v| Ok(o.mode = v.word()?),
     },
     Key {
         name: "agent.system_prompt",
         in_project: InProject::Never(PROMPT),
-        set: |o, v| Ok(o.append_system_prompt = Some(v.text()?)),
+        set: |o, _, v| Ok(o.append_system_prompt = Some(v.text()?)),
     },
     Key {
         name: "tools.default_permission_mode",
         in_project: InProject::Tightens(|before, after| {
             order_of_permission(after) >= order_of_permission(before)
         }),
-        set: |o, v| Ok(o.permission_mode = v.word()?),
+        set: |o, _, v| Ok(o.permission_mode = v.word()?),
     },
     Key {
         name: "tools.denied_tools",
         in_project: InProject::Adds,
-        set: |o, v| Ok(o.denied_tools.extend(v.texts()?)),
+        set: |o, _, v| Ok(o.denied_tools.extend(v.texts()?)),
     },
     Key {
         name: "tools.blocked_paths",
         in_project: InProject::Adds,
-        set: |o, v| Ok(o.blocked_paths.extend(v.texts()?)),
+        set: |o, _, v| Ok(o.blocked_paths.extend(v.texts()?)),
     },
     Key {
         name: "tools.allowed_paths",
         in_project: InProject::Never(PATHS),
-        set: |o, v| Ok(o.allowed_paths.extend(v.paths(&o.folders.home)?)),
+        set: |o, _, v| Ok(o.allowed_paths.extend(v.paths(&o.folders.home)?)),
     },
     Key {
         name: "tools.bash.timeout",
         in_project: InProject::Tightens(|before, after| {
             after.limits.tools.command_timeout <= before.limits.tools.command_timeout
         }),
-        set: |o, v| {
+        set: |o, _, v| {
             let (given, most) = (v.seconds()?, o.limits.tools.command_timeout_max);
             if given > most {
                 return Err(format!("is at most {} seconds", most.as_secs()));
@@ -65,52 +65,71 @@ pub(crate) const KEYS: &[Key] = &[
         in_project: InProject::Tightens(|before, after| {
             after.limits.tools.output_lines <= before.limits.tools.output_lines
         }),
-        set: |o, v| Ok(o.limits.tools.output_lines = v.count()?),
+        set: |o, _, v| Ok(o.limits.tools.output_lines = v.count()?),
     },
     Key {
         name: "context.max_output_bytes",
         in_project: InProject::Tightens(|before, after| {
             after.limits.tools.output_bytes <= before.limits.tools.output_bytes
         }),
-        set: |o, v| Ok(o.limits.tools.output_bytes = v.count()?),
+        set: |o, _, v| Ok(o.limits.tools.output_bytes = v.count()?),
     },
     Key {
         name: "providers.openai.api_key_env",
         in_project: InProject::Never(MODEL),
-        set: |o, v| Ok(o.openai.api_key_env = v.variable()?),
+        set: |o, _, v| Ok(o.openai.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.openai.base_url",
         in_project: InProject::Never(MODEL),
-        set: |o, v| Ok(o.openai.base_url = Some(v.url()?)),
+        set: |o, _, v| Ok(o.openai.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.openai.wire",
         in_project: InProject::Never(MODEL),
-        set: |o, v| {
+        set: |o, _, v| {
             let words = [("auto", Wire::Auto), ("chat", Wire::Chat), ("responses", Wire::Responses)];
-            Ok(o.wire = v.one_of(&words)?)
+            Ok(o.openai.wire = v.one_of(&words)?)
         },
     },
     Key {
         name: "providers.anthropic.api_key_env",
         in_project: InProject::Never(MODEL),
-        set: |o, v| Ok(o.anthropic.api_key_env = v.variable()?),
+        set: |o, _, v| Ok(o.anthropic.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.anthropic.base_url",
         in_project: InProject::Never(MODEL),
-        set: |o, v| Ok(o.anthropic.base_url = Some(v.url()?)),
+        set: |o, _, v| Ok(o.anthropic.base_url = Some(v.url()?)),
+    },
+    Key {
+        name: "providers.custom.NAME.base_url",
+        in_project: InProject::Never(MODEL),
+        set: |o, name, v| Ok(o.custom(name)?.base_url = Some(v.url()?)),
+    },
+    Key {
+        name: "providers.custom.NAME.api_key_env",
+        in_project: InProject::Never(MODEL),
+        set: |o, name, v| Ok(o.custom(name)?.api_key_env = v.variable()?),
+    },
+    Key {
+        name: "providers.custom.NAME.wire",
+        in_project: InProject::Never(MODEL),
+        set: |o, name, v| {
+            let words =
+                [("chat", Wire::Chat), ("responses", Wire::Responses), ("anthropic", Wire::Anthropic)];
+            Ok(o.custom(name)?.wire = v.one_of(&words)?)
+        },
     },
     Key {
         name: "providers.local.discover",
         in_project: InProject::Never(MODEL),
-        set: |o, v| Ok(o.local.discover = v.flag()?),
+        set: |o, _, v| Ok(o.local.discover = v.flag()?),
     },
     Key {
         name: "providers.local.urls",
         in_project: InProject::Never(MODEL),
-        set: |o, v| {
+        set: |o, _, v| {
             for url in v.texts()? {
                 o.local.urls.push(super::key::Value::Text(url).url()?);
             }
@@ -120,42 +139,42 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "client.terminal",
         in_project: InProject::Never(PLACE),
-        set: |o, v| Ok(o.terminal = v.one_of(&[("client", Terminal::Client), ("local", Terminal::Local)])?),
+        set: |o, _, v| Ok(o.terminal = v.one_of(&[("client", Terminal::Client), ("local", Terminal::Local)])?),
     },
     Key {
         name: "limits.turn_requests",
         in_project: InProject::Tightens(|before, after| {
             after.limits.turn_requests <= before.limits.turn_requests
         }),
-        set: |o, v| Ok(o.limits.turn_requests = v.count()?),
+        set: |o, _, v| Ok(o.limits.turn_requests = v.count()?),
     },
     Key {
         name: "limits.identical_calls",
         in_project: InProject::Tightens(|before, after| {
             after.limits.identical_calls <= before.limits.identical_calls
         }),
-        set: |o, v| Ok(o.limits.identical_calls = v.count()?),
+        set: |o, _, v| Ok(o.limits.identical_calls = v.count()?),
     },
     Key {
         name: "limits.calls_per_response",
         in_project: InProject::Tightens(|before, after| {
             after.limits.calls_per_response <= before.limits.calls_per_response
         }),
-        set: |o, v| Ok(o.limits.calls_per_response = v.count()?),
+        set: |o, _, v| Ok(o.limits.calls_per_response = v.count()?),
     },
     Key {
         name: "limits.queued_prompts",
         in_project: InProject::Tightens(|before, after| {
             after.limits.queued_prompts <= before.limits.queued_prompts
         }),
-        set: |o, v| Ok(o.limits.queued_prompts = v.count()?),
+        set: |o, _, v| Ok(o.limits.queued_prompts = v.count()?),
     },
     Key {
         name: "limits.permission_wait",
         in_project: InProject::Tightens(|before, after| {
             after.limits.permission_wait <= before.limits.permission_wait
         }),
-        set: |o, v| Ok(o.limits.permission_wait = v.seconds()?),
+        set: |o, _, v| Ok(o.limits.permission_wait = v.seconds()?),
     },
 ];
 

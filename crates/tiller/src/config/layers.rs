@@ -56,14 +56,7 @@ pub(crate) fn check_model(id: &str) -> Result<String, String> {
 }
 
 fn apply_user(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigError> {
-    for setting in parse(file)? {
-        (setting.key.set)(options, &setting.value).map_err(|problem| ConfigError::BadValue {
-            place: setting.place,
-            key: setting.key.name.to_owned(),
-            problem,
-        })?;
-    }
-    Ok(())
+    parse(file)?.iter().try_for_each(|setting| setting.apply(options))
 }
 
 fn apply_project(
@@ -72,13 +65,9 @@ fn apply_project(
     notices: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
     for setting in parse(file)? {
-        let name = setting.key.name;
+        let name = &setting.name;
         let mut after = options.clone();
-        (setting.key.set)(&mut after, &setting.value).map_err(|problem| ConfigError::BadValue {
-            place: setting.place.clone(),
-            key: name.to_owned(),
-            problem,
-        })?;
+        setting.apply(&mut after)?;
         let refusal = match setting.key.in_project {
             InProject::Adds => None,
             InProject::Tightens(holds) if holds(options, &after) => None,

@@ -1,13 +1,28 @@
 //! From a settings file's text to settings with the lines they were written on.
 
 use super::{ConfigError, KEYS, Key, Place, SettingsFile, key::Value};
+use crate::options::Options;
 use toml::de::{DeTable, DeValue};
 
 /// A setting as written.
 pub(super) struct Setting {
     pub(super) key: &'static Key,
+    /// As written: what the user chose instead of `NAME` included.
+    pub(super) name: String,
     pub(super) value: Value,
     pub(super) place: Place,
+}
+
+impl Setting {
+    /// Sets it.
+    pub(super) fn apply(&self, options: &mut Options) -> Result<(), ConfigError> {
+        let chosen = self.key.matches(&self.name).unwrap_or_default();
+        (self.key.set)(options, chosen, &self.value).map_err(|problem| ConfigError::BadValue {
+            place: self.place.clone(),
+            key: self.name.clone(),
+            problem,
+        })
+    }
 }
 
 /// Every setting of a file, in the order of its names. The first thing that is wrong is an error.
@@ -30,16 +45,15 @@ fn collect(
     for (name, value) in table {
         let full = format!("{prefix}{}", name.get_ref());
         let place = place(file, name.span().start);
-        if let Some(key) = KEYS.iter().find(|key| key.name == full) {
-            settings.push(Setting { key, value: convert(value.get_ref()), place });
+        if let Some(key) = KEYS.iter().find(|key| key.matches(&full).is_some()) {
+            settings.push(Setting { key, name: full, value: convert(value.get_ref()), place });
             continue;
         }
-        let group = format!("{full}.");
         match value.get_ref() {
-            DeValue::Table(inner) if KEYS.iter().any(|key| key.name.starts_with(&group)) => {
-                collect(file, &group, inner, settings)?;
+            DeValue::Table(inner) if KEYS.iter().any(|key| key.is_in(&full)) => {
+                collect(file, &format!("{full}."), inner, settings)?;
             }
-            _ if KEYS.iter().any(|key| key.name.starts_with(&group)) => {
+            _ if KEYS.iter().any(|key| key.is_in(&full)) => {
                 let problem = format!("is a group of settings; write [{full}] and the settings below it");
                 return Err(ConfigError::BadValue { place, key: full, problem });
             }

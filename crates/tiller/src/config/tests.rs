@@ -1,7 +1,10 @@
 //! The layers, through one `check`.
 
 use super::*;
-use crate::{environment::Environment, options::Options};
+use crate::{
+    environment::Environment,
+    options::{Options, Wire},
+};
 use agent::{Mode, PermissionMode};
 use std::fmt::Write;
 
@@ -128,6 +131,18 @@ fn what_is_wrong_is_said_with_its_place() {
             "tools.bash.timeot = 1",
             "/c/config.toml:1: unknown setting \"tools.bash.timeot\"; did you mean \"tools.bash.timeout\"?",
         ),
+        (
+            "[providers.custom.openai]\nbase_url = 'http://x'",
+            "/c/config.toml:2: providers.custom.openai.base_url: \"openai\" cannot be the name of a provider of your own; choose another",
+        ),
+        (
+            "providers.custom.groq = 1",
+            "/c/config.toml:1: providers.custom.groq: is a group of settings; write [providers.custom.groq] and the settings below it",
+        ),
+        (
+            "providers.custom.groq.wrie = 1",
+            "/c/config.toml:1: unknown setting \"providers.custom.groq.wrie\"; did you mean \"providers.custom.NAME.wire\"?",
+        ),
         ("zzz = 1", "/c/config.toml:1: unknown setting \"zzz\"; docs/configuration.md lists all of them"),
         (
             "agent = 1",
@@ -192,6 +207,10 @@ fn keys_come_from_variables_alone_and_are_never_shown() {
     assert_eq!(options.anthropic.api_key.as_ref().map(|key| key.reveal()), Some("other"));
     assert!(!format!("{options:?}").contains("s3cret"));
 
+    let custom = options_of_custom();
+    assert_eq!(custom.api_key.as_ref().map(|key| key.reveal()), Some("g"));
+    assert_eq!((custom.base_url.as_deref(), custom.wire), (Some("https://g.example/v1"), Wire::Anthropic));
+
     let pasted = run(Case { user: "providers.openai.api_key_env = 'sk-abc'", ..Case::default() })
         .unwrap_err()
         .to_string();
@@ -199,6 +218,12 @@ fn keys_come_from_variables_alone_and_are_never_shown() {
         pasted.contains("takes the name of an environment variable") && !pasted.contains("sk-abc"),
         "{pasted}"
     );
+}
+
+fn options_of_custom() -> crate::options::Provider {
+    let user = "[providers.custom.my-groq]\nbase_url = 'https://g.example/v1/'\nwire = 'anthropic'";
+    let environment = [("MY_GROQ_API_KEY", "g")];
+    options(Case { user, environment: &environment, ..Case::default() }).custom["my-groq"].clone()
 }
 
 /// The table of settings as documented: name, default, what a project may do.

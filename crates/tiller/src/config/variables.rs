@@ -20,13 +20,14 @@ pub(super) fn apply(options: &mut Options, environment: &Environment) -> Result<
     for (variable, name) in VARIABLES {
         let Some(text) = environment.get(variable) else { continue };
         let key = KEYS.iter().find(|key| key.name == *name).expect("VARIABLES names settings that exist");
-        (key.set)(options, &Value::Text(text.to_owned())).map_err(|problem| ConfigError::BadValue {
+        (key.set)(options, "", &Value::Text(text.to_owned())).map_err(|problem| ConfigError::BadValue {
             place: Place::Variable(variable),
             key: key.name.to_owned(),
             problem,
         })?;
     }
-    for provider in [&mut options.openai, &mut options.anthropic] {
+    let vendors = [&mut options.openai, &mut options.anthropic];
+    for provider in vendors.into_iter().chain(options.custom.values_mut()) {
         provider.api_key = environment.get(&provider.api_key_env).map(Secret::new);
     }
     Ok(())
