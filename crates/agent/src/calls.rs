@@ -152,13 +152,7 @@ async fn run_alone(
             let parsed = candidate.parsed.as_ref().expect("checked above");
             match session.gate.ask(&ruling, &candidate.applicant(parsed), content.clone(), cancel).await? {
                 Answer::Allowed => {}
-                Answer::Refused => {
-                    let text = format!(
-                        "User denied permission for '{}'. Try a different approach.",
-                        candidate.request.name
-                    );
-                    break 'outcome (Err(ToolError::message(text)), content);
-                }
+                Answer::Refused(reason) => break 'outcome (Err(ToolError::message(reason)), content),
                 Answer::Cancelled => {
                     dismissed = true;
                     break 'outcome (Err(ToolError::Cancelled(None)), content);

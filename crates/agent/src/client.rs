@@ -14,6 +14,12 @@ pub trait Client: Send + Sync {
     /// answer, an unknown answer or an error is [`PermissionOutcome::Cancelled`] or a rejection, never an approval.
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome;
 
+    /// What the model is told of a rejected request, where more can be said than that the user said no: that nobody is there to ask, and
+    /// what would have to be set.
+    fn rejection(&self, _request: &PermissionRequest) -> Option<String> {
+        None
+    }
+
     /// Waits until what was notified so far has been handed to the transport, so that a response can follow it.
     async fn flush(&self) {}
 }

@@ -60,8 +60,8 @@ impl Ruling {
 pub(crate) enum Answer {
     /// Run it.
     Allowed,
-    /// Do not run it.
-    Refused,
+    /// Do not run it; what the model is told.
+    Refused(String),
     /// Do not run it, and end the turn.
     Cancelled,
 }
@@ -117,7 +117,7 @@ impl Gate {
         let (outcome, rule) = tokio::select! {
             biased;
             () = cancel.cancelled() => (PermissionOutcome::Cancelled, "cancelled"),
-            outcome = self.log.client().request_permission(request) => (outcome, "user"),
+            outcome = self.log.client().request_permission(request.clone()) => (outcome, "user"),
             () = tokio::time::sleep(self.limits.permission_wait) => (PermissionOutcome::RejectOnce, "timeout"),
         };
         match outcome {
@@ -131,7 +131,9 @@ impl Gate {
         Ok(match outcome {
             _ if outcome.allows() => Answer::Allowed,
             PermissionOutcome::Cancelled => Answer::Cancelled,
-            _ => Answer::Refused,
+            _ => Answer::Refused(self.log.client().rejection(&request).unwrap_or_else(|| {
+                format!("User denied permission for '{}'. Try a different approach.", applicant.tool)
+            })),
         })
     }
 

@@ -35,6 +35,10 @@ impl Client for HeadlessClient {
         with(&self.output, |output| output.error(&message));
         PermissionOutcome::RejectOnce
     }
+
+    fn rejection(&self, request: &PermissionRequest) -> Option<String> {
+        Some(denial(request))
+    }
 }
 
 /// Works on the output while nobody else does.
