@@ -51,6 +51,8 @@ fn what_nobody_can_answer_is_denied_and_the_way_out_is_named() {
     let error = json["errors"][0].as_str().unwrap();
     assert!(error.contains("--yolo") && error.contains("tools.default_permission_mode"), "{error}");
     assert!(stderr(&denied).contains("--yolo"));
+    let told = json["tool_calls"][0]["output"].as_str().unwrap();
+    assert!(told.contains("--yolo"), "the model is told the way out: {told}");
 
     home.run(&["-p", "run sh -c 'touch made'", "--yolo"]);
     assert_eq!(home.read("made").as_deref(), Some(""));
