@@ -54,6 +54,14 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
+/// Runs only the official SDKs' clients.
+pub(crate) fn run_clients() -> Result<()> {
+    let mut steps = Steps::default();
+    clients(&mut steps)?;
+    steps.print();
+    Ok(())
+}
+
 /// The official SDKs' clients against the real binary. The debug binary is built as the tests need it, with their features, so
 /// that they find it made.
 fn clients(steps: &mut Steps) -> Result<()> {

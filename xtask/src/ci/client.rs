@@ -62,7 +62,15 @@ const TYPESCRIPT: Client = Client {
     pins: "package-lock.json",
     install: |folder, _| {
         let mut npm = command("npm");
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]);
+        npm.args([
+            "ci",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+            "--fetch-retries=1",
+            "--prefix",
+        ]);
         npm.arg(folder);
         vec![npm]
     },
@@ -116,7 +124,7 @@ impl Client {
             println!("ci: {}: installing: {}", self.name, shown(&step));
             let status = step.stdin(Stdio::null()).status();
             if !status.is_ok_and(|status| status.success()) {
-                bail!("`{}` failed", shown(&step));
+                bail!("its packages cannot be installed: `{}` failed", shown(&step));
             }
         }
         // Last, so that what was interrupted is begun anew.
@@ -187,7 +195,7 @@ mod tests {
         fs::write(dir.path().join("pins"), "a 1").unwrap();
         let broken = Client { install: |_, _| vec![command("false")], ..client("cargo", (1, 0, 0)) };
         let error = broken.installed("1\n", &folder, dir.path()).unwrap_err();
-        assert_eq!(error.to_string(), "`false` failed");
+        assert_eq!(error.to_string(), "its packages cannot be installed: `false` failed");
         assert!(!stamp(&folder).exists());
     }
 
