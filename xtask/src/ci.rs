@@ -2,6 +2,7 @@
 //!
 //! Cheap steps come first, so that a mistake is told early; the tests come last, so that their summary is the last line.
 
+mod client;
 mod step;
 mod summary;
 mod tool;
@@ -9,6 +10,7 @@ mod tool;
 use crate::process::command;
 use crate::tidy;
 use anyhow::Result;
+use client::CLIENTS;
 use step::Steps;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 
@@ -27,6 +29,8 @@ pub(crate) fn run() -> Result<()> {
         "doc tests",
         command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]),
     )?;
+
+    clients(&mut steps)?;
 
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {
@@ -47,5 +51,33 @@ pub(crate) fn run() -> Result<()> {
     };
     steps.print();
     println!("{closing}");
+    Ok(())
+}
+
+/// Runs only the official SDKs' clients.
+pub(crate) fn run_clients() -> Result<()> {
+    let mut steps = Steps::default();
+    clients(&mut steps)?;
+    steps.print();
+    Ok(())
+}
+
+/// The official SDKs' clients against the real binary. The debug binary is built as the tests need it, with their features, so
+/// that they find it made.
+fn clients(steps: &mut Steps) -> Result<()> {
+    let mut ready = Vec::new();
+    for client in CLIENTS {
+        match client.ready() {
+            Ok(start) => ready.push((client.name, start)),
+            Err(reason) => steps.skip(client.name, format!("{reason:#}")),
+        }
+    }
+    if !ready.is_empty() {
+        let build = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--locked", "--quiet"];
+        steps.command("test build", command("cargo").args(build))?;
+    }
+    for (name, mut start) in ready {
+        steps.command(name, &mut start)?;
+    }
     Ok(())
 }

@@ -15,9 +15,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci     fmt, tidy, deny, clippy, doc tests and tests: everything that must pass, stopping at the first failure
-  tidy   checks of the tree that no compiler makes
-  bench  times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
+  ci       fmt, tidy, deny, clippy, doc tests, clients and tests: everything that must pass, stopping at the first failure
+  tidy     checks of the tree that no compiler makes
+  clients  the official SDKs' clients against the debug binary: a part of ci
+  bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
 ";
 
 fn main() -> ExitCode {
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["ci"] => ci::run(),
+        ["clients"] => ci::run_clients(),
         ["tidy"] => tidy::run(),
         ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {

@@ -6,10 +6,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The steps that have passed, with the time each took.
+/// The steps that have passed, with the time each took, and those that were left out.
 #[derive(Default)]
 pub(super) struct Steps {
     passed: Vec<(&'static str, Duration)>,
+    /// What cannot run here, with the reason.
+    skipped: Vec<(&'static str, String)>,
 }
 
 impl Steps {
@@ -42,14 +44,23 @@ impl Steps {
         })
     }
 
+    /// Leaves a step out and says why, now and at the end.
+    pub(super) fn skip(&mut self, name: &'static str, reason: String) {
+        println!("\nci: {name} skipped: {reason}");
+        self.skipped.push((name, reason));
+    }
+
     /// Prints the time of each step and the sum.
     pub(super) fn print(&self) {
         println!();
         for (name, time) in &self.passed {
-            println!("ci: {name:<10} {:>7.1} s", time.as_secs_f64());
+            println!("ci: {name:<17} {:>7.1} s", time.as_secs_f64());
+        }
+        for (name, reason) in &self.skipped {
+            println!("ci: {name:<17} skipped: {reason}");
         }
         let total: Duration = self.passed.iter().map(|(_, time)| *time).sum();
-        println!("ci: {:<10} {:>7.1} s", "all passed", total.as_secs_f64());
+        println!("ci: {:<17} {:>7.1} s", "all passed", total.as_secs_f64());
     }
 
     fn timed<T>(&mut self, name: &'static str, again: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -94,6 +105,14 @@ mod tests {
         steps.function("tidy", "cargo xtask tidy", || Ok(())).unwrap();
         let names: Vec<_> = steps.passed.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["fmt", "tidy"]);
+    }
+
+    #[test]
+    fn what_is_left_out_has_not_passed() {
+        let mut steps = Steps::default();
+        steps.skip("python client", "there is no python3 that runs".to_owned());
+        assert!(steps.passed.is_empty());
+        assert_eq!(steps.skipped.len(), 1);
     }
 
     #[test]

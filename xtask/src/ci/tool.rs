@@ -116,10 +116,10 @@ impl Tool {
     }
 }
 
-/// The first `MAJOR.MINOR.PATCH` in a text.
-fn parse_version(text: &str) -> Option<(u32, u32, u32)> {
+/// The first `MAJOR.MINOR.PATCH` in a text; a `v` may stand before it.
+pub(super) fn parse_version(text: &str) -> Option<(u32, u32, u32)> {
     text.split_whitespace().find_map(|word| {
-        let mut numbers = word.splitn(3, '.').map(|number| number.parse().ok());
+        let mut numbers = word.trim_start_matches('v').splitn(3, '.').map(|number| number.parse().ok());
         Some((numbers.next()??, numbers.next()??, numbers.next()??))
     })
 }
@@ -135,6 +135,8 @@ mod tests {
             parse_version("cargo-nextest 0.9.143 (60fa45f63 2026-08-04)\nrelease: 0.9.143"),
             Some((0, 9, 143))
         );
+        assert_eq!(parse_version("Python 3.11.7\n"), Some((3, 11, 7)));
+        assert_eq!(parse_version("v20.20.2\n"), Some((20, 20, 2)));
         assert_eq!(parse_version("no such subcommand"), None);
     }
 

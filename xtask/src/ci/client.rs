@@ -1,0 +1,220 @@
+//! The official SDKs' clients in `tests/clients`, which drive the real binary: set up below the target folder, and told apart
+//! from what cannot run here.
+//!
+//! Nobody needs Python or Node to work on this project, so a client that cannot be set up is left out, with the reason said.
+//! One that is set up must pass.
+
+use super::tool::parse_version;
+use crate::process::{capture, command, root, shown, target_dir};
+use anyhow::{Context, Result, anyhow, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A client in the language of its SDK.
+pub(super) struct Client {
+    /// The step's name.
+    pub(super) name: &'static str,
+    /// The folder in `tests/clients`, and below the target folder.
+    folder: &'static str,
+    /// What runs it, and the oldest version that can.
+    runtime: &'static str,
+    oldest: (u32, u32, u32),
+    /// The file that pins what it needs. What was installed for the same text and the same runtime is used again.
+    pins: &'static str,
+    /// The commands that install into the folder given; the source folder comes second.
+    install: fn(&Path, &Path) -> Vec<Command>,
+    /// The command that runs it; same folders.
+    start: fn(&Path, &Path) -> Command,
+}
+
+/// All of them.
+pub(super) const CLIENTS: [Client; 2] = [PYTHON, TYPESCRIPT];
+
+const PYTHON: Client = Client {
+    name: "python client",
+    folder: "python",
+    runtime: "python3",
+    oldest: (3, 10, 0),
+    pins: "requirements.txt",
+    install: |folder, source| {
+        // Without pip of its own, since Debian leaves out what would put it there; the one outside installs into it.
+        let mut venv = command("python3");
+        venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
+        let mut pip = command("python3");
+        pip.args(["-m", "pip", "--python"]).arg(folder.join("bin/python"));
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
+        pip.args(["--no-deps", "--only-binary=:all:", "--requirement"]).arg(source.join("requirements.txt"));
+        vec![venv, pip]
+    },
+    start: |folder, source| {
+        let mut python = command(folder.join("bin/python"));
+        python.arg("-B").arg(source.join("drive.py"));
+        python
+    },
+};
+
+const TYPESCRIPT: Client = Client {
+    name: "typescript client",
+    folder: "typescript",
+    runtime: "node",
+    oldest: (20, 6, 0),
+    pins: "package-lock.json",
+    install: |folder, _| {
+        let mut npm = command("npm");
+        npm.args([
+            "ci",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+            "--fetch-retries=1",
+            "--prefix",
+        ]);
+        npm.arg(folder);
+        vec![npm]
+    },
+    start: |folder, _| {
+        let mut node = command("node");
+        node.arg(folder.join("drive.mjs"));
+        node
+    },
+};
+
+impl Client {
+    /// The command that plays this client against the debug binary.
+    ///
+    /// # Errors
+    /// The reason why it cannot be played here, in words: no runtime, too old a one, or what it needs cannot be installed.
+    pub(super) fn ready(&self) -> Result<Command> {
+        let version = self.runtime_version()?;
+        let source = root().join("tests/clients").join(self.folder);
+        let folder = target_dir().join("clients").join(self.folder);
+        self.installed(&version, &folder, &source)?;
+        // Node looks for packages beside the script, wherever it is started; so the scripts go where the packages are.
+        copy_files(&source, &folder)?;
+        let mut start = (self.start)(&folder, &source);
+        start.arg(target_dir().join("debug").join(format!("tiller{}", std::env::consts::EXE_SUFFIX)));
+        Ok(start)
+    }
+
+    fn runtime_version(&self) -> Result<String> {
+        let version = capture(command(self.runtime).arg("--version"))
+            .map_err(|_| anyhow!("there is no {} that runs", self.runtime))?;
+        let (major, minor, _) = self.oldest;
+        if parse_version(&version) < Some(self.oldest) {
+            bail!("{} is older than {major}.{minor}: {}", self.runtime, version.trim());
+        }
+        Ok(version)
+    }
+
+    fn installed(&self, version: &str, folder: &Path, source: &Path) -> Result<()> {
+        let pins = fs::read_to_string(source.join(self.pins))
+            .with_context(|| format!("cannot read {} in {}", self.pins, source.display()))?;
+        let wanted = format!("{version}{pins}");
+        let stamp = stamp(folder);
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(());
+        }
+        if folder.exists() {
+            fs::remove_dir_all(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+        }
+        copy_files(source, folder)?;
+        for mut step in (self.install)(folder, source) {
+            println!("ci: {}: installing: {}", self.name, shown(&step));
+            let status = step.stdin(Stdio::null()).status();
+            if !status.is_ok_and(|status| status.success()) {
+                bail!("its packages cannot be installed: `{}` failed", shown(&step));
+            }
+        }
+        // Last, so that what was interrupted is begun anew.
+        fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
+    }
+}
+
+/// Says for which runtime and pins a folder was set up.
+fn stamp(folder: &Path) -> PathBuf {
+    folder.join("installed-for")
+}
+
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    let copy = || -> std::io::Result<()> {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                fs::copy(entry.path(), to.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    };
+    copy().with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client whose packages are a file that says how often they were installed.
+    fn client(runtime: &'static str, oldest: (u32, u32, u32)) -> Client {
+        Client {
+            name: "test client",
+            folder: "test",
+            runtime,
+            oldest,
+            pins: "pins",
+            install: |folder, source| {
+                let mut install = command("sh");
+                // Outside of the folder, which is cleared before.
+                let count = source.join("../count");
+                install.args(["-c", "echo installed >> \"$0\" && test -d \"$1\""]).arg(count).arg(folder);
+                vec![install]
+            },
+            start: |_, _| command("true"),
+        }
+    }
+
+    #[test]
+    fn packages_are_installed_once_for_the_same_pins() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, folder) = (dir.path().join("source"), dir.path().join("target/clients/test"));
+        fs::create_dir(&source).unwrap();
+        let client = client("cargo", (1, 0, 0));
+        for (version, pins, times) in [("1\n", "a", 1), ("1\n", "a", 1), ("1\n", "b", 2), ("2\n", "b", 3)] {
+            fs::write(source.join("pins"), pins).unwrap();
+            client.installed(version, &folder, &source).unwrap();
+            let count = fs::read_to_string(dir.path().join("count")).unwrap();
+            assert_eq!(count.lines().count(), times, "{version}{pins}");
+        }
+    }
+
+    #[test]
+    fn an_installation_that_fails_is_begun_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("target");
+        fs::write(dir.path().join("pins"), "a 1").unwrap();
+        let broken = Client { install: |_, _| vec![command("false")], ..client("cargo", (1, 0, 0)) };
+        let error = broken.installed("1\n", &folder, dir.path()).unwrap_err();
+        assert_eq!(error.to_string(), "its packages cannot be installed: `false` failed");
+        assert!(!stamp(&folder).exists());
+    }
+
+    #[test]
+    fn the_reason_names_the_runtime() {
+        let reason = |client: Client| format!("{:#}", client.ready().unwrap_err());
+        assert_eq!(reason(client("no-such-runtime", (1, 0, 0))), "there is no no-such-runtime that runs");
+        let old = reason(client("cargo", (99, 0, 0)));
+        assert!(old.starts_with("cargo is older than 99.0: cargo 1."), "{old}");
+    }
+
+    #[test]
+    fn each_client_has_its_pins_and_its_script() {
+        for client in CLIENTS {
+            let source = root().join("tests/clients").join(client.folder);
+            assert!(source.join(client.pins).is_file(), "{}", client.name);
+            let start = (client.start)(&source, &source);
+            let script = start.get_args().last().unwrap();
+            assert!(Path::new(script).is_file(), "{}", client.name);
+        }
+    }
+}
