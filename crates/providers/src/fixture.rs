@@ -70,11 +70,13 @@ pub(crate) fn info(images: bool) -> ModelInfo {
     }
 }
 
-/// A body as one line for each message, tool and setting.
+/// A body as one line for each message, tool and setting, keys sorted: whether a map of `serde_json` keeps its order depends on what
+/// else is built beside this crate.
 pub(crate) fn shown(body: &[u8], list: &str) -> String {
-    let body: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body).unwrap();
+    let mut body: serde_json::Value = serde_json::from_slice(body).unwrap();
+    body.sort_all_objects();
     let mut lines = Vec::new();
-    for (name, value) in &body {
+    for (name, value) in body.as_object().unwrap() {
         match value.as_array().filter(|_| name == list) {
             Some(items) => lines.extend(items.iter().map(|item| format!("{name}: {item}"))),
             None => lines.push(format!("{name} = {value}")),
