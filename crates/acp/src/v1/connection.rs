@@ -14,13 +14,16 @@ use crate::{
     system::{AcpSystem, Advertised, Demoted},
     transport::Gauge,
 };
-use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId, Surface};
+use agent::{Client, Credentials, ModelInfo, Runtime, SessionHandle, SessionId, Surface};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error, v1::schema as acp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use system::{AbsPath, FileKind, System, SystemError};
 
@@ -34,6 +37,8 @@ pub(crate) struct Connection {
     pub(crate) tasks: Tasks,
     /// Its unanswered requests.
     pub(crate) in_flight: InFlight,
+    /// Whether the client has logged out and not authenticated since.
+    pub(crate) logged_out: AtomicBool,
     gauge: Arc<Gauge>,
     peer: OnceLock<Peer>,
     /// The sessions it opened, with who tells their events to the client.
@@ -49,6 +54,7 @@ pub(crate) struct Peer {
     advertised: Advertised,
     demoted: Arc<Demoted>,
     notices: bool,
+    forms: bool,
     pump: tokio::task::AbortHandle,
 }
 
@@ -83,6 +89,7 @@ impl Connection {
             options,
             tasks: Tasks::default(),
             in_flight: InFlight::default(),
+            logged_out: AtomicBool::new(false),
             gauge,
             peer: OnceLock::new(),
             sessions: Mutex::default(),
@@ -114,7 +121,10 @@ impl Connection {
             terminal: capabilities.terminal && self.options.terminal == TerminalPlace::Client,
         };
         let notices = capabilities.session.as_ref().is_some_and(|session| session.notices.is_some());
-        let peer = Peer { connection, outbox, advertised, demoted: Arc::default(), notices, pump };
+        let forms =
+            capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
+        let demoted = Arc::default();
+        let peer = Peer { connection, outbox, advertised, demoted, notices, forms, pump };
         self.peer.set(peer).is_ok()
     }
 
@@ -126,6 +136,7 @@ impl Connection {
             peer.outbox.clone(),
             Projection::live(peer.notices),
             self.runtime.models().clone(),
+            peer.forms,
         ));
         self.sessions().insert(id.clone(), client.clone());
         let system = AcpSystem::new(
@@ -144,6 +155,13 @@ impl Connection {
     pub(crate) fn session(&self, id: &acp::SessionId) -> Result<SessionHandle, Error> {
         let id = SessionId(id.0.to_string());
         self.runtime.find(&id).ok_or_else(|| errors::unknown_session(&id))
+    }
+
+    /// An error while the client is logged out and the model's provider wants credentials.
+    pub(crate) fn may_use(&self, model: &str) -> Result<(), Error> {
+        let open = !self.logged_out.load(Ordering::Relaxed)
+            || self.runtime.models().credentials(model) == Credentials::NotNeeded;
+        if open { Ok(()) } else { Err(errors::logged_out()) }
     }
 
     /// Settings of an open session, remembered for the updates that show them in full.

@@ -85,6 +85,9 @@ impl Projection {
             SessionEvent::ModelChanged(model) if !self.replay => {
                 self.changed(models, |settings| settings.model.clone_from(model)).into_iter().collect()
             }
+            SessionEvent::EffortChanged(effort) if !self.replay => {
+                self.changed(models, |settings| settings.effort = *effort).into_iter().collect()
+            }
             SessionEvent::Notice { severity, title, description } => {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
             }
@@ -95,6 +98,7 @@ impl Projection {
             | SessionEvent::ModeChanged(_)
             | SessionEvent::PermissionModeChanged(_)
             | SessionEvent::ModelChanged(_)
+            | SessionEvent::EffortChanged(_)
             | SessionEvent::Phase(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),
         }

@@ -1,5 +1,6 @@
 //! Whole conversations between a scripted editor and the runtime, over a real pipe.
 
 mod conversation;
+mod methods;
 mod stage;
 mod wire;
