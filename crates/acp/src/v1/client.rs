@@ -1,6 +1,6 @@
 //! The client of a session: an editor at the other end of the connection.
 
-use super::{Outbox, elicitation, settings::Settings, to_acp};
+use super::{Outbox, elicitation, settings::Settings, to_acp, update::Update};
 use agent::{
     Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent, SessionId,
     ToolContent,
@@ -39,6 +39,11 @@ impl AcpClient {
     /// Says what the session is set to, so that later changes can be told in full.
     pub(crate) fn set_settings(&self, settings: Settings) {
         self.projection().set_settings(settings);
+    }
+
+    /// What a client that plays the stored events back must be told beside them.
+    pub(crate) fn unstored(&self) -> Vec<Update> {
+        self.projection().unstored()
     }
 
     fn projection(&self) -> MutexGuard<'_, to_acp::Projection> {

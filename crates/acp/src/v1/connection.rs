@@ -8,6 +8,7 @@ use super::{
     settings::Settings,
     tasks::Tasks,
     to_acp::{Projection, available_commands},
+    update::Update,
 };
 use crate::{
     AcpOptions, TerminalPlace,
@@ -26,6 +27,7 @@ use std::{
     },
 };
 use system::{AbsPath, FileKind, System, SystemError};
+use tokio_util::sync::CancellationToken;
 
 /// One client's connection.
 pub(crate) struct Connection {
@@ -35,6 +37,8 @@ pub(crate) struct Connection {
     pub(crate) options: AcpOptions,
     /// Its running work.
     pub(crate) tasks: Tasks,
+    /// Cancelled when the client has gone.
+    pub(crate) gone: CancellationToken,
     /// Its unanswered requests.
     pub(crate) in_flight: InFlight,
     /// Whether the client has logged out and not authenticated since.
@@ -89,6 +93,7 @@ impl Connection {
             options,
             tasks: Tasks::default(),
             in_flight: InFlight::default(),
+            gone: CancellationToken::new(),
             logged_out: AtomicBool::new(false),
             gauge,
             peer: OnceLock::new(),
@@ -173,6 +178,18 @@ impl Connection {
         settings
     }
 
+    /// Stops telling of a session's events, and returns the number of the last stored one that the client was told of, and what it was told
+    /// beside the stored ones. What happens from here on waits for [`Outbox::release`].
+    pub(crate) fn hold(&self, peer: &Peer, handle: &SessionHandle) -> (u64, Vec<Update>) {
+        let mut unstored = Vec::new();
+        let last = handle.at_rest(|| {
+            peer.outbox.flush(handle.id());
+            peer.outbox.hold(handle.id());
+            unstored = self.sessions().get(handle.id()).map(|client| client.unstored()).unwrap_or_default();
+        });
+        (last, unstored)
+    }
+
     /// The models to choose from.
     pub(crate) fn models(&self) -> Vec<ModelInfo> {
         self.runtime.models().list()
@@ -188,11 +205,13 @@ impl Connection {
 
     /// Cancels the turns of every session this connection opened.
     pub(crate) fn cancel(&self) {
+        self.gone.cancel();
         self.open_sessions().iter().for_each(SessionHandle::cancel);
     }
 
     /// Cancels and closes every session this connection opened, and waits until every request is answered.
     pub(crate) async fn settle(&self) {
+        self.gone.cancel();
         let handles = self.open_sessions();
         handles.iter().for_each(SessionHandle::cancel);
         futures::future::join_all(handles.iter().map(SessionHandle::close)).await;

@@ -32,6 +32,11 @@ pub(crate) fn logged_out() -> Error {
         .data(json!({ "reason": "logged_out" }))
 }
 
+/// `-32800`: the client took the request back, or has gone.
+pub(crate) fn request_cancelled() -> Error {
+    Error::new(ErrorCode::REQUEST_CANCELLED, "the request was cancelled")
+}
+
 /// Why a session could not be made, opened or changed.
 pub(crate) fn session(error: &SessionError) -> Error {
     match error {

@@ -398,6 +398,8 @@ async fn loading_an_open_session_leaves_its_turn_running() {
     stage.editor.until(|editor| editor.text() == "x").await;
     stage.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w", "mcpServers": []})).await;
     assert_eq!(stage.editor.updates("user_message_chunk")[0]["content"]["text"], "say x");
+    // Once as it was streamed, once played back.
+    assert_eq!(stage.editor.text(), "xx");
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(ended(answer.await), "cancelled");
     stage.editor.close().await.unwrap();

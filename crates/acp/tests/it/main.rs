@@ -2,5 +2,6 @@
 
 mod conversation;
 mod methods;
+mod replay;
 mod stage;
 mod wire;

@@ -11,7 +11,7 @@ fn prompt(session: &str, text: &str) -> Value {
 
 async fn titles(stage: &Stage) -> Vec<Value> {
     let listed = stage.editor.ok("session/list", json!({})).await;
-    listed["sessions"].as_array().unwrap().iter().map(|session| session["title"].clone()).collect()
+    listed["sessions"].as_array().expect("a list").iter().map(|session| session["title"].clone()).collect()
 }
 
 #[tokio::test]
