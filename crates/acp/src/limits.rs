@@ -33,6 +33,8 @@ pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Characters of base64 that one image of a prompt may have: 15 MiB of image.
 pub(crate) const IMAGE_BASE64: usize = 20 * 1024 * 1024;
+/// Characters of a title that the client gives.
+pub(crate) const TITLE_CHARS: usize = 200;
 /// Sessions of one page of `session/list`.
 pub(crate) const LIST_PAGE: usize = 50;
 

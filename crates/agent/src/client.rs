@@ -20,6 +20,16 @@ pub trait Client: Send + Sync {
         None
     }
 
+    /// Whether there is somebody who can be asked a question ([`Client::ask`]). Never changes for a session.
+    fn takes_questions(&self) -> bool {
+        false
+    }
+
+    /// Asks the user a question and waits for the answer as long as it takes; the caller cancels by dropping the future.
+    async fn ask(&self, _question: Question) -> QuestionOutcome {
+        QuestionOutcome::Unavailable
+    }
+
     /// Waits until what was notified so far has been handed to the transport, so that a response can follow it.
     async fn flush(&self) {}
 }
@@ -45,6 +55,39 @@ pub struct PermissionRequest {
     pub raw_input: Value,
     /// What "always" would cover, in words: `cargo test …` in this session.
     pub grant_label: String,
+}
+
+/// A question to the user that is no permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The call that asks.
+    pub id: ToolCallId,
+    /// The question, in words.
+    pub text: String,
+    /// What can be chosen; any text can be answered when there is nothing to choose.
+    pub choices: Vec<Choice>,
+}
+
+/// One of several answers to choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    /// What is chosen; differs from those of the other choices.
+    pub label: String,
+    /// More about it.
+    pub detail: Option<String>,
+    /// Whether whoever asks would choose it.
+    pub recommended: bool,
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QuestionOutcome {
+    /// The user's text, or the label of a choice.
+    Answered(String),
+    /// The user did not want to answer.
+    Dismissed,
+    /// There is nobody who could be asked.
+    Unavailable,
 }
 
 /// The answer to a permission request.

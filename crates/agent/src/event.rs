@@ -4,7 +4,9 @@
 //! projection; none is a second source. Events are shaped like the protocol's second version: upserts by id, so that the whole
 //! state follows from the log.
 
-use crate::{Content, Location, MessageId, Mode, PermissionMode, ToolCallId, ToolContent, TurnId, Usage};
+use crate::{
+    Content, Effort, Location, MessageId, Mode, PermissionMode, ToolCallId, ToolContent, TurnId, Usage,
+};
 use serde_json::Value;
 
 /// Something that happened in a session.
@@ -66,6 +68,8 @@ pub enum SessionEvent {
     PermissionModeChanged(PermissionMode),
     /// The model changed; its full id.
     ModelChanged(String),
+    /// How much the model is to think changed; `None` leaves it to the model.
+    EffortChanged(Option<Effort>),
     /// The session's title changed.
     TitleChanged(String),
     /// Something the user should know that is no part of the conversation. Live only.

@@ -4,7 +4,7 @@
 //! one, whatever was cancelled, refused or interrupted.
 
 use crate::{
-    AnsweredCall, AssistantMessage, Content, Message, ModelResponse, SessionEvent, ToolCallId,
+    AnsweredCall, AssistantMessage, Content, Effort, Message, ModelResponse, SessionEvent, ToolCallId,
     ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, attachments,
 };
 use std::collections::HashMap;
@@ -66,6 +66,8 @@ pub(crate) struct Restored {
     pub(crate) history: History,
     /// The title, if it has one.
     pub(crate) title: Option<String>,
+    /// How much the model is to think.
+    pub(crate) effort: Option<Effort>,
     /// How many turns there were.
     pub(crate) turns: u64,
     /// How many tool calls there were.
@@ -120,6 +122,7 @@ impl Restored {
                 self.open_turn = None;
             }
             SessionEvent::TitleChanged(title) => self.title = Some(title),
+            SessionEvent::EffortChanged(effort) => self.effort = effort,
             SessionEvent::Usage(update) => self.usage = update.total,
             _ => {}
         }

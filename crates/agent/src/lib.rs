@@ -9,6 +9,7 @@ mod calls;
 mod client;
 mod commands;
 mod content;
+mod effort;
 mod event;
 pub mod fake;
 mod freshness;
@@ -31,9 +32,10 @@ pub mod tools;
 mod turn;
 
 pub use access::Access;
-pub use client::{Client, PermissionOutcome, PermissionRequest};
+pub use client::{Choice, Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome};
 pub use commands::{SlashCommand, commands};
 pub use content::{Content, Diff, Location, ToolContent};
+pub use effort::Effort;
 pub use event::{
     MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent,
     Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus, TurnEnd,
@@ -45,11 +47,13 @@ pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
 pub use limits::{Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
-    AnsweredCall, AssistantMessage, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
-    ModelStop, Models, ToolSpec, Usage,
+    AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
+    ModelRequest, ModelStop, Models, ToolSpec, Usage,
 };
-pub use runtime::{CreateSession, Runtime, RuntimeOptions, Surface};
-pub use session::{PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
-pub use store::{Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError};
+pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
+pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
+pub use store::{
+    Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
+};
 pub use task::{Task, TaskList, TaskStatus};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};

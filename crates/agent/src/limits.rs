@@ -98,6 +98,10 @@ pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
 pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(200);
 /// Bytes of a running command's latest output that one update shows.
 pub(crate) const LIVE_BYTES: usize = 4_096;
+/// Answers that one question to the user offers.
+pub(crate) const CHOICES: usize = 20;
+/// Characters of a question that its title shows.
+pub(crate) const QUESTION_TITLE_CHARS: usize = 80;
 /// Tasks that one session holds.
 pub(crate) const TASKS: usize = 500;
 /// Lines of a file that are compared with a text that was not found in it.

@@ -1,7 +1,11 @@
 //! A session's way to its store and its client: what is durable is stored first, then told.
 
 use crate::{Client, Lease, SessionEvent, SessionStore, StoreError};
-use std::sync::Arc;
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+use system::AbsPath;
 
 /// Records events and tells the client of them.
 #[derive(Clone)]
@@ -9,35 +13,92 @@ pub(crate) struct SessionLog {
     store: Arc<dyn SessionStore>,
     lease: Lease,
     client: Arc<dyn Client>,
+    told: Arc<Told>,
+}
+
+/// How far the client was told.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// The number of the last stored event it was told of. Held while it is told of something.
+    last: Mutex<u64>,
+    /// Somebody else has taken the session over.
+    lost: AtomicBool,
+}
+
+impl Told {
+    /// Runs `then` while nothing is told; the number of the last stored event that was.
+    pub(crate) fn at_rest(&self, then: impl FnOnce()) -> u64 {
+        let last = self.lock();
+        then();
+        *last
+    }
+
+    /// Whether somebody else has taken the session over.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        // A client that panicked was told all the same.
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl SessionLog {
-    pub(crate) fn new(store: Arc<dyn SessionStore>, lease: Lease, client: Arc<dyn Client>) -> Self {
-        Self { store, lease, client }
+    /// A log whose events up to number `last` are no news to the client.
+    pub(crate) fn new(
+        store: Arc<dyn SessionStore>,
+        lease: Lease,
+        client: Arc<dyn Client>,
+        last: u64,
+    ) -> Self {
+        let told = Arc::new(Told { last: Mutex::new(last), lost: AtomicBool::new(false) });
+        Self { store, lease, client, told }
     }
 
     /// Stores the durable ones among the events, all or none, and then tells the client of each of them, in order. When storing fails the
     /// client is told of nothing: what it saw would not be there after a restart.
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
-        if !durable.is_empty() {
-            self.store.append(&self.lease, durable).await?;
-        }
+        let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
+        let mut last = self.told.lock();
         events.iter().for_each(|event| self.client.notify(event));
+        *last = stored.unwrap_or(*last);
         Ok(())
     }
 
     /// Tells the client of something that is not stored.
     pub(crate) fn tell(&self, event: SessionEvent) {
         debug_assert!(!event.is_durable(), "a durable event must be recorded: {event:?}");
+        let _told = self.told.lock();
         self.client.notify(&event);
+    }
+
+    /// Stores the further folders.
+    pub(crate) async fn set_directories(&self, folders: Vec<AbsPath>) -> Result<(), StoreError> {
+        self.noting_loss(self.store.set_directories(&self.lease, folders).await)
     }
 
     pub(crate) fn client(&self) -> &Arc<dyn Client> {
         &self.client
     }
 
+    pub(crate) fn told(&self) -> &Arc<Told> {
+        &self.told
+    }
+
     pub(crate) async fn release(&self) -> Result<(), StoreError> {
         self.store.release(&self.lease).await
+    }
+
+    async fn append(&self, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
+        self.noting_loss(self.store.append(&self.lease, events).await)
+    }
+
+    fn noting_loss<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if matches!(result, Err(StoreError::Fenced(_) | StoreError::NotFound(_))) {
+            self.told.lost.store(true, Ordering::Release);
+        }
+        result
     }
 }

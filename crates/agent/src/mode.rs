@@ -30,9 +30,9 @@ pub enum PermissionMode {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} {given:?}; use one of {expected}")]
 pub struct UnknownMode {
-    kind: &'static str,
-    given: String,
-    expected: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) given: String,
+    pub(crate) expected: &'static str,
 }
 
 impl Mode {

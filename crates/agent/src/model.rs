@@ -31,6 +31,22 @@ pub trait Models: Send + Sync {
     /// The model with an id such as `openai/gpt-5`, `anthropic/claude-…`, `local/…`, `offline/pilot`, `replay/FILE`. An id that
     /// is not listed still works when its provider is known: providers have more models than any list.
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError>;
+
+    /// Whether a model's provider would let us in, as far as the settings tell; asks nobody and waits for nothing.
+    fn credentials(&self, _id: &str) -> Credentials {
+        Credentials::NotNeeded
+    }
+}
+
+/// How we stand with a model's provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// It asks for none: the built-in model, a recording, a server on this machine or behind an address of the user's own.
+    NotNeeded,
+    /// There is a key for it. Whether the provider takes it shows at the first request.
+    Present,
+    /// It wants a key and there is none.
+    Missing,
 }
 
 /// What is known of a model.

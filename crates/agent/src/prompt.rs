@@ -1,6 +1,6 @@
 //! What a model is asked: the system prompt and the request, built from values alone.
 
-use crate::{AnyTool, Effect, History, Mode, ModelRequest, SessionId};
+use crate::{AnyTool, Effect, Effort, History, Mode, ModelRequest, SessionId};
 use std::{fmt::Write as _, sync::Arc};
 use system::{AbsPath, Route, Routes};
 
@@ -10,6 +10,7 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) history: &'a History,
     pub(crate) tools: &'a [Arc<dyn AnyTool>],
     pub(crate) mode: Mode,
+    pub(crate) effort: Option<Effort>,
     pub(crate) cwd: &'a AbsPath,
     pub(crate) additional_directories: &'a [AbsPath],
     pub(crate) routes: Routes,
@@ -31,7 +32,7 @@ pub(crate) fn build(from: &Ingredients<'_>) -> ModelRequest {
             .map(|tool| tool.spec())
             .collect(),
         max_output: None,
-        reasoning_effort: None,
+        reasoning_effort: from.effort.map(|effort| effort.id().to_owned()),
         cache_key: Some(from.session.to_string()),
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     Client, FileTracker, Lease, Limits, ListQuery, Mode, Models, NewSession, PermissionMode, SessionError,
-    SessionEvent, SessionHandle, SessionId, SessionPage, SessionState, SessionStore, StoreError, TaskList,
+    SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState, SessionStore,
+    StoreError, TaskList,
     gate::Gate,
     history::Restored,
     limits::{EVENTS_PAGE, INSTRUCTIONS_BYTES},
@@ -58,6 +59,17 @@ pub struct CreateSession {
     pub additional_directories: Vec<AbsPath>,
 }
 
+/// How a stored session is opened.
+#[derive(Debug, Clone, Default)]
+pub struct OpenSession {
+    /// Must be the session's own folder when given.
+    pub cwd: Option<AbsPath>,
+    /// Further folders it may work in, in place of those it had; those stay when `None`.
+    pub additional_directories: Option<Vec<AbsPath>>,
+    /// Whether to take it from another process that holds it. That process is fenced before its next side effect.
+    pub take_over: bool,
+}
+
 /// Whoever drives a session, and where its effects happen.
 #[derive(Clone)]
 pub struct Surface {
@@ -84,6 +96,14 @@ impl Runtime {
         &self.models
     }
 
+    /// The model of new sessions.
+    pub async fn default_model(&self) -> String {
+        match &self.options.model {
+            Some(model) => model.clone(),
+            None => self.models.default_id().await,
+        }
+    }
+
     /// The options it was made with.
     pub fn options(&self) -> &RuntimeOptions {
         &self.options
@@ -95,17 +115,16 @@ impl Runtime {
         new: CreateSession,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let model = match &self.options.model {
-            Some(model) => model.clone(),
-            None => self.models.default_id().await,
-        };
+        let model = self.default_model().await;
         self.models.get(&model).await?;
         let id = SessionId::fresh();
         let state = SessionState {
             mode: self.options.mode,
             permission_mode: self.options.permission_mode,
             model,
+            effort: None,
             title: None,
+            additional_directories: new.additional_directories.clone(),
             busy: false,
         };
         let record = NewSession {
@@ -118,48 +137,125 @@ impl Runtime {
         };
         let lease = self.store.create(record).await?;
         let surface = attach(&id);
-        Ok(self.start(new, state, lease, surface, Restored::default()).await)
+        Ok(self.start(new.cwd, state, lease, surface, Restored::default(), 0).await)
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
-    /// already is returned as it is, with its running turn and the surface it had (`attach` is not called). `cwd` must be the session's
-    /// own when given.
+    /// already is returned with its running turn and the surface it had (`attach` is not called), unless another process took it over since.
     pub async fn open(
         self: &Arc<Self>,
         id: &SessionId,
-        cwd: Option<&AbsPath>,
+        how: OpenSession,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
         let _one_at_a_time = self.opening.lock().await;
         let record = self.store.get(id).await?;
-        if let Some(given) = cwd
-            && *given != record.cwd
+        if let Some(given) = how.cwd
+            && given != record.cwd
         {
-            let (session, actual, given) = (id.clone(), record.cwd, given.clone());
+            let (session, actual) = (id.clone(), record.cwd);
             return Err(SessionError::OtherFolder { session, actual, given });
         }
         if let Some(handle) = self.find(id) {
-            return Ok(handle);
+            if !handle.is_lost() {
+                if let Some(folders) = how.additional_directories {
+                    handle.set_directories(folders).await?;
+                }
+                return Ok(handle);
+            }
+            handle.close().await;
         }
-        let lease = self.store.acquire(id, false).await?;
-        let restored = read_log(self.store.as_ref(), id).await?;
-        if !restored.repairs.is_empty() {
-            self.store.append(&lease, restored.repairs.clone()).await?;
-        }
+        let lease = self.store.acquire(id, how.take_over).await?;
+        self.reopen(record, how.additional_directories, lease, attach).await
+    }
+
+    /// Makes a session that begins with everything another has now, a running turn as far as it came included. `attach` gives the surface
+    /// once the id is known.
+    pub async fn fork(
+        self: &Arc<Self>,
+        from: &SessionId,
+        new: CreateSession,
+        attach: impl FnOnce(&SessionId) -> Surface + Send,
+    ) -> Result<SessionHandle, SessionError> {
+        let origin = self.store.get(from).await?;
+        let id = SessionId::fresh();
+        let record = NewSession {
+            id: id.clone(),
+            cwd: new.cwd,
+            additional_directories: new.additional_directories,
+            model: origin.model,
+            mode: origin.mode,
+            permission_mode: origin.permission_mode,
+        };
+        let lease = self.store.fork(from, record).await?;
+        let record = self.store.get(&id).await?;
+        self.reopen(record, None, lease, attach).await
+    }
+
+    /// Starts a session whose lease was taken from what its log tells.
+    async fn reopen(
+        self: &Arc<Self>,
+        record: SessionRecord,
+        folders: Option<Vec<AbsPath>>,
+        lease: Lease,
+        attach: impl FnOnce(&SessionId) -> Surface + Send,
+    ) -> Result<SessionHandle, SessionError> {
+        let id = record.id;
+        let restored = read_log(self.store.as_ref(), &id).await?;
+        // An append of nothing, too, says how far the log goes.
+        let last = self.store.append(&lease, restored.repairs.clone()).await?;
+        let additional_directories = match folders {
+            Some(folders) if folders != record.additional_directories => {
+                self.store.set_directories(&lease, folders.clone()).await?;
+                folders
+            }
+            _ => record.additional_directories,
+        };
         let state = SessionState {
             mode: record.mode,
             permission_mode: tighter(record.permission_mode, self.options.permission_mode),
             model: record.model,
+            effort: restored.effort,
             title: restored.title.clone(),
+            additional_directories,
             busy: false,
         };
-        let new = CreateSession { cwd: record.cwd, additional_directories: record.additional_directories };
-        Ok(self.start(new, state, lease, attach(id), restored).await)
+        Ok(self.start(record.cwd, state, lease, attach(&id), restored, last).await)
+    }
+
+    /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
+    pub async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(handle) = self.find(id) {
+            handle.close().await;
+        }
+        self.store.delete(id).await
+    }
+
+    /// Gives a session a title, open or not; none is ever made up after it.
+    pub async fn set_title(&self, id: &SessionId, title: String) -> Result<(), SessionError> {
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(handle) = self.find(id) {
+            return handle.set_title(title).await;
+        }
+        let lease = self.store.acquire(id, false).await?;
+        self.store.append(&lease, vec![SessionEvent::TitleChanged(title)]).await?;
+        Ok(self.store.release(&lease).await?)
+    }
+
+    /// What is stored of a session, without its events.
+    pub async fn record(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {
+        self.store.get(id).await
     }
 
     /// An open session by id.
     pub fn find(&self, id: &SessionId) -> Option<SessionHandle> {
         self.sessions().get(id).cloned()
+    }
+
+    /// A page of a session's stored events after number `after`, in order, each with its number; none when there are no more.
+    pub async fn events(&self, id: &SessionId, after: u64) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
+        self.store.events(id, after, EVENTS_PAGE).await
     }
 
     /// Every stored event of a session, in order, a page at a time.
@@ -188,23 +284,28 @@ impl Runtime {
         futures::future::join_all(open.iter().map(SessionHandle::close)).await;
     }
 
+    /// Starts the task of a session in a folder whose client needs no news of events up to number `last`.
     async fn start(
         self: &Arc<Self>,
-        new: CreateSession,
+        cwd: AbsPath,
         state: SessionState,
         lease: Lease,
         surface: Surface,
         restored: Restored,
+        last: u64,
     ) -> SessionHandle {
         let id = lease.session.clone();
-        let log = SessionLog::new(self.store.clone(), lease, surface.client);
+        let tools = tools::offered(surface.client.takes_questions());
+        let log = SessionLog::new(self.store.clone(), lease, surface.client, last);
+        let told = log.told().clone();
         let grants = Arc::new(Grants::default());
-        let instructions = instructions(surface.system.as_ref(), &new.cwd).await;
-        let roots = std::iter::once(new.cwd.clone()).chain(new.additional_directories.clone()).collect();
+        let instructions = instructions(surface.system.as_ref(), &cwd).await;
+        let additional_directories = state.additional_directories.clone();
+        let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
         let mut session = Session {
             id: id.clone(),
-            cwd: new.cwd.clone(),
-            additional_directories: new.additional_directories,
+            cwd: cwd.clone(),
+            additional_directories,
             gate: Gate {
                 system: surface.system,
                 log: log.clone(),
@@ -218,7 +319,7 @@ impl Runtime {
             log: log.clone(),
             store: self.store.clone(),
             history: crate::History::default(),
-            tools: tools::builtin(),
+            tools,
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
             models: self.models.clone(),
@@ -237,7 +338,7 @@ impl Runtime {
         let controls = Controls { state, log, grants, queue: self.options.limits.queued_prompts };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
-        let handle = SessionHandle::new(id.clone(), new.cwd, inbox, seen, self.models.clone());
+        let handle = SessionHandle::new(id.clone(), cwd, inbox, seen, self.models.clone(), told);
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
         tokio::spawn(async move {

@@ -1,10 +1,14 @@
 //! A session: a value owned by one task, and the handle that sends it messages.
 
 use crate::{
-    Content, Mode, ModelError, Models, PermissionMode, SessionId, StopReason, StoreError, Usage,
-    session_task::Message,
+    Content, Effort, Mode, ModelError, Models, PermissionMode, SessionId, StopReason, StoreError, Usage,
+    log::Told,
+    session_task::{Message, Queued},
 };
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 use system::AbsPath;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -16,6 +20,15 @@ pub struct SessionHandle {
     inbox: mpsc::UnboundedSender<Message>,
     state: watch::Receiver<SessionState>,
     models: Arc<dyn Models>,
+    told: Arc<Told>,
+    prompts: Arc<AtomicU64>,
+}
+
+/// A prompt that was handed to its session, to be waited for or taken back.
+pub struct Prompt {
+    number: u64,
+    inbox: mpsc::UnboundedSender<Message>,
+    settled: oneshot::Receiver<Result<PromptOutcome, TurnError>>,
 }
 
 /// What a client may show and change of a session.
@@ -27,8 +40,12 @@ pub struct SessionState {
     pub permission_mode: PermissionMode,
     /// The model's full id.
     pub model: String,
+    /// How much the model is to think; `None` leaves it to the model.
+    pub effort: Option<Effort>,
     /// The title, once there is one.
     pub title: Option<String>,
+    /// Further folders the session may work in; a running turn keeps those it began with.
+    pub additional_directories: Vec<AbsPath>,
     /// Whether a turn is running.
     pub busy: bool,
 }
@@ -98,8 +115,9 @@ impl SessionHandle {
         inbox: mpsc::UnboundedSender<Message>,
         state: watch::Receiver<SessionState>,
         models: Arc<dyn Models>,
+        told: Arc<Told>,
     ) -> Self {
-        Self { id, cwd, inbox, state, models }
+        Self { id, cwd, inbox, state, models, told, prompts: Arc::default() }
     }
 
     /// The session's id.
@@ -120,9 +138,27 @@ impl SessionHandle {
     /// Runs a prompt's turn, after those that wait already, and returns how it ended. Every prompt settles exactly once; dropping the
     /// future does not cancel the turn.
     pub async fn prompt(&self, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
+        self.start(content).settled().await
+    }
+
+    /// Hands over a prompt, to run after those that wait already.
+    pub fn start(&self, content: Vec<Content>) -> Prompt {
+        let number = self.prompts.fetch_add(1, Ordering::Relaxed);
         let (reply, settled) = oneshot::channel();
-        self.inbox.send(Message::Prompt(content, reply)).map_err(|_| TurnError::Closed)?;
-        settled.await.unwrap_or(Err(TurnError::Closed))
+        // A task that is gone drops the reply, which settles the prompt as closed.
+        let _ = self.inbox.send(Message::Prompt(Queued { number, content, reply }));
+        Prompt { number, inbox: self.inbox.clone(), settled }
+    }
+
+    /// Runs `then` while the client is told of nothing, and returns the number of the last stored event that it was told of. What
+    /// is told after it are the events that follow that number, and deltas of messages that no stored event holds yet.
+    pub fn at_rest(&self, then: impl FnOnce()) -> u64 {
+        self.told.at_rest(then)
+    }
+
+    /// Whether another process has taken the session over: nothing more can be recorded, and it must be opened anew.
+    pub fn is_lost(&self) -> bool {
+        self.told.is_lost()
     }
 
     /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing happens when none runs.
@@ -139,6 +175,21 @@ impl SessionHandle {
     /// Changes the permission mode and forgets the session's grants. The client is notified; it is recorded.
     pub async fn set_permission_mode(&self, mode: PermissionMode) -> Result<(), SessionError> {
         self.change(|reply| Message::SetPermissionMode(mode, reply)).await
+    }
+
+    /// Changes how much the model is to think, from the next request on. The client is notified; it is recorded.
+    pub async fn set_effort(&self, effort: Option<Effort>) -> Result<(), SessionError> {
+        self.change(|reply| Message::SetEffort(effort, reply)).await
+    }
+
+    /// Gives the session a title; none is ever made up after it. The client is notified; it is recorded.
+    pub async fn set_title(&self, title: String) -> Result<(), SessionError> {
+        self.change(|reply| Message::SetTitle(title, reply)).await
+    }
+
+    /// Replaces the further folders the session may work in, from the next turn on; they are stored.
+    pub async fn set_directories(&self, folders: Vec<AbsPath>) -> Result<(), SessionError> {
+        self.change(|reply| Message::SetDirectories(folders, reply)).await
     }
 
     /// Changes the model, from the next request on. The client is notified; it is recorded. A model that cannot be had is an error,
@@ -164,6 +215,19 @@ impl SessionHandle {
         let (reply, done) = oneshot::channel();
         self.inbox.send(message(reply)).map_err(|_| SessionError::Closed)?;
         Ok(done.await.map_err(|_| SessionError::Closed)??)
+    }
+}
+
+impl Prompt {
+    /// Takes back this prompt alone: one that waits never runs, one that runs is cancelled. Either way it settles as cancelled.
+    pub fn cancel(&self) {
+        // A task that is gone has settled it.
+        let _ = self.inbox.send(Message::Withdraw(self.number));
+    }
+
+    /// Waits for the end of its turn. May be called again when the future was dropped before it was done, and not after that.
+    pub async fn settled(&mut self) -> Result<PromptOutcome, TurnError> {
+        (&mut self.settled).await.unwrap_or(Err(TurnError::Closed))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The task that owns a session: it takes messages, runs turns one after the other, and is the only one to change anything.
 
 use crate::{
-    AnyTool, Content, FileTracker, History, LanguageModel, MessageId, Mode, Models, PermissionMode,
+    AnyTool, Content, Effort, FileTracker, History, LanguageModel, MessageId, Mode, Models, PermissionMode,
     PromptOutcome, SessionEvent, SessionId, SessionState, SessionStore, StopReason, StoreError, TaskList,
     ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls, gate::Gate, history::Restored,
     limits::EVENTS_PAGE, log::SessionLog, policy::Grants, turn,
@@ -18,12 +18,37 @@ use tokio_util::sync::CancellationToken;
 
 /// What a handle sends.
 pub(crate) enum Message {
-    Prompt(Vec<Content>, oneshot::Sender<Result<PromptOutcome, TurnError>>),
+    Prompt(Queued),
     Cancel,
+    /// Takes back the prompt with this number.
+    Withdraw(u64),
     SetMode(Mode, oneshot::Sender<Result<(), StoreError>>),
     SetPermissionMode(PermissionMode, oneshot::Sender<Result<(), StoreError>>),
     SetModel(String, oneshot::Sender<Result<(), StoreError>>),
+    SetEffort(Option<Effort>, oneshot::Sender<Result<(), StoreError>>),
+    SetTitle(String, oneshot::Sender<Result<(), StoreError>>),
+    SetDirectories(Vec<AbsPath>, oneshot::Sender<Result<(), StoreError>>),
     Close(oneshot::Sender<()>),
+}
+
+/// A prompt that waits for its turn.
+pub(crate) struct Queued {
+    /// What its handle knows it by.
+    pub(crate) number: u64,
+    pub(crate) content: Vec<Content>,
+    pub(crate) reply: oneshot::Sender<Result<PromptOutcome, TurnError>>,
+}
+
+impl Queued {
+    fn settle(self, result: Result<PromptOutcome, TurnError>) {
+        // Whoever asked may have stopped waiting.
+        let _ = self.reply.send(result);
+    }
+
+    fn cancelled(self) {
+        let (stop_reason, usage) = (StopReason::Cancelled, Usage::default());
+        self.settle(Ok(PromptOutcome { stop_reason, usage, requests: 0 }));
+    }
 }
 
 /// What a turn works on.
@@ -77,6 +102,7 @@ impl Session {
             cwd: self.cwd.clone(),
             files: self.files.clone(),
             tasks: self.tasks.clone(),
+            client: self.log.client().clone(),
             call: call.clone(),
             progress: Arc::new(move |update: ToolCallUpdate| {
                 debug_assert!(
@@ -88,6 +114,14 @@ impl Session {
             cancel: cancel.clone(),
             asked,
             limits: self.gate.limits.tools.clone(),
+        }
+    }
+
+    /// Bounds the session to its folder and these further ones.
+    fn work_in(&mut self, additional: Vec<AbsPath>) {
+        if self.additional_directories != additional {
+            self.gate.roots = std::iter::once(self.cwd.clone()).chain(additional.clone()).collect();
+            self.additional_directories = additional;
         }
     }
 
@@ -150,20 +184,37 @@ impl Controls {
         self.log.record(vec![SessionEvent::PermissionModeChanged(mode)]).await
     }
 
+    pub(crate) async fn set_effort(&self, effort: Option<Effort>) -> Result<(), StoreError> {
+        self.update(|state| state.effort = effort);
+        self.log.record(vec![SessionEvent::EffortChanged(effort)]).await
+    }
+
+    pub(crate) async fn set_title(&self, title: String) -> Result<(), StoreError> {
+        self.update(|state| state.title = Some(title.clone()));
+        self.log.record(vec![SessionEvent::TitleChanged(title)]).await
+    }
+
+    pub(crate) async fn set_directories(&self, folders: Vec<AbsPath>) -> Result<(), StoreError> {
+        if self.state.borrow().additional_directories == folders {
+            return Ok(());
+        }
+        self.log.set_directories(folders.clone()).await?;
+        self.update(|state| state.additional_directories = folders);
+        Ok(())
+    }
+
     pub(crate) async fn set_model(&self, id: &str) -> Result<(), StoreError> {
         self.update(|state| id.clone_into(&mut state.model));
         self.log.record(vec![SessionEvent::ModelChanged(id.to_owned())]).await
     }
 }
 
-type Waiting = (Vec<Content>, oneshot::Sender<Result<PromptOutcome, TurnError>>);
-
 /// The task itself.
 pub(crate) struct SessionTask {
     pub(crate) session: Session,
     pub(crate) controls: Controls,
     pub(crate) inbox: mpsc::UnboundedReceiver<Message>,
-    pub(crate) waiting: VecDeque<Waiting>,
+    pub(crate) waiting: VecDeque<Queued>,
     pub(crate) closing: Vec<oneshot::Sender<()>>,
 }
 
@@ -171,17 +222,19 @@ impl SessionTask {
     /// Runs until the session is closed or every handle is gone.
     pub(crate) async fn run(mut self) {
         while self.closing.is_empty() {
-            let (content, reply) = match self.waiting.pop_front() {
+            let prompt = match self.waiting.pop_front() {
                 Some(prompt) => prompt,
                 None => match self.inbox.recv().await {
                     Some(message) => {
-                        self.take(message, &CancellationToken::new()).await;
+                        self.take(message).await;
                         continue;
                     }
                     None => break,
                 },
             };
-            let result = self.turn(content).await;
+            let Queued { number, content, reply } = prompt;
+            let result = self.turn(number, content).await;
+            // Whoever asked may have stopped waiting.
             let _ = reply.send(result);
         }
         if let Err(error) = self.session.log.release().await {
@@ -193,9 +246,10 @@ impl SessionTask {
         }
     }
 
-    async fn turn(&mut self, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
+    async fn turn(&mut self, number: u64, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
+        self.session.work_in(self.controls.state().additional_directories);
         let result = {
             let Self { session, controls, inbox, waiting, closing } = self;
             let mut turn = std::pin::pin!(
@@ -206,7 +260,7 @@ impl SessionTask {
                     biased;
                     result = &mut turn => break result,
                     message = inbox.recv() => match message {
-                        Some(message) => take(controls, waiting, closing, message, &cancel).await,
+                        Some(message) => take(controls, waiting, closing, message, Some((number, &cancel))).await,
                         // Nobody is left who could want the result.
                         None => cancel.cancel(),
                     },
@@ -225,42 +279,52 @@ impl SessionTask {
         }
     }
 
-    async fn take(&mut self, message: Message, cancel: &CancellationToken) {
-        take(&self.controls, &mut self.waiting, &mut self.closing, message, cancel).await;
+    async fn take(&mut self, message: Message) {
+        take(&self.controls, &mut self.waiting, &mut self.closing, message, None).await;
     }
 }
 
-/// Takes a message, in a turn or between turns.
+/// Takes a message, in a turn (the number of its prompt, and what cancels it) or between turns.
 async fn take(
     controls: &Controls,
-    waiting: &mut VecDeque<Waiting>,
+    waiting: &mut VecDeque<Queued>,
     closing: &mut Vec<oneshot::Sender<()>>,
     message: Message,
-    cancel: &CancellationToken,
+    running: Option<(u64, &CancellationToken)>,
 ) {
-    match message {
-        Message::Prompt(_, reply) if !closing.is_empty() => drop(reply.send(Err(TurnError::Closed))),
-        Message::Prompt(_, reply) if waiting.len() >= controls.queue => {
-            let _ = reply.send(Err(TurnError::QueueFull(waiting.len())));
-        }
-        Message::Prompt(content, reply) => waiting.push_back((content, reply)),
-        Message::Cancel => {
+    let cancel = || {
+        if let Some((_, cancel)) = running {
             cancel.cancel();
-            for (_, reply) in waiting.drain(..) {
-                let outcome = PromptOutcome {
-                    stop_reason: StopReason::Cancelled,
-                    usage: Usage::default(),
-                    requests: 0,
-                };
-                let _ = reply.send(Ok(outcome));
+        }
+    };
+    match message {
+        Message::Prompt(prompt) if !closing.is_empty() => prompt.settle(Err(TurnError::Closed)),
+        Message::Prompt(prompt) if waiting.len() >= controls.queue => {
+            prompt.settle(Err(TurnError::QueueFull(waiting.len())));
+        }
+        Message::Prompt(prompt) => waiting.push_back(prompt),
+        Message::Cancel => {
+            cancel();
+            waiting.drain(..).for_each(Queued::cancelled);
+        }
+        Message::Withdraw(number) if running.is_some_and(|(running, _)| running == number) => cancel(),
+        Message::Withdraw(number) => {
+            let waits = waiting.iter().position(|prompt| prompt.number == number);
+            if let Some(prompt) = waits.and_then(|at| waiting.remove(at)) {
+                prompt.cancelled();
             }
         }
         Message::SetMode(mode, reply) => drop(reply.send(controls.set_mode(mode).await)),
         Message::SetPermissionMode(mode, reply) => drop(reply.send(controls.set_permission_mode(mode).await)),
         Message::SetModel(id, reply) => drop(reply.send(controls.set_model(&id).await)),
+        Message::SetEffort(effort, reply) => drop(reply.send(controls.set_effort(effort).await)),
+        Message::SetTitle(title, reply) => drop(reply.send(controls.set_title(title).await)),
+        Message::SetDirectories(folders, reply) => {
+            drop(reply.send(controls.set_directories(folders).await));
+        }
         Message::Close(closed) => {
-            cancel.cancel();
-            waiting.drain(..).for_each(|(_, reply)| drop(reply.send(Err(TurnError::Closed))));
+            cancel();
+            waiting.drain(..).for_each(|prompt| prompt.settle(Err(TurnError::Closed)));
             closing.push(closed);
         }
     }

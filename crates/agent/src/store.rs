@@ -2,6 +2,7 @@
 
 use crate::{Mode, PermissionMode, SessionEvent, SessionId};
 use async_trait::async_trait;
+use std::fmt;
 use system::AbsPath;
 
 /// Where sessions are kept.
@@ -33,6 +34,17 @@ pub trait SessionStore: Send + Sync {
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, SessionEvent)>, StoreError>;
+
+    /// Replaces the further folders of a session. They are no event: each opening names them anew.
+    async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError>;
+
+    /// Creates a session that begins with all events that another has now, and with its title, and takes its lease. All or nothing; the other
+    /// stays as it is, whoever holds it.
+    async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError>;
+
+    /// Removes a session and its events for good. One that does not exist is fine. A live holder elsewhere is [`StoreError::Held`]; a holder in this
+    /// process is fenced.
+    async fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
 
     /// Sessions, the last used first, optionally of one folder, after a cursor.
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError>;
@@ -89,6 +101,23 @@ pub struct Lease {
     pub epoch: u64,
 }
 
+/// Who holds a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holding {
+    /// The process's id.
+    pub pid: u32,
+    /// The host it runs on.
+    pub host: String,
+    /// Since when, as RFC 3339 in UTC.
+    pub since: String,
+}
+
+impl fmt::Display for Holding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} on {} since {}", self.pid, self.host, self.since)
+    }
+}
+
 /// Which sessions to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListQuery {
@@ -120,8 +149,8 @@ pub enum StoreError {
     Held {
         /// The session.
         session: SessionId,
-        /// Who holds it: process id, host, since when.
-        holder: String,
+        /// Who holds it.
+        holder: Holding,
     },
     /// The lease was taken over; this owner must not write any more.
     #[error("session {0} was taken over by another process; this one no longer writes to it")]

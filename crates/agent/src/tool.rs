@@ -1,8 +1,8 @@
 //! The seam to tools: typed where they are written, erased where they are called.
 
 use crate::{
-    Access, FileTracker, Location, SessionEvent, TaskList, ToolCallId, ToolCallUpdate, ToolContent, ToolKind,
-    ToolLimits, ToolResult, ToolSpec,
+    Access, Client, FileTracker, Location, SessionEvent, TaskList, ToolCallId, ToolCallUpdate, ToolContent,
+    ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -75,6 +75,8 @@ pub struct ToolContext {
     pub files: Arc<FileTracker>,
     /// The session's tasks.
     pub tasks: Arc<TaskList>,
+    /// Who can be asked a question.
+    pub client: Arc<dyn Client>,
     /// The call.
     pub call: ToolCallId,
     /// Shows progress of the call (a terminal, live output). Never blocks.

@@ -309,6 +309,7 @@ impl Session {
             history: &self.history,
             tools: &self.tools,
             mode: state.mode,
+            effort: state.effort,
             cwd: &self.cwd,
             additional_directories: &self.additional_directories,
             routes: self.gate.system.routes(),

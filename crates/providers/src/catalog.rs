@@ -9,7 +9,7 @@ use crate::{
     limits::DISCOVERY_WAIT,
     replay::{Recorder, RecordingModel, ReplayModel},
 };
-use agent::{LanguageModel, ModelError, ModelInfo, Models};
+use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
@@ -151,6 +151,19 @@ impl Models for Catalog {
             let _ = tokio::time::timeout(DISCOVERY_WAIT, self.discover()).await;
         }
         self.default_now().unwrap_or_else(|| self.pilot.info().id.clone())
+    }
+
+    fn credentials(&self, id: &str) -> Credentials {
+        let vendor = match id.split_once('/').map(|(provider, _)| provider) {
+            Some("openai") => &self.options.openai,
+            Some("anthropic") => &self.options.anthropic,
+            _ => return Credentials::NotNeeded,
+        };
+        match (&vendor.api_key, &vendor.base_url) {
+            (Some(_), _) => Credentials::Present,
+            (None, Some(_)) => Credentials::NotNeeded,
+            (None, None) => Credentials::Missing,
+        }
     }
 
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {

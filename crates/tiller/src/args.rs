@@ -96,6 +96,9 @@ pub(crate) struct PrintArgs {
     /// Go on with this session.
     #[arg(long = "session", value_name = "ID", requires = "print", conflicts_with = "no_session")]
     pub(crate) session_id: Option<String>,
+    /// Take the session from another process that has it open; that one writes no more.
+    #[arg(long, requires = "print", conflicts_with = "no_session")]
+    pub(crate) take_over: bool,
     /// Text added to the system prompt.
     #[arg(long, value_name = "TEXT", requires = "print")]
     pub(crate) append_system_prompt: Option<String>,

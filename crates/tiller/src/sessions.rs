@@ -97,6 +97,9 @@ fn event_text(event: &SessionEvent) -> Option<String> {
             Some(format!("[{}: {}]\n{result}\n", update.name, status_id(status)))
         }
         SessionEvent::ModelChanged(model) => Some(format!("[model: {model}]\n")),
+        SessionEvent::EffortChanged(effort) => {
+            Some(format!("[thought level: {}]\n", effort.map_or("default", agent::Effort::id)))
+        }
         SessionEvent::ModeChanged(mode) => Some(format!("[mode: {}]\n", mode.id())),
         SessionEvent::PermissionModeChanged(mode) => Some(format!("[permission mode: {}]\n", mode.id())),
         SessionEvent::TurnEnded { end: TurnEnd::Failed(message), .. } => {

@@ -103,6 +103,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
         format: args.output_format,
         timeout: args.timeout.map(Duration::from_secs),
         session,
+        take_over: args.take_over,
         overrides,
     };
     headless::run(&wired.runtime, wiring::local_system(), run).await

@@ -28,6 +28,7 @@ struct State {
     turns: HashMap<String, String>,
     buffers: HashMap<String, String>,
     permissions: VecDeque<Answer>,
+    forms: VecDeque<Value>,
     /// Ids of agent requests that the agent took back.
     taken_back: Vec<Value>,
     terminals: HashMap<String, Running>,
@@ -55,6 +56,7 @@ impl Desk {
         let state = State {
             buffers: script.buffers.clone(),
             permissions: script.permissions.clone(),
+            forms: script.forms.clone().unwrap_or_default(),
             ..State::default()
         };
         Self { script, state: Mutex::new(state), changed: Notify::new(), outgoing }
@@ -78,6 +80,7 @@ impl Desk {
         let mut objections = state.violations.clone();
         let open = state.terminals.iter().filter(|(_, terminal)| !terminal.released);
         objections.extend(open.map(|(id, _)| format!("{id} was never released")));
+        objections.extend(state.forms.iter().map(|form| format!("nobody asked for the form {form}")));
         objections.extend(state.permissions.iter().map(|answer| format!("nobody asked for {answer:?}")));
         objections
     }
@@ -154,6 +157,7 @@ impl Desk {
                 Some(Ok(Value::Null))
             }
             "session/request_permission" => self.permission(id).await,
+            "elicitation/create" => Some(self.lock().form()),
             "terminal/create" => Some(self.lock().create_terminal(&self.script, params)),
             _ => Some(self.terminal(method, params).await),
         }
@@ -287,6 +291,14 @@ impl State {
             None if id.is_null() => {}
             None => self.object(format!("an answer nobody waits for: {message}")),
         }
+    }
+
+    fn form(&mut self) -> Answered {
+        if let Some(answer) = self.forms.pop_front() {
+            return Ok(answer);
+        }
+        self.object("a form was shown that nobody expected".to_owned());
+        Ok(json!({ "action": "cancel" }))
     }
 
     fn create_terminal(&mut self, script: &EditorScript, params: &Value) -> Answered {

@@ -26,6 +26,8 @@ pub struct EditorScript {
     pub terminals: HashMap<String, TerminalScript>,
     /// Answers to permission requests, in order.
     pub permissions: VecDeque<Answer>,
+    /// Shows forms, and answers them with these results, in order; one more than these is a violation.
+    pub forms: Option<VecDeque<Value>>,
     /// Methods that are answered otherwise than an editor would.
     pub faults: HashMap<String, Fault>,
 }
@@ -73,6 +75,7 @@ impl EditorScript {
             "fs": { "readTextFile": self.read, "writeTextFile": self.write },
             "terminal": self.terminal,
             "session": session,
+            "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) },
         })
     }
 
@@ -81,6 +84,7 @@ impl EditorScript {
             "fs/read_text_file" => self.read,
             "fs/write_text_file" => self.write,
             "session/request_permission" => true,
+            "elicitation/create" => self.forms.is_some(),
             _ => self.terminal && method.starts_with("terminal/"),
         }
     }

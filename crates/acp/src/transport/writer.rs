@@ -13,7 +13,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
-    sync::{Notify, mpsc},
+    sync::{mpsc, watch},
 };
 use tokio_util::sync::PollSender;
 
@@ -21,8 +21,7 @@ use tokio_util::sync::PollSender;
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     sent: AtomicU64,
-    written: AtomicU64,
-    progress: Notify,
+    written: watch::Sender<u64>,
 }
 
 impl Gauge {
@@ -33,19 +32,27 @@ impl Gauge {
 
     /// Updates that were handed over and are not written yet.
     pub(crate) fn in_flight(&self) -> u64 {
-        let written = self.written.load(Ordering::Acquire);
+        let written = *self.written.borrow();
         self.sent.load(Ordering::Relaxed).saturating_sub(written)
     }
 
-    /// Completes when the transport has taken more.
-    pub(crate) async fn progress(&self) {
-        self.progress.notified().await;
+    /// Tells when the transport has taken more.
+    pub(crate) fn progress(&self) -> watch::Receiver<u64> {
+        self.written.subscribe()
+    }
+
+    /// Completes when fewer than `most` updates are under way.
+    pub(crate) async fn below(&self, most: u64) {
+        let mut progress = self.progress();
+        while self.in_flight() >= most {
+            // The sender is ours, so the channel cannot close while we wait.
+            let _ = progress.changed().await;
+        }
     }
 
     fn count_written(&self, updates: u64) {
         if updates > 0 {
-            self.written.fetch_add(updates, Ordering::Release);
-            self.progress.notify_one();
+            self.written.send_modify(|written| *written += updates);
         }
     }
 }

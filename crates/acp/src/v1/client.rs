@@ -1,7 +1,10 @@
 //! The client of a session: an editor at the other end of the connection.
 
-use super::{Outbox, settings::Settings, to_acp};
-use agent::{Client, Models, PermissionOutcome, PermissionRequest, SessionEvent, SessionId, ToolContent};
+use super::{Outbox, elicitation, settings::Settings, to_acp, update::Update};
+use agent::{
+    Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent, SessionId,
+    ToolContent,
+};
 use agent_client_protocol::{
     Client as ClientRole, ConnectionTo, is_connection_terminated, is_incoming_transport_closed,
     v1::schema as acp,
@@ -16,6 +19,8 @@ pub(crate) struct AcpClient {
     outbox: Arc<Outbox>,
     projection: Mutex<to_acp::Projection>,
     models: Arc<dyn Models>,
+    /// Whether the client shows forms.
+    forms: bool,
 }
 
 impl AcpClient {
@@ -26,13 +31,19 @@ impl AcpClient {
         outbox: Arc<Outbox>,
         projection: to_acp::Projection,
         models: Arc<dyn Models>,
+        forms: bool,
     ) -> Self {
-        Self { session, connection, outbox, projection: Mutex::new(projection), models }
+        Self { session, connection, outbox, projection: Mutex::new(projection), models, forms }
     }
 
     /// Says what the session is set to, so that later changes can be told in full.
     pub(crate) fn set_settings(&self, settings: Settings) {
         self.projection().set_settings(settings);
+    }
+
+    /// What a client that plays the stored events back must be told beside them.
+    pub(crate) fn unstored(&self) -> Vec<Update> {
+        self.projection().unstored()
     }
 
     fn projection(&self) -> MutexGuard<'_, to_acp::Projection> {
@@ -61,6 +72,26 @@ impl Client for AcpClient {
             Err(error) => {
                 tracing::warn!(%error, "the client failed a permission request; taken as a refusal");
                 PermissionOutcome::RejectOnce
+            }
+        }
+    }
+
+    fn takes_questions(&self) -> bool {
+        self.forms
+    }
+
+    async fn ask(&self, question: Question) -> QuestionOutcome {
+        if !self.forms {
+            return QuestionOutcome::Unavailable;
+        }
+        self.outbox.flush(&self.session);
+        let request = elicitation::request(&self.session, &question);
+        // Dropping the request (the turn was cancelled) tells the client to take its question back.
+        match self.connection.send_request(request).block_task().await {
+            Ok(response) => elicitation::outcome(response.action, &question),
+            Err(error) => {
+                tracing::warn!(%error, "the client failed a question; taken as nobody to ask");
+                QuestionOutcome::Unavailable
             }
         }
     }

@@ -8,21 +8,26 @@ use super::{
     settings::Settings,
     tasks::Tasks,
     to_acp::{Projection, available_commands},
+    update::Update,
 };
 use crate::{
     AcpOptions, TerminalPlace,
     system::{AcpSystem, Advertised, Demoted},
     transport::Gauge,
 };
-use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId, Surface};
+use agent::{Client, Credentials, ModelInfo, Runtime, SessionHandle, SessionId, Surface};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error, v1::schema as acp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use system::{AbsPath, FileKind, System, SystemError};
+use tokio_util::sync::CancellationToken;
 
 /// One client's connection.
 pub(crate) struct Connection {
@@ -32,8 +37,12 @@ pub(crate) struct Connection {
     pub(crate) options: AcpOptions,
     /// Its running work.
     pub(crate) tasks: Tasks,
+    /// Cancelled when the client has gone.
+    pub(crate) gone: CancellationToken,
     /// Its unanswered requests.
     pub(crate) in_flight: InFlight,
+    /// Whether the client has logged out and not authenticated since.
+    pub(crate) logged_out: AtomicBool,
     gauge: Arc<Gauge>,
     peer: OnceLock<Peer>,
     /// The sessions it opened, with who tells their events to the client.
@@ -49,6 +58,7 @@ pub(crate) struct Peer {
     advertised: Advertised,
     demoted: Arc<Demoted>,
     notices: bool,
+    forms: bool,
     pump: tokio::task::AbortHandle,
 }
 
@@ -83,6 +93,8 @@ impl Connection {
             options,
             tasks: Tasks::default(),
             in_flight: InFlight::default(),
+            gone: CancellationToken::new(),
+            logged_out: AtomicBool::new(false),
             gauge,
             peer: OnceLock::new(),
             sessions: Mutex::default(),
@@ -114,7 +126,10 @@ impl Connection {
             terminal: capabilities.terminal && self.options.terminal == TerminalPlace::Client,
         };
         let notices = capabilities.session.as_ref().is_some_and(|session| session.notices.is_some());
-        let peer = Peer { connection, outbox, advertised, demoted: Arc::default(), notices, pump };
+        let forms =
+            capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
+        let demoted = Arc::default();
+        let peer = Peer { connection, outbox, advertised, demoted, notices, forms, pump };
         self.peer.set(peer).is_ok()
     }
 
@@ -126,6 +141,7 @@ impl Connection {
             peer.outbox.clone(),
             Projection::live(peer.notices),
             self.runtime.models().clone(),
+            peer.forms,
         ));
         self.sessions().insert(id.clone(), client.clone());
         let system = AcpSystem::new(
@@ -146,6 +162,13 @@ impl Connection {
         self.runtime.find(&id).ok_or_else(|| errors::unknown_session(&id))
     }
 
+    /// An error while the client is logged out and the model's provider wants credentials.
+    pub(crate) fn may_use(&self, model: &str) -> Result<(), Error> {
+        let open = !self.logged_out.load(Ordering::Relaxed)
+            || self.runtime.models().credentials(model) == Credentials::NotNeeded;
+        if open { Ok(()) } else { Err(errors::logged_out()) }
+    }
+
     /// Settings of an open session, remembered for the updates that show them in full.
     pub(crate) fn settings(&self, handle: &SessionHandle) -> Settings {
         let settings = Settings::from(handle.state());
@@ -153,6 +176,18 @@ impl Connection {
             client.set_settings(settings.clone());
         }
         settings
+    }
+
+    /// Stops telling of a session's events, and returns the number of the last stored one that the client was told of, and what it was told
+    /// beside the stored ones. What happens from here on waits for [`Outbox::release`].
+    pub(crate) fn hold(&self, peer: &Peer, handle: &SessionHandle) -> (u64, Vec<Update>) {
+        let mut unstored = Vec::new();
+        let last = handle.at_rest(|| {
+            peer.outbox.flush(handle.id());
+            peer.outbox.hold(handle.id());
+            unstored = self.sessions().get(handle.id()).map(|client| client.unstored()).unwrap_or_default();
+        });
+        (last, unstored)
     }
 
     /// The models to choose from.
@@ -170,11 +205,13 @@ impl Connection {
 
     /// Cancels the turns of every session this connection opened.
     pub(crate) fn cancel(&self) {
+        self.gone.cancel();
         self.open_sessions().iter().for_each(SessionHandle::cancel);
     }
 
     /// Cancels and closes every session this connection opened, and waits until every request is answered.
     pub(crate) async fn settle(&self) {
+        self.gone.cancel();
         let handles = self.open_sessions();
         handles.iter().for_each(SessionHandle::cancel);
         futures::future::join_all(handles.iter().map(SessionHandle::close)).await;

@@ -26,6 +26,17 @@ pub(crate) fn unknown_session(id: &SessionId) -> Error {
         .data(json!({ "sessionId": id.as_str() }))
 }
 
+/// `-32000`: nobody is logged in, and the model's provider wants it.
+pub(crate) fn logged_out() -> Error {
+    Error::new(ErrorCode::AUTH_REQUIRED, "logged out; call authenticate first")
+        .data(json!({ "reason": "logged_out" }))
+}
+
+/// `-32800`: the client took the request back, or has gone.
+pub(crate) fn request_cancelled() -> Error {
+    Error::new(ErrorCode::REQUEST_CANCELLED, "the request was cancelled")
+}
+
 /// Why a session could not be made, opened or changed.
 pub(crate) fn session(error: &SessionError) -> Error {
     match error {
@@ -44,6 +55,7 @@ pub(crate) fn store(error: &StoreError) -> Error {
         StoreError::NotFound(id) => unknown_session(id),
         StoreError::BadCursor(_) => invalid_params(error.to_string()),
         StoreError::Held { holder, .. } => {
+            let holder = json!({ "pid": holder.pid, "host": holder.host, "since": holder.since });
             internal(error.to_string(), "held").data(json!({ "reason": "held", "holder": holder }))
         }
         StoreError::Fenced(_) => internal(error.to_string(), "fenced"),

@@ -4,6 +4,7 @@ mod client;
 mod coalesce;
 mod connection;
 mod dispatch;
+mod elicitation;
 mod errors;
 mod from_acp;
 mod handlers;

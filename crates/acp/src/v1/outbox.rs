@@ -74,8 +74,13 @@ impl Outbox {
         self.wake.notify_one();
     }
 
-    /// Sends an update past the lane: for a replay, while the lane is held.
-    pub(crate) fn send(&self, session: &SessionId, update: acp::SessionUpdate) {
+    /// Sends an update past the lane, once the client has read most of what came before: for a replay, while the lane is held.
+    pub(crate) async fn send_paced(&self, session: &SessionId, update: acp::SessionUpdate) {
+        self.gauge.below(UPDATES_IN_FLIGHT).await;
+        self.send(session, update);
+    }
+
+    fn send(&self, session: &SessionId, update: acp::SessionUpdate) {
         self.gauge.count_sent();
         let notification = acp::SessionNotification::new(session.as_str().to_owned(), update);
         if let Err(error) = self.connection.send_notification(notification) {
@@ -90,12 +95,13 @@ impl Outbox {
 
     /// Sends what becomes due by time or by the writer's progress; never ends by itself.
     pub(crate) async fn pump(&self) {
+        let mut progress = self.gauge.progress();
         loop {
             let (waiting, deadline) = self.next();
             let full = self.gauge.in_flight() >= UPDATES_IN_FLIGHT;
             tokio::select! {
                 () = sleep_until(deadline), if !full && deadline.is_some() => {}
-                () = self.gauge.progress(), if waiting => {}
+                _ = progress.changed(), if waiting => {}
                 () = self.wake.notified() => {}
             }
             let now = Instant::now();

@@ -1,6 +1,6 @@
 //! What a client can set of a session: modes and configuration options, always both and always in step.
 
-use agent::{Mode, ModelInfo, PermissionMode, SessionState};
+use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionState};
 use agent_client_protocol::v1::schema as acp;
 
 /// The id of the option for the agent mode.
@@ -9,6 +9,11 @@ pub(crate) const MODE: &str = "mode";
 pub(crate) const MODEL: &str = "model";
 /// The id of the option for the permission mode.
 pub(crate) const PERMISSION_MODE: &str = "permission_mode";
+
+/// The id of the option for how much the model is to think.
+pub(crate) const THOUGHT_LEVEL: &str = "thought_level";
+/// The thought level that leaves it to the model.
+const DEFAULT_LEVEL: &str = "default";
 
 /// What a session is set to.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,11 +24,18 @@ pub(crate) struct Settings {
     pub(crate) permission_mode: PermissionMode,
     /// The model's full id.
     pub(crate) model: String,
+    /// How much the model is to think.
+    pub(crate) effort: Option<Effort>,
 }
 
 impl From<SessionState> for Settings {
     fn from(state: SessionState) -> Self {
-        Self { mode: state.mode, permission_mode: state.permission_mode, model: state.model }
+        Self {
+            mode: state.mode,
+            permission_mode: state.permission_mode,
+            model: state.model,
+            effort: state.effort,
+        }
     }
 }
 
@@ -45,6 +57,7 @@ pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<a
             .description("What the agent may do at all".to_owned())
             .category(acp::SessionConfigOptionCategory::Mode),
         model_option(&settings.model, models),
+        thought_level_option(settings.effort),
         acp::SessionConfigOption::select(
             PERMISSION_MODE,
             "Permissions",
@@ -54,6 +67,25 @@ pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<a
         .description("How much is asked before the agent acts".to_owned())
         .category(acp::SessionConfigOptionCategory::Other("_permission_mode".to_owned())),
     ]
+}
+
+/// The thought level with an id.
+pub(crate) fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
+    if id == DEFAULT_LEVEL { Ok(None) } else { id.parse().map(Some) }
+}
+
+fn thought_level_option(current: Option<Effort>) -> acp::SessionConfigOption {
+    let levels = Effort::ALL.map(|effort| value(effort.id(), effort.label(), None));
+    let mut values = vec![value(DEFAULT_LEVEL, "Default", Some("What the model does by itself"))];
+    values.extend(levels);
+    acp::SessionConfigOption::select(
+        THOUGHT_LEVEL,
+        "Thinking",
+        current.map_or(DEFAULT_LEVEL, Effort::id),
+        values,
+    )
+    .description("How much the model thinks, where it can be told".to_owned())
+    .category(acp::SessionConfigOptionCategory::ThoughtLevel)
 }
 
 fn model_option(current: &str, models: &[ModelInfo]) -> acp::SessionConfigOption {
@@ -97,6 +129,7 @@ mod tests {
             mode: Mode::Plan,
             permission_mode: PermissionMode::Argus,
             model: "offline/pilot".to_owned(),
+            effort: Some(Effort::Low),
         };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         let values: Vec<_> =
@@ -106,6 +139,7 @@ mod tests {
             [
                 (&json!("mode"), &json!("plan")),
                 (&json!("model"), &json!("offline/pilot")),
+                (&json!("thought_level"), &json!("low")),
                 (&json!("permission_mode"), &json!("argus")),
             ]
         );
@@ -116,8 +150,12 @@ mod tests {
 
     #[test]
     fn a_model_that_is_not_listed_is_offered_while_in_use() {
-        let settings =
-            Settings { mode: Mode::Edit, permission_mode: PermissionMode::Guardian, model: "x/y".to_owned() };
+        let settings = Settings {
+            mode: Mode::Edit,
+            permission_mode: PermissionMode::Guardian,
+            model: "x/y".to_owned(),
+            effort: None,
+        };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         assert_eq!(options[1]["options"][0]["value"], "x/y");
         assert_eq!(options[1]["currentValue"], "x/y");

@@ -17,8 +17,8 @@ use std::collections::HashMap;
 pub(crate) struct Projection {
     /// The calls the client knows and that have not ended, with what each shows.
     calls: HashMap<ToolCallId, Shown>,
-    /// The messages whose text was streamed since the last whole answer: it is not sent again.
-    streamed: Vec<MessageId>,
+    /// The messages that were streamed since the last whole answer, with their text so far: it is not sent again.
+    streamed: Vec<(ChunkKind, MessageId, String)>,
     /// What the session is set to, once known.
     settings: Option<Settings>,
     /// Whether the client takes notices.
@@ -48,6 +48,23 @@ impl Projection {
     /// Says what the session is set to.
     pub(crate) fn set_settings(&mut self, settings: Settings) {
         self.settings = Some(settings);
+    }
+
+    /// What the log of stored events does not tell a client that plays it back now: the text of messages that are being
+    /// streamed, and the terminals of calls that run.
+    pub(crate) fn unstored(&self) -> Vec<Update> {
+        let texts = self.streamed.iter().map(|(kind, id, text)| Update::Chunk {
+            kind: *kind,
+            id: id.clone(),
+            text: text.clone(),
+        });
+        let running = self.calls.iter().filter(|(_, shown)| !shown.terminals.is_empty());
+        let terminals = running.map(|(id, shown)| {
+            let fields = acp::ToolCallUpdateFields::new().content(shown.terminals.clone());
+            let update = acp::ToolCallUpdate::new(id.as_str().to_owned(), fields);
+            Update::urgent(acp::SessionUpdate::ToolCallUpdate(update))
+        });
+        texts.chain(terminals).collect()
     }
 
     /// The updates of an event, in order.
@@ -85,6 +102,9 @@ impl Projection {
             SessionEvent::ModelChanged(model) if !self.replay => {
                 self.changed(models, |settings| settings.model.clone_from(model)).into_iter().collect()
             }
+            SessionEvent::EffortChanged(effort) if !self.replay => {
+                self.changed(models, |settings| settings.effort = *effort).into_iter().collect()
+            }
             SessionEvent::Notice { severity, title, description } => {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
             }
@@ -95,6 +115,7 @@ impl Projection {
             | SessionEvent::ModeChanged(_)
             | SessionEvent::PermissionModeChanged(_)
             | SessionEvent::ModelChanged(_)
+            | SessionEvent::EffortChanged(_)
             | SessionEvent::Phase(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),
         }
@@ -104,8 +125,9 @@ impl Projection {
         if text.is_empty() {
             return Vec::new();
         }
-        if self.streamed.last() != Some(id) && !self.streamed.contains(id) {
-            self.streamed.push(id.clone());
+        match self.streamed.iter_mut().find(|(_, streamed, _)| streamed == id) {
+            Some((_, _, so_far)) => so_far.push_str(text),
+            None => self.streamed.push((kind, id.clone(), text.to_owned())),
         }
         vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }]
     }
@@ -120,7 +142,7 @@ impl Projection {
             (ChunkKind::Message, &response.id, &response.text),
         ]
         .into_iter()
-        .filter(|(_, id, text)| !text.is_empty() && !streamed.contains(id))
+        .filter(|(_, id, text)| !text.is_empty() && !streamed.iter().any(|(_, streamed, _)| streamed == *id))
         .map(|(kind, id, text)| Update::Chunk { kind, id: id.clone(), text: text.to_owned() })
         .collect()
     }

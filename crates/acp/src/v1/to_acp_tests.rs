@@ -163,6 +163,7 @@ fn a_changed_mode_updates_both_forms() {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
         model: "m".to_owned(),
+        effort: None,
     });
     let updates: Vec<Value> = live
         .updates(&SessionEvent::ModeChanged(Mode::Ask), Vec::new)

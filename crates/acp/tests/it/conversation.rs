@@ -195,7 +195,7 @@ async fn a_loaded_session_is_played_back_before_the_answer() {
     let loaded =
         second.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w", "mcpServers": []})).await;
     assert_eq!(loaded["modes"]["currentModeId"], "edit");
-    assert_eq!(loaded["configOptions"].as_array().unwrap().len(), 3);
+    assert_eq!(loaded["configOptions"].as_array().unwrap().len(), 4);
     let user = &second.editor.updates("user_message_chunk")[0];
     assert_eq!(user["content"]["text"], "write");
     assert_eq!(second.editor.text(), "written");
@@ -241,13 +241,14 @@ async fn settings_change_in_step() {
     let options = stage.editor.ok("session/set_config_option", set("permission_mode", "guardian")).await;
     let values: Vec<_> =
         options["configOptions"].as_array().unwrap().iter().map(|option| &option["currentValue"]).collect();
-    assert_eq!(values, ["plan", "fake/model", "guardian"]);
+    assert_eq!(values, ["plan", "fake/model", "default", "guardian"]);
     stage.editor.ok("session/set_config_option", set("mode", "edit")).await;
     stage.editor.ok("session/set_config_option", set("model", "fake/model")).await;
     let model = json!({"sessionId": session, "modelId": "fake/model"});
     stage.editor.ok("session/set_model", model.clone()).await;
     stage.editor.ok("unstable_set_model", model).await;
-    for (id, value) in [("mode", "yolo"), ("permission_mode", "x"), ("colour", "red")] {
+    for (id, value) in [("mode", "yolo"), ("permission_mode", "x"), ("thought_level", "x"), ("colour", "red")]
+    {
         let (code, message) = stage.editor.error("session/set_config_option", set(id, value)).await;
         assert_eq!(code, -32602, "{message}");
     }
@@ -397,6 +398,8 @@ async fn loading_an_open_session_leaves_its_turn_running() {
     stage.editor.until(|editor| editor.text() == "x").await;
     stage.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w", "mcpServers": []})).await;
     assert_eq!(stage.editor.updates("user_message_chunk")[0]["content"]["text"], "say x");
+    // Once as it was streamed, once played back.
+    assert_eq!(stage.editor.text(), "xx");
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(ended(answer.await), "cancelled");
     stage.editor.close().await.unwrap();

@@ -1,5 +1,7 @@
 //! Whole conversations between a scripted editor and the runtime, over a real pipe.
 
 mod conversation;
+mod methods;
+mod replay;
 mod stage;
 mod wire;

@@ -17,9 +17,12 @@ async fn an_introduction_tells_what_the_agent_can() {
         (&can["promptCapabilities"]["image"], &can["promptCapabilities"]["embeddedContext"]),
         (&json!(true), &json!(true))
     );
-    for capability in ["list", "resume", "close"] {
+    for capability in
+        ["list", "resume", "close", "delete", "additionalDirectories", "fork", "title", "status"]
+    {
         assert_eq!(can["sessionCapabilities"][capability], json!({}), "{capability}");
     }
+    assert_eq!(can["auth"], json!({"logout": {}, "status": {}}));
     let methods = answer["authMethods"].as_array().unwrap();
     assert_eq!((methods.len(), &methods[0]["id"]), (1, &json!("tiller-provider")));
     for _ in 0..2 {
@@ -111,7 +114,7 @@ async fn ids_are_echoed_as_they_are() {
 async fn unknown_methods_and_sessions_are_named() {
     let stage = stage(EditorScript::default(), []);
     stage.editor.initialize().await;
-    for method in ["session/fork", "session/dance", "_vendor/x", "logout"] {
+    for method in ["session/archive", "session/dance", "_vendor/x", "providers/list"] {
         let (code, message) = stage.editor.error(method, json!({})).await;
         assert_eq!(code, -32601);
         assert!(message.contains(method), "{message}");
@@ -125,6 +128,9 @@ async fn unknown_methods_and_sessions_are_named() {
         ("session/set_mode", json!({"sessionId": "nope", "modeId": "edit"})),
         ("session/set_config_option", json!({"sessionId": "nope", "configId": "mode", "value": "edit"})),
         ("session/set_model", json!({"sessionId": "nope", "modelId": "x"})),
+        ("session/set_title", json!({"sessionId": "nope", "title": "x"})),
+        ("session/status", json!({"sessionId": "nope"})),
+        ("session/fork", json!({"sessionId": "nope", "cwd": "/w"})),
     ] {
         let (code, message) = stage.editor.error(method, params).await;
         assert_eq!(code, -32002, "{method}: {message}");

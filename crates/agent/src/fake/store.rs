@@ -9,6 +9,7 @@ use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
+use system::AbsPath;
 
 /// A store in memory, with the same fencing as the real one.
 #[derive(Default)]
@@ -136,6 +137,36 @@ impl SessionStore for MemoryStore {
         let mut state = self.lock();
         let events = (1..).zip(&state.held(id)?.events).filter(|(seq, _)| *seq > after);
         Ok(events.take(limit).map(|(seq, event)| (seq, event.clone())).collect())
+    }
+
+    async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        let held = state.held(&lease.session)?;
+        if held.epoch != lease.epoch || !held.leased {
+            return Err(StoreError::Fenced(lease.session.clone()));
+        }
+        held.record.additional_directories = folders;
+        Ok(())
+    }
+
+    async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
+        let (title, events) = {
+            let mut state = self.lock();
+            let held = state.held(from)?;
+            (held.record.title.clone(), held.events.clone())
+        };
+        let lease = self.create(session).await?;
+        let mut state = self.lock();
+        let held = state.held(&lease.session)?;
+        held.record.title = title;
+        held.record.last_seq = events.len() as u64;
+        held.events = events;
+        Ok(lease)
+    }
+
+    async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+        self.lock().sessions.remove(id);
+        Ok(())
     }
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {

@@ -78,8 +78,17 @@ pub(crate) enum Decision {
 }
 
 /// Tools that need no approval, whatever they touch inside the project.
-const SAFE_TOOLS: &[&str] =
-    &["file_read", "glob", "grep", "task_create", "task_update", "task_list", "task_get"];
+const SAFE_TOOLS: &[&str] = &[
+    "file_read",
+    "glob",
+    "grep",
+    "task_create",
+    "task_update",
+    "task_list",
+    "task_get",
+    "ask_user",
+    "ask_choice",
+];
 /// Tools that need approval.
 const APPROVAL_REQUIRED: &[&str] = &["file_write", "file_edit", "apply_patch", "bash"];
 

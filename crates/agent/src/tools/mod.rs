@@ -1,6 +1,7 @@
 //! The built-in tools, one a file.
 
 mod args;
+mod ask;
 mod bash;
 mod cancel;
 mod edit;
@@ -23,7 +24,16 @@ mod tests;
 use crate::{AnyTool, Typed};
 use std::sync::Arc;
 
-/// Every built-in tool, in the order models are told of them.
+/// The built-in tools of a session, in the order models are told of them; those that ask the user only if somebody takes questions.
+pub(crate) fn offered(takes_questions: bool) -> Vec<Arc<dyn AnyTool>> {
+    let mut tools = builtin();
+    if takes_questions {
+        tools.extend([Typed::<ask::AskUser>::new(), Typed::<ask::AskChoice>::new()]);
+    }
+    tools
+}
+
+/// Every built-in tool that every session has, in the order models are told of them.
 pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
     vec![
         Typed::<file_read::FileRead>::new(),

@@ -98,6 +98,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
         cwd: path(""),
         files: Arc::new(FileTracker::default()),
         tasks: Arc::new(TaskList::default()),
+        client: crate::fake::FakeClient::new([]),
         call: "tool_0".into(),
         progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
         cancel: CancellationToken::new(),

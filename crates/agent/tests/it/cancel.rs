@@ -84,3 +84,21 @@ async fn prompts_that_wait_are_cancelled_too_and_cancelling_nothing_is_fine() {
     assert_eq!(first.unwrap().stop_reason, StopReason::Cancelled);
     assert_eq!(second.unwrap().stop_reason, StopReason::Cancelled);
 }
+
+#[tokio::test]
+async fn a_prompt_that_is_taken_back_takes_no_other_with_it() {
+    let script = vec![Reply::Hang(vec![]), Reply::text("third")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    let text = |text: &str| vec![agent::Content::text(text)];
+    let mut prompts: Vec<_> = ["a", "b", "c"].map(|prompt| stage.session.start(text(prompt))).into();
+    stage.client.until(|client| !client.events().is_empty()).await;
+    prompts[1].cancel();
+    assert_eq!(prompts[1].settled().await.unwrap().stop_reason, StopReason::Cancelled);
+    prompts[0].cancel();
+    assert_eq!(prompts[0].settled().await.unwrap().stop_reason, StopReason::Cancelled);
+    assert_eq!(prompts[2].settled().await.unwrap().stop_reason, StopReason::EndTurn);
+    prompts[2].cancel();
+    let said: Vec<_> =
+        stage.client.events().into_iter().filter(|e| matches!(e, SessionEvent::UserMessage { .. })).collect();
+    assert_eq!(said.len(), 2, "the second never ran: {said:?}");
+}

@@ -3,8 +3,8 @@
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
 use agent::{
-    Message, Mode, PermissionMode, Runtime, RuntimeOptions, SessionError, SessionEvent, SessionHandle,
-    StoreError, Surface, ToolStatus,
+    CreateSession, Effort, Message, Mode, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionError,
+    SessionEvent, SessionHandle, StoreError, Surface, ToolStatus,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ async fn reopen(
     let model = FakeModel::new(script);
     let runtime = Runtime::new(stage.store.clone(), Arc::new(FakeModels(model.clone())), options);
     let surface = Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
-    let handle = runtime.open(stage.session.id(), None, |_| surface).await.unwrap();
+    let handle = runtime.open(stage.session.id(), OpenSession::default(), |_| surface).await.unwrap();
     (runtime, model, handle)
 }
 
@@ -69,12 +69,13 @@ async fn a_session_never_comes_back_looser_and_belongs_to_its_folder() {
     stage.runtime.shutdown().await;
     let (runtime, _, session) = reopen(&stage, vec![], RuntimeOptions::default()).await;
     assert_eq!(session.state().permission_mode, PermissionMode::Guardian);
-    let elsewhere = AbsPath::new("/elsewhere").unwrap();
+    let cwd = Some(AbsPath::new("/elsewhere").unwrap());
+    let elsewhere = OpenSession { cwd, ..OpenSession::default() };
     let surface = || Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
-    let error = runtime.open(session.id(), Some(&elsewhere), |_| surface()).await.unwrap_err();
+    let error = runtime.open(session.id(), elsewhere, |_| surface()).await.unwrap_err();
     assert!(matches!(error, SessionError::OtherFolder { .. }), "{error}");
     let unknown = agent::SessionId::from("nobody");
-    let error = runtime.open(&unknown, None, |_| surface()).await.unwrap_err();
+    let error = runtime.open(&unknown, OpenSession::default(), |_| surface()).await.unwrap_err();
     assert_eq!(error, SessionError::Store(StoreError::NotFound(unknown)));
 }
 
@@ -83,8 +84,58 @@ async fn opening_an_open_session_attaches_to_it() {
     let stage = stage(Setting::default()).await;
     let handle = stage
         .runtime
-        .open(stage.session.id(), None, |_| panic!("the session has a surface already"))
+        .open(stage.session.id(), OpenSession::default(), |_| panic!("the session has a surface already"))
         .await
         .unwrap();
     assert_eq!(handle.id(), stage.session.id());
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_by_itself() {
+    let script = vec![Reply::text("One."), Reply::text("Two."), Reply::text("Three.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.prompt("first").await.unwrap();
+    stage.session.set_effort(Some(Effort::High)).await.unwrap();
+    let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+    let surface = Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
+    let fork = stage.runtime.fork(stage.session.id(), new, |_| surface).await.unwrap();
+    assert_ne!(fork.id(), stage.session.id());
+    assert_eq!((fork.state().title.as_deref(), fork.state().effort), (Some("first"), Some(Effort::High)));
+    fork.prompt(vec![agent::Content::text("second")]).await.unwrap();
+    stage.prompt("third").await.unwrap();
+    let requests = stage.model.requests();
+    assert_eq!(requests[1].messages.len(), 3, "the fork knows what was said before it");
+    assert_eq!(requests[2].messages.len(), 3, "and the other nothing of what came after");
+    assert_eq!(requests[1].reasoning_effort.as_deref(), Some("high"));
+}
+
+#[tokio::test]
+async fn a_title_that_was_given_stays() {
+    let script = vec![Reply::text("One.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.session.set_title("Mine".to_owned()).await.unwrap();
+    stage.prompt("a prompt of another title").await.unwrap();
+    assert_eq!(stage.session.state().title.as_deref(), Some("Mine"));
+    let id = stage.session.id().clone();
+    stage.session.close().await;
+    stage.runtime.set_title(&id, "Other".to_owned()).await.unwrap();
+    assert_eq!(stage.runtime.record(&id).await.unwrap().title.as_deref(), Some("Other"));
+    stage.runtime.delete(&id).await.unwrap();
+    stage.runtime.delete(&id).await.unwrap();
+    let gone = stage.runtime.set_title(&id, "x".to_owned()).await;
+    assert_eq!(gone, Err(SessionError::Store(StoreError::NotFound(id))));
+}
+
+#[tokio::test]
+async fn a_session_that_was_taken_over_can_be_opened_again() {
+    let script = vec![Reply::text("Back.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    let id = stage.session.id().clone();
+    agent::SessionStore::acquire(stage.store.as_ref(), &id, true).await.unwrap();
+    let error = stage.prompt("x").await.unwrap_err();
+    assert_eq!(error, agent::TurnError::Store(StoreError::Fenced(id.clone())));
+    assert!(stage.session.is_lost());
+    let surface = Surface { client: stage.client.clone(), system: stage.system.clone() };
+    let again = stage.runtime.open(&id, OpenSession::default(), |_| surface).await.unwrap();
+    again.prompt(vec![agent::Content::text("x")]).await.unwrap();
 }

@@ -53,7 +53,7 @@ pub(super) async fn refuses_while_another_holds(Fixture { store, other }: Fixtur
     other.append(&held, vec![said("1")]).await.expect("appended");
     let refused = store.acquire(&held.session, false).await;
     assert!(
-        matches!(&refused, Err(StoreError::Held { session, holder }) if *session == held.session && !holder.is_empty()),
+        matches!(&refused, Err(StoreError::Held { session, holder }) if *session == held.session && holder.pid > 0 && !holder.host.is_empty() && holder.since.ends_with('Z')),
         "{refused:?}"
     );
     // Looking is free, and the refusal took nothing away.
@@ -64,4 +64,13 @@ pub(super) async fn refuses_while_another_holds(Fixture { store, other }: Fixtur
     assert_eq!(other.append(&held, vec![said("3")]).await, Err(StoreError::Fenced(held.session.clone())));
     assert_eq!(store.append(&taken, vec![said("3")]).await, Ok(3));
     assert_eq!(other.get(&held.session).await.expect("found").last_seq, 3);
+}
+
+pub(super) async fn refuses_to_delete_what_another_holds(Fixture { store, other }: Fixture) {
+    let Some(other) = other else { return };
+    let held = other.create(session("s1", "/a")).await.expect("created");
+    assert!(matches!(store.delete(&held.session).await, Err(StoreError::Held { .. })));
+    assert_eq!(other.append(&held, vec![said("1")]).await, Ok(1));
+    other.release(&held).await.expect("released");
+    assert_eq!(store.delete(&held.session).await, Ok(()));
 }

@@ -51,3 +51,55 @@ pub(super) async fn knows_nothing_of_others(Fixture { store, .. }: Fixture) {
     assert_eq!(store.release(&lease).await, Ok(()));
     assert_eq!(store.get(&id).await, Err(unknown));
 }
+
+pub(super) async fn forks_with_everything_so_far(Fixture { store, other }: Fixture) {
+    let origin = store.create(session("s1", "/a")).await.expect("created");
+    let events = super::samples();
+    let last = store.append(&origin, events.clone()).await.expect("appended");
+    // Whoever holds the origin need not be asked.
+    let forking = other.as_ref().unwrap_or(&store);
+    let new = NewSession { additional_directories: vec![path("/c")], ..session("s2", "/b") };
+    let fork = forking.fork(&origin.session, new).await.expect("forked");
+    let (before, after) =
+        (store.get(&origin.session).await.expect("found"), store.get(&fork.session).await.expect("found"));
+    assert_eq!((after.last_seq, &after.title), (before.last_seq, &before.title));
+    assert_eq!((after.cwd.as_str(), after.additional_directories.as_slice()), ("/b", &[path("/c")][..]));
+    let copied = store.events(&fork.session, 0, usize::MAX).await.expect("read");
+    assert_eq!(copied.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), events);
+    assert_eq!(forking.append(&fork, vec![super::append::said("fork")]).await, Ok(last + 1));
+    assert_eq!(store.append(&origin, vec![super::append::said("origin")]).await, Ok(last + 1));
+    let nobody = SessionId::from("nobody");
+    assert_eq!(store.fork(&nobody, session("s3", "/a")).await, Err(StoreError::NotFound(nobody)));
+    assert!(store.get(&"s3".into()).await.is_err(), "nothing is left of it");
+    assert!(matches!(store.fork(&origin.session, session("s2", "/a")).await, Err(StoreError::Io(_))));
+}
+
+pub(super) async fn deletes_for_good(Fixture { store, .. }: Fixture) {
+    let kept = store.create(session("s1", "/a")).await.expect("created");
+    let lease = store.create(session("s2", "/a")).await.expect("created");
+    for lease in [&kept, &lease] {
+        store.append(lease, super::samples()).await.expect("appended");
+    }
+    for _ in 0..2 {
+        assert_eq!(store.delete(&lease.session).await, Ok(()));
+    }
+    let gone = StoreError::NotFound(lease.session.clone());
+    assert_eq!(store.get(&lease.session).await, Err(gone.clone()));
+    assert_eq!(store.events(&lease.session, 0, 1).await, Err(gone.clone()));
+    assert_eq!(store.append(&lease, super::samples()).await, Err(gone));
+    // The same id again is a new session with no past.
+    let again = store.create(session("s2", "/a")).await.expect("created");
+    assert_eq!(store.events(&again.session, 0, 1).await, Ok(Vec::new()));
+    assert_eq!(store.events(&kept.session, 0, usize::MAX).await.expect("read").len(), super::samples().len());
+}
+
+pub(super) async fn replaces_the_further_folders(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    for folders in [vec![path("/b"), path("/c d")], Vec::new()] {
+        store.set_directories(&lease, folders.clone()).await.expect("set");
+        assert_eq!(store.get(&lease.session).await.expect("found").additional_directories, folders);
+    }
+    store.acquire(&lease.session, true).await.expect("acquired");
+    let fenced = Err(StoreError::Fenced(lease.session.clone()));
+    assert_eq!(store.set_directories(&lease, vec![path("/b")]).await, fenced);
+}

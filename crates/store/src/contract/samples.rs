@@ -2,9 +2,10 @@
 
 use super::path;
 use agent::{
-    Content, Diff, Location, MalformedArguments, Mode, ModelResponse, PermissionMode, PermissionOutcome,
-    PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent, StopReason, ToolCallRequest,
-    ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    Content, Diff, Effort, Location, MalformedArguments, Mode, ModelResponse, PermissionMode,
+    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent, StopReason,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd, Usage,
+    UsageUpdate,
 };
 use serde_json::json;
 
@@ -43,6 +44,8 @@ pub fn samples() -> Vec<SessionEvent> {
         }),
         SessionEvent::ModelChanged("local/größe".to_owned()),
         SessionEvent::TitleChanged(TEXT.to_owned()),
+        SessionEvent::EffortChanged(Some(Effort::High)),
+        SessionEvent::EffortChanged(None),
         SessionEvent::TurnEnded { turn: "run_1".into(), end: TurnEnd::Failed(TEXT.to_owned()) },
     ];
     events.extend(words());

@@ -23,6 +23,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use system::AbsPath;
 use worker::Worker;
 
 /// A [`SessionStore`] in one SQLite file, which several processes may use at once.
@@ -138,6 +139,21 @@ impl SessionStore for SqliteStore {
             }
         }
         Ok(page.events)
+    }
+
+    async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        self.writer.call(move |connection| write::set_directories(connection, &lease, &folders)).await
+    }
+
+    async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
+        let (from, holder) = (from.clone(), Arc::clone(&self.holder));
+        self.writer.call(move |connection| write::fork(connection, &from, &session, &holder)).await
+    }
+
+    async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
+        self.writer.call(move |connection| write::delete(connection, &id, &holder)).await
     }
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {

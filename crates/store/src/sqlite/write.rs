@@ -2,9 +2,10 @@
 
 use super::{Holder, database::failed};
 use crate::{limits::REMOTE_HOLDER_MS, stored};
-use agent::{Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
+use agent::{Holding, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use std::time::{SystemTime, UNIX_EPOCH};
+use system::AbsPath;
 
 /// What events change in the session's own row: the last of each kind counts.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,8 +38,6 @@ pub(super) fn create(
     session: &NewSession,
     holder: &Holder,
 ) -> Result<Lease, StoreError> {
-    let directories: Vec<&str> = session.additional_directories.iter().map(|path| path.as_str()).collect();
-    let directories = serde_json::to_string(&directories).expect("a list of texts is JSON");
     connection
         .prepare_cached(
             "INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, created_at, \
@@ -48,7 +47,7 @@ pub(super) fn create(
             statement.execute(params![
                 session.id.as_str(),
                 session.cwd.as_str(),
-                directories,
+                directories(&session.additional_directories),
                 session.model,
                 session.mode.id(),
                 session.permission_mode.id(),
@@ -70,35 +69,104 @@ pub(super) fn acquire(
     holder: &Holder,
     take_over: bool,
 ) -> Result<Lease, StoreError> {
+    let other = other_holder(connection, id, holder)?.ok_or_else(|| StoreError::NotFound(id.clone()))?;
+    match other {
+        Some(other) if !take_over => Err(StoreError::Held { session: id.clone(), holder: other }),
+        _ => take(connection, id, holder),
+    }
+}
+
+pub(super) fn set_directories(
+    connection: &Connection,
+    lease: &Lease,
+    folders: &[AbsPath],
+) -> Result<(), StoreError> {
+    // An append of nothing checks the lease.
+    append(connection, lease, &[], &Changes::default())?;
+    connection
+        .prepare_cached("UPDATE sessions SET additional_directories = ?2 WHERE id = ?1")
+        .and_then(|mut statement| statement.execute((lease.session.as_str(), directories(folders))))
+        .map_err(|error| failed(&error))?;
+    Ok(())
+}
+
+pub(super) fn fork(
+    connection: &Connection,
+    from: &SessionId,
+    session: &NewSession,
+    holder: &Holder,
+) -> Result<Lease, StoreError> {
+    let known = connection
+        .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")
+        .and_then(|mut statement| statement.exists([from.as_str()]))
+        .map_err(|error| failed(&error))?;
+    if !known {
+        return Err(StoreError::NotFound(from.clone()));
+    }
+    let lease = create(connection, session, holder)?;
+    let pair = (session.id.as_str(), from.as_str());
+    connection
+        .prepare_cached(
+            "INSERT INTO events (session_id, seq, format, kind, body, at, damaged) \
+             SELECT ?1, seq, format, kind, body, at, damaged FROM events WHERE session_id = ?2 ORDER BY seq",
+        )
+        .and_then(|mut statement| statement.execute(pair))
+        .and_then(|_| {
+            connection.prepare_cached(
+                "UPDATE sessions SET (title, last_seq) = (SELECT title, last_seq FROM sessions WHERE id = ?2) WHERE id = ?1",
+            )
+        })
+        .and_then(|mut statement| statement.execute(pair))
+        .map_err(|error| failed(&error))?;
+    Ok(lease)
+}
+
+pub(super) fn delete(connection: &Connection, id: &SessionId, holder: &Holder) -> Result<(), StoreError> {
+    if let Some(Some(other)) = other_holder(connection, id, holder)? {
+        return Err(StoreError::Held { session: id.clone(), holder: other });
+    }
+    // Its events go with it.
+    connection
+        .prepare_cached("DELETE FROM sessions WHERE id = ?1")
+        .and_then(|mut statement| statement.execute([id.as_str()]))
+        .map_err(|error| failed(&error))?;
+    Ok(())
+}
+
+/// Who else holds a session and lives, if anybody does; `None` when there is no such session.
+fn other_holder(
+    connection: &Connection,
+    id: &SessionId,
+    holder: &Holder,
+) -> Result<Option<Option<Holding>>, StoreError> {
     let held = connection
         .prepare_cached(
-            "SELECT lease_owner, lease_host, lease_pid, lease_start, lease_seen FROM sessions WHERE id = ?1",
+            "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', lease_since / 1000, 'unixepoch'), lease_host, lease_pid, lease_start, \
+             lease_seen FROM sessions WHERE id = ?1",
         )
         .and_then(|mut statement| {
             statement
                 .query_row([id.as_str()], |row| {
-                    let Some(owner) = row.get::<_, Option<String>>(0)? else { return Ok(None) };
-                    let holder = Holder {
-                        host: row.get(1)?,
-                        pid: row.get(2)?,
-                        start: row.get::<_, i64>(3)?.cast_unsigned(),
-                    };
-                    Ok(Some((owner, holder, row.get::<_, i64>(4)?)))
+                    let Some(host) = row.get::<_, Option<String>>(1)? else { return Ok(None) };
+                    let holder =
+                        Holder { host, pid: row.get(2)?, start: row.get::<_, i64>(3)?.cast_unsigned() };
+                    let since = row.get::<_, Option<String>>(0)?.unwrap_or_default();
+                    Ok(Some((since, holder, row.get::<_, i64>(4)?)))
                 })
                 .optional()
         })
-        .map_err(|error| failed(&error))?
-        .ok_or_else(|| StoreError::NotFound(id.clone()))?;
-    if let Some((owner, other, seen)) = held
-        && !take_over
-        && other != *holder
-    {
+        .map_err(|error| failed(&error))?;
+    let Some(held) = held else { return Ok(None) };
+    Ok(Some(held.and_then(|(since, other, seen)| {
         let here = other.host == Holder::this_process().host;
-        if if here { other.is_alive() } else { now() - seen < REMOTE_HOLDER_MS } {
-            return Err(StoreError::Held { session: id.clone(), holder: owner });
-        }
-    }
-    take(connection, id, holder)
+        let lives = if here { other.is_alive() } else { now() - seen < REMOTE_HOLDER_MS };
+        (other != *holder && lives).then_some(Holding { pid: other.pid, host: other.host, since })
+    })))
+}
+
+fn directories(folders: &[AbsPath]) -> String {
+    let folders: Vec<&str> = folders.iter().map(|path| path.as_str()).collect();
+    serde_json::to_string(&folders).expect("a list of texts is JSON")
 }
 
 pub(super) fn release(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {

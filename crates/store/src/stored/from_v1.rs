@@ -61,6 +61,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             SessionEvent::PermissionModeChanged(permission_mode.into())
         }
         v1::Event::ModelChanged { model } => SessionEvent::ModelChanged(model),
+        v1::Event::EffortChanged { effort } => SessionEvent::EffortChanged(effort.map(Into::into)),
         v1::Event::TitleChanged { title } => SessionEvent::TitleChanged(title),
         v1::Event::TurnEnded { turn, end } => SessionEvent::TurnEnded {
             turn: TurnId(turn),

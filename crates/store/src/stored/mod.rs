@@ -9,8 +9,8 @@ mod v1;
 
 use agent::SessionEvent;
 
-/// The newest format this program reads, and the one it writes.
-pub(crate) const FORMAT: i64 = 1;
+/// The newest format this program reads. Each event is written in the oldest one that can hold it.
+pub(crate) const FORMAT: i64 = 2;
 
 /// An event as it stands in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub(crate) enum Unreadable {
 pub(crate) fn encode(event: SessionEvent) -> Option<Row> {
     let event = to_v1::event(event)?;
     let body = serde_json::to_string(&event).expect("text keys and finite numbers only");
-    Some(Row { format: FORMAT, kind: event.kind(), body })
+    Some(Row { format: event.format(), kind: event.kind(), body })
 }
 
 /// The event of a row.
 pub(crate) fn decode(format: i64, body: &str) -> Result<SessionEvent, Unreadable> {
     match format {
-        1 => {
+        1 | 2 => {
             let event: v1::Event =
                 serde_json::from_str(body).map_err(|error| Unreadable::Damaged(error.to_string()))?;
             from_v1::event(event).map_err(Unreadable::Damaged)
@@ -62,6 +62,7 @@ mod tests {
             let row = encode(event.clone()).unwrap();
             let body: serde_json::Value = serde_json::from_str(&row.body).unwrap();
             assert_eq!(body["kind"], row.kind);
+            assert_eq!(row.format, if row.kind == "effort_changed" { 2 } else { 1 }, "{}", row.kind);
             assert_eq!(decode(row.format, &row.body), Ok(event));
         }
     }
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn what_is_no_event_is_told_apart_from_what_is_newer() {
-        assert_eq!(decode(2, "anything"), Err(Unreadable::Newer(2)));
+        assert_eq!(decode(3, "anything"), Err(Unreadable::Newer(3)));
         for (format, body) in [
             (0, "{}"),
             (1, ""),

@@ -55,6 +55,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
             v1::Event::PermissionModeChanged { permission_mode: mode.into() }
         }
         SessionEvent::ModelChanged(model) => v1::Event::ModelChanged { model },
+        SessionEvent::EffortChanged(effort) => v1::Event::EffortChanged { effort: effort.map(Into::into) },
         SessionEvent::TitleChanged(title) => v1::Event::TitleChanged { title },
         SessionEvent::TurnEnded { turn, end } => v1::Event::TurnEnded {
             turn: turn.0,

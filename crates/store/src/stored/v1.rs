@@ -1,4 +1,4 @@
-//! Format 1: the JSON of a body.
+//! Formats 1 and 2: the JSON of a body. Format 2 is format 1 with one more kind, which a reader of format 1 would take for damage.
 //!
 //! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
 //! parser takes them are not pushed over its limit by what surrounds them.
@@ -51,6 +51,11 @@ pub(super) enum Event {
     ModelChanged {
         model: String,
     },
+    /// Format 2.
+    EffortChanged {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<Effort>,
+    },
     TitleChanged {
         title: String,
     },
@@ -61,6 +66,14 @@ pub(super) enum Event {
 }
 
 impl Event {
+    /// The oldest format that can hold it.
+    pub(super) fn format(&self) -> i64 {
+        match self {
+            Self::EffortChanged { .. } => 2,
+            _ => 1,
+        }
+    }
+
     /// The same word as in the body.
     pub(super) fn kind(&self) -> &'static str {
         match self {
@@ -75,6 +88,7 @@ impl Event {
             Self::ModeChanged { .. } => "mode_changed",
             Self::PermissionModeChanged { .. } => "permission_mode_changed",
             Self::ModelChanged { .. } => "model_changed",
+            Self::EffortChanged { .. } => "effort_changed",
             Self::TitleChanged { .. } => "title_changed",
             Self::TurnEnded { .. } => "turn_ended",
         }
@@ -225,6 +239,7 @@ macro_rules! words {
 }
 
 words! {
+    Effort { Low, Medium, High }
     Mode { Edit, Plan, Ask }
     PermissionMode { Guardian, Argus, Prometheus }
     PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }

@@ -4,6 +4,7 @@
 
 mod crash;
 mod damage;
+mod many;
 mod processes;
 
 use agent::{Content, NewSession, SessionEvent};

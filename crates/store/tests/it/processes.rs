@@ -38,7 +38,7 @@ async fn a_holder_elsewhere_lives_as_long_as_it_writes() {
     let Err(StoreError::Held { holder, .. }) = store.acquire(&lease.session, false).await else {
         panic!("the holder has just written")
     };
-    assert!(holder.starts_with("1@elsewhere since 20"), "{holder}");
+    assert!(holder.to_string().starts_with("process 1 on elsewhere since 20"), "{holder}");
 
     silent_for(61);
     let taken = store.acquire(&lease.session, false).await.unwrap();

@@ -5,8 +5,8 @@ pub(crate) mod output;
 
 use crate::{args::OutputFormat, exit, limits, signals::Signals};
 use agent::{
-    Content, CreateSession, ListQuery, PromptOutcome, Runtime, SessionHandle, SessionId, StopReason, Surface,
-    TurnError,
+    Content, CreateSession, ListQuery, OpenSession, PromptOutcome, Runtime, SessionHandle, SessionId,
+    StopReason, Surface, TurnError,
 };
 use anyhow::{Context, Result, bail};
 use client::{HeadlessClient, SharedOutput, with};
@@ -29,6 +29,8 @@ pub(crate) struct Run {
     pub(crate) format: OutputFormat,
     pub(crate) timeout: Option<Duration>,
     pub(crate) session: Begin,
+    /// Whether to take a session that goes on from another process that holds it.
+    pub(crate) take_over: bool,
     /// The model, mode and permission mode that flags gave: they hold for a session that goes on, too.
     pub(crate) overrides: Overrides,
 }
@@ -86,7 +88,9 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
             last.with_context(|| format!("no session to continue in {}", run.cwd))?.id
         }
     };
-    let session = runtime.open(&id, None, |_| surface).await?;
+    let session = runtime
+        .open(&id, OpenSession { take_over: run.take_over, ..OpenSession::default() }, |_| surface)
+        .await?;
     let Overrides { model, mode, permission_mode } = &run.overrides;
     if let Some(model) = model {
         session.set_model(model).await?;

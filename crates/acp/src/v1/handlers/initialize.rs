@@ -26,12 +26,21 @@ pub(crate) fn initialize(
     let session = acp::SessionCapabilities::new()
         .list(acp::SessionListCapabilities::new())
         .resume(acp::SessionResumeCapabilities::new())
-        .close(acp::SessionCloseCapabilities::new());
+        .close(acp::SessionCloseCapabilities::new())
+        .delete(acp::SessionDeleteCapabilities::new())
+        .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new())
+        .fork(acp::SessionForkCapabilities::new())
+        .title(acp::SessionTitleCapabilities::new())
+        .status(acp::SessionStatusCapabilities::new());
+    let auth = acp::AgentAuthCapabilities::new()
+        .logout(acp::LogoutCapabilities::new())
+        .status(acp::AuthStatusCapabilities::new());
     let capabilities = acp::AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
         .mcp_capabilities(acp::McpCapabilities::new())
-        .session_capabilities(session);
+        .session_capabilities(session)
+        .auth(auth);
     let provider = acp::AuthMethodAgent::new(METHOD, "Configured provider").description(
         "Uses the model provider from tiller's settings or environment; the built-in default needs none"
             .to_owned(),

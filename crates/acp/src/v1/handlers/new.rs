@@ -31,6 +31,7 @@ async fn create(connection: &Connection, peer: &Peer, params: Value) -> Result<S
     let folders: Folders = from_acp::params("session/new", params)?;
     let default = connection.options.default_cwd.clone();
     let (cwd, additional_directories) = connection.folders(folders, Some(&default)).await?;
+    connection.may_use(&connection.runtime.default_model().await)?;
     let new = CreateSession { cwd: cwd.unwrap_or(default), additional_directories };
     connection
         .runtime

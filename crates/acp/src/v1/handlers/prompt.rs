@@ -5,7 +5,6 @@ use agent::{PromptOutcome, SessionHandle, TurnError};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::pin::pin;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,12 +21,19 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, params: Value, 
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
     let cancellation = reply.cancellation();
-    let mut turn = pin!(handle.prompt(content));
-    let ended = tokio::select! {
-        ended = &mut turn => ended,
-        () = cancellation.cancelled() => {
-            handle.cancel();
-            turn.await
+    if let Err(error) = connection.may_use(&handle.state().model) {
+        return reply.send(Err::<(), _>(error));
+    }
+    let mut turn = handle.start(content);
+    let taken_back = tokio::select! {
+        ended = turn.settled() => Err(ended),
+        () = cancellation.cancelled() => Ok(()),
+    };
+    let ended = match taken_back {
+        Err(ended) => ended,
+        Ok(()) => {
+            turn.cancel();
+            turn.settled().await
         }
     };
     peer.outbox.flush(handle.id());
@@ -42,7 +48,12 @@ fn decode(connection: &Connection, params: Value) -> Result<(SessionHandle, Vec<
 
 fn answer(ended: Result<PromptOutcome, TurnError>) -> Result<acp::PromptResponse, Error> {
     let outcome = ended.map_err(|error| errors::turn(&error))?;
-    Ok(acp::PromptResponse::new(to_acp::stop_reason(outcome.stop_reason)).meta(meta(&outcome)))
+    let used = &outcome.usage;
+    let total = used.input + used.output + used.cache_read + used.cache_write;
+    let usage = acp::Usage::new(total, used.input, used.output)
+        .cached_read_tokens(used.cache_read)
+        .cached_write_tokens(used.cache_write);
+    Ok(acp::PromptResponse::new(to_acp::stop_reason(outcome.stop_reason)).usage(usage).meta(meta(&outcome)))
 }
 
 fn meta(outcome: &PromptOutcome) -> Map<String, Value> {

@@ -7,7 +7,7 @@ use crate::v1::{
     reply::Reply,
     settings::{config_options, modes},
 };
-use agent::{SessionHandle, SessionId};
+use agent::{OpenSession, SessionHandle, SessionId};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,6 +17,8 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase")]
 struct Stored {
     session_id: String,
+    #[serde(rename = "_meta", default)]
+    meta: Value,
 }
 
 /// Answers with the session's settings.
@@ -43,10 +45,13 @@ pub(super) async fn open(
 ) -> Result<SessionHandle, Error> {
     let stored: Stored = from_acp::params(method, params.clone())?;
     let folders: Folders = from_acp::params(method, params)?;
-    let (cwd, _) = connection.folders(folders, None).await?;
+    let (cwd, additional_directories) = connection.folders(folders, None).await?;
+    let take_over = stored.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
+    // The list is the whole one each time: none means none.
+    let how = OpenSession { cwd, additional_directories: Some(additional_directories), take_over };
     connection
         .runtime
-        .open(&SessionId(stored.session_id), cwd.as_ref(), |id| connection.attach(peer, id))
+        .open(&SessionId(stored.session_id), how, |id| connection.attach(peer, id))
         .await
         .map_err(|error| errors::session(&error))
 }

@@ -1,8 +1,8 @@
-//! `session/set_config_option`: changes a mode or the model, and answers with all options.
+//! `session/set_config_option`: changes a mode, the model or its thought level, and answers with all options.
 
 use crate::v1::{
     Connection, errors, from_acp,
-    settings::{MODE, MODEL, PERMISSION_MODE, config_options},
+    settings::{MODE, MODEL, PERMISSION_MODE, THOUGHT_LEVEL, config_options, thought_level},
 };
 use agent::{Mode, PermissionMode};
 use agent_client_protocol::{Error, v1::schema as acp};
@@ -35,9 +35,10 @@ pub(crate) async fn set_config_option(
         MODE => handle.set_mode(value.parse::<Mode>().map_err(wrong)?).await,
         PERMISSION_MODE => handle.set_permission_mode(value.parse::<PermissionMode>().map_err(wrong)?).await,
         MODEL => handle.set_model(value).await,
+        THOUGHT_LEVEL => handle.set_effort(thought_level(value).map_err(wrong)?).await,
         _ => {
             return Err(errors::invalid_params(format!(
-                "unknown configId {id:?}; use {MODE}, {MODEL} or {PERMISSION_MODE}"
+                "unknown configId {id:?}; use {MODE}, {MODEL}, {THOUGHT_LEVEL} or {PERMISSION_MODE}"
             )));
         }
     };
