@@ -41,6 +41,11 @@ pub enum SystemError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// The confinement that the command must have cannot be applied here, so it was not started.
+    #[error(
+        "not run: the sandbox cannot be applied on this machine ({0}); `tiller doctor` tells what is missing"
+    )]
+    NoSandbox(&'static str),
     /// The system does not do this at all (a read-only system asked to write).
     #[error("{operation} is not allowed here: this session is read-only")]
     ReadOnly {

@@ -4,6 +4,7 @@
 //! argument and cannot tell whether it is the local machine (`LocalSystem`), an editor (`acp::AcpSystem`), a refusing
 //! wrapper (`ReadOnly`) or a fake in memory (`FakeSystem`).
 
+mod confined;
 pub mod contract;
 mod error;
 pub mod fake;
@@ -18,13 +19,18 @@ mod path;
 mod process;
 mod read_only;
 mod resolve;
+mod sandbox;
 mod seam;
 mod text;
 
+pub use confined::Confined;
 pub use error::SystemError;
 pub use fake::FakeSystem;
-pub use local::LocalSystem;
+pub use local::{LocalOptions, LocalSystem, run_sandboxed};
 pub use path::{AbsPath, PathError};
 pub use process::{Command, ExitStatus, Output, Process, TerminalId, UNATTENDED_ENV};
 pub use read_only::ReadOnly;
+pub use sandbox::{
+    Confinement, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport, pattern_matches,
+};
 pub use seam::{Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};

@@ -31,3 +31,21 @@ pub(crate) const WAIT_STACK_BYTES: usize = 128 * 1024;
 
 /// How long one case of the contract suite may take; for a case that hangs, not for one that is slow.
 pub(crate) const CONTRACT_CASE: Duration = Duration::from_secs(30);
+
+/// The largest file that a confined command may write, in bytes.
+pub const SANDBOX_FILE_BYTES: u64 = 16 * 1024 * 1024 * 1024;
+
+/// The most memory for data that one process of a confined command may have, in bytes.
+pub const SANDBOX_DATA_BYTES: u64 = 32 * 1024 * 1024 * 1024;
+
+/// The most processor time that one process of a confined command may use.
+pub const SANDBOX_CPU: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// The most processes and threads of a confined command.
+pub const SANDBOX_PROCESSES: u64 = 4096;
+
+/// How many folders deep a project is searched for secret files before a confined command starts.
+pub const SANDBOX_SECRET_DEPTH: usize = 4;
+
+/// How many entries are looked at in that search.
+pub const SANDBOX_SECRET_ENTRIES: usize = 5000;

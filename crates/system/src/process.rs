@@ -1,6 +1,6 @@
 //! Commands and the processes they become.
 
-use crate::{AbsPath, SystemError};
+use crate::{AbsPath, Confinement, SystemError};
 use async_trait::async_trait;
 
 /// A command as an argument vector; never a shell line to be split by somebody else.
@@ -16,6 +16,8 @@ pub struct Command {
     pub env: Vec<(String, String)>,
     /// How many bytes of output are kept; what comes first is dropped beyond it.
     pub output_limit: usize,
+    /// What it may do to this machine; has no meaning for a command that runs in a client's terminal.
+    pub confinement: Confinement,
 }
 
 /// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at a terminal to answer a
@@ -47,6 +49,7 @@ impl Command {
             cwd,
             env: Vec::new(),
             output_limit,
+            confinement: Confinement::Session,
         }
     }
 }

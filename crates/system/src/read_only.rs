@@ -1,7 +1,8 @@
 //! A system that changes no file.
 
 use crate::{
-    AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
+    TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -81,5 +82,9 @@ impl System for ReadOnly {
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(path).await
+    }
+
+    async fn sandbox_support(&self) -> SandboxSupport {
+        self.inner.sandbox_support().await
     }
 }

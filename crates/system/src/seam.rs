@@ -1,6 +1,6 @@
 //! The trait that every effect on a workspace goes through.
 
-use crate::{AbsPath, Command, Process, SystemError};
+use crate::{AbsPath, Command, Process, SandboxSupport, SystemError};
 use async_trait::async_trait;
 use std::time::SystemTime;
 
@@ -133,4 +133,10 @@ pub trait System: Send + Sync {
     /// The text on disk, whatever the route of [`System::read_text`]; `None` when there is no such file. For the check that the
     /// buffer and the disk agree where the client reads but cannot write.
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError>;
+
+    /// What confinement commands get that run on this machine, as far as it can be enforced. A backend that knows nothing of it
+    /// confines nothing.
+    async fn sandbox_support(&self) -> SandboxSupport {
+        SandboxSupport::default()
+    }
 }

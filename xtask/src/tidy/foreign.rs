@@ -5,14 +5,16 @@ use super::manifest::members;
 use super::tree::Tree;
 
 /// A dependency and the one crate that may name it.
-const OWNERS: [(&str, &str); 11] = [
+const OWNERS: [(&str, &str); 13] = [
     ("agent-client-protocol", "acp"),
     ("agent-client-protocol-schema", "acp"),
     ("eventsource-stream", "providers"),
     ("reqwest", "providers"),
     ("rustls", "providers"),
     ("rusqlite", "store"),
+    ("landlock", "system"),
     ("process-wrap", "system"),
+    ("seccompiler", "system"),
     ("tree-sitter", "agent"),
     ("clap", "tiller"),
     ("rmcp", "mcp"),

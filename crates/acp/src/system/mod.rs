@@ -22,7 +22,8 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
+    TextRange, WalkOptions,
 };
 
 /// What the client says it can do. The flags are independent.
@@ -234,6 +235,10 @@ impl System for AcpSystem {
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.local.read_text_on_disk(path).await
+    }
+
+    async fn sandbox_support(&self) -> SandboxSupport {
+        self.local.sandbox_support().await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commands.
 
 use super::{Subject, cases};
-use crate::{Command, ExitStatus, Output, Process, SystemError};
+use crate::{Command, Confinement, ExitStatus, Output, Process, SystemError};
 
 cases! {
     Scripts:
@@ -94,6 +94,7 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
         cwd: s.root.clone(),
         env: Vec::new(),
         output_limit: ROOMY,
+        confinement: Confinement::Session,
     };
     match s.system.spawn(command).await {
         Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),

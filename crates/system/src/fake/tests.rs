@@ -72,6 +72,7 @@ async fn finds_scripts_by_the_line() {
             cwd: at("/"),
             env: Vec::new(),
             output_limit: 100,
+            confinement: crate::Confinement::Session,
         })
     };
     let mut process = run("cargo", &["test", "-q"]).await.unwrap();

@@ -5,15 +5,18 @@ mod group;
 mod processes;
 mod read;
 mod replace;
+mod sandbox;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Entry, Metadata, Process, Routes, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, Entry, Metadata, Process, Routes, SandboxSupport, System, SystemError,
+    TextRange, WalkOptions,
 };
 use async_trait::async_trait;
+pub use sandbox::run_sandboxed;
 use std::sync::Arc;
 use watchdog::Watchdog;
 
@@ -24,12 +27,31 @@ use watchdog::Watchdog;
 #[derive(Debug, Clone, Default)]
 pub struct LocalSystem {
     watchdog: Arc<Watchdog>,
+    options: Arc<LocalOptions>,
+    support: Arc<tokio::sync::OnceCell<SandboxSupport>>,
+}
+
+/// What commands of the local machine are started with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LocalOptions {
+    /// The program that applies a [`crate::Sandbox`] and becomes the command, with the arguments before those of
+    /// [`crate::Sandbox::to_args`]; it calls [`run_sandboxed`]. Nothing can be confined without one.
+    pub launcher: Vec<String>,
+    /// Whether variables whose names say that they hold a secret are kept from commands.
+    pub hide_secrets: bool,
+    /// Variables that commands get although their names say so.
+    pub keep_variables: Vec<String>,
 }
 
 impl LocalSystem {
     /// The local machine. Starts nothing: the watchdog comes with the first command.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The local machine with options.
+    pub fn with_options(options: LocalOptions) -> Self {
+        Self { options: Arc::new(options), ..Self::default() }
     }
 }
 
@@ -106,8 +128,15 @@ impl System for LocalSystem {
         blocking(move || walk::walk(&root, &options)).await
     }
 
-    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
-        let process = processes::spawn(command, Arc::clone(&self.watchdog)).await?;
+    async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
+        if let Confinement::Required(sandbox) = &command.confinement {
+            let support = self.sandbox_support().await;
+            let launcher = sandbox::launcher(&self.options.launcher, sandbox, support)?;
+            let program = std::mem::replace(&mut command.program, launcher.program);
+            command.args.splice(..0, launcher.args.into_iter().chain([program]));
+        }
+        let process =
+            processes::spawn(command, Arc::clone(&self.watchdog), Arc::clone(&self.options)).await?;
         Ok(Box::new(process))
     }
 
@@ -121,5 +150,10 @@ impl System for LocalSystem {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    async fn sandbox_support(&self) -> SandboxSupport {
+        let launcher = self.options.launcher.clone();
+        *self.support.get_or_init(|| blocking(move || sandbox::probe(&launcher))).await
     }
 }

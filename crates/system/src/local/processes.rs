@@ -1,6 +1,6 @@
 //! The one place where the project starts a program.
 
-use super::{blocking, group::Group, watchdog::Watchdog};
+use super::{LocalOptions, blocking, group::Group, watchdog::Watchdog};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{Command, ExitStatus, Output, Process, SystemError, TerminalId};
@@ -24,7 +24,11 @@ pub(super) struct LocalProcess {
 }
 
 /// Starts a command; see [`crate::System::spawn`].
-pub(super) async fn spawn(command: Command, watchdog: Arc<Watchdog>) -> Result<LocalProcess, SystemError> {
+pub(super) async fn spawn(
+    command: Command,
+    watchdog: Arc<Watchdog>,
+    options: Arc<LocalOptions>,
+) -> Result<LocalProcess, SystemError> {
     let limit = command.output_limit;
     let program = command.program.clone();
     // What is started in there kills itself when the caller no longer waits for it.
@@ -36,7 +40,7 @@ pub(super) async fn spawn(command: Command, watchdog: Arc<Watchdog>) -> Result<L
             return Err(SystemError::NotFound(cwd.clone()));
         }
         watchdog.prepare();
-        start(&command)
+        start(&command, &options)
             .and_then(|(child, output)| {
                 Group::adopt(child, watchdog).map(|(group, end)| (group, end, output))
             })
@@ -52,9 +56,16 @@ pub(super) async fn spawn(command: Command, watchdog: Arc<Watchdog>) -> Result<L
 
 /// Both outputs are one pipe, so that their order is that of the writes. The command, which holds the pipe's other end, is
 /// dropped here: the pipe ends with the child.
-fn start(command: &Command) -> io::Result<(Child, PipeReader)> {
+fn start(command: &Command, options: &LocalOptions) -> io::Result<(Child, PipeReader)> {
     let (output, input) = io::pipe()?;
-    let child = std::process::Command::new(&command.program)
+    let mut child = std::process::Command::new(&command.program);
+    for (name, _) in std::env::vars_os().filter(|_| options.hide_secrets) {
+        let kept = |name: &str| options.keep_variables.iter().any(|kept| kept == name);
+        if name.to_str().is_some_and(|name| is_secret_variable(name) && !kept(name)) {
+            child.env_remove(name);
+        }
+    }
+    let child = child
         .args(&command.args)
         .current_dir(command.cwd.as_std())
         .envs(command.environment())
@@ -64,6 +75,13 @@ fn start(command: &Command) -> io::Result<(Child, PipeReader)> {
         .stderr(input)
         .spawn()?;
     Ok((child, output))
+}
+
+/// Whether a variable's name says that it holds a secret.
+pub(crate) fn is_secret_variable(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+    let name = name.to_ascii_uppercase();
+    WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Moves output into the ring until the process has ended and the pipe has too, or the grace is over.

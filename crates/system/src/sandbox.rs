@@ -1,0 +1,221 @@
+//! What a confined command may do, and what the machine can enforce of it.
+
+use crate::{AbsPath, PathError};
+
+/// What a sandbox leaves of the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum SandboxLevel {
+    /// No sandbox.
+    Off,
+    /// Writes below the writable folders only.
+    #[default]
+    WorkspaceWrite,
+    /// No writes at all.
+    ReadOnly,
+}
+
+impl SandboxLevel {
+    /// The word in settings and arguments.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::WorkspaceWrite => "workspace-write",
+            Self::ReadOnly => "read-only",
+        }
+    }
+
+    /// The level of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Off, Self::WorkspaceWrite, Self::ReadOnly].into_iter().find(|level| level.id() == word)
+    }
+}
+
+/// The confinement of one command. All paths are resolved: a link would be followed by whoever enforces it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Sandbox {
+    /// What is left of the file system.
+    pub level: SandboxLevel,
+    /// Whether the network is reachable. Without it there is no TCP, no UDP, no name resolution and no local socket to
+    /// other programs; loopback works where the kernel has network namespaces.
+    pub network: bool,
+    /// The folders that may be written at [`SandboxLevel::WorkspaceWrite`].
+    pub writable: Vec<AbsPath>,
+    /// Paths that stay as they are although they lie below a writable folder. One that does not exist cannot be guarded.
+    pub guarded: Vec<AbsPath>,
+    /// Files and folders that cannot be read.
+    pub hidden: Vec<AbsPath>,
+    /// Patterns (`*` for any characters, without case) of files below the writable folders that cannot be read, matched
+    /// against a file's name, its path and its path below the folder.
+    pub secrets: Vec<String>,
+    /// Patterns of names that hold no secret although a pattern of [`Sandbox::secrets`] matches.
+    pub not_secret: Vec<String>,
+}
+
+/// How a command is to be confined.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Confinement {
+    /// As the session's commands are: [`crate::Confined`] replaces it, a system without it does not confine.
+    #[default]
+    Session,
+    /// Not at all, because the user said so.
+    Lifted,
+    /// Like this, or not at all started.
+    Required(Sandbox),
+}
+
+/// What this machine can enforce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SandboxSupport {
+    /// The version of Landlock's interface; 0 without Landlock.
+    pub landlock_abi: u32,
+    /// Whether system calls can be filtered.
+    pub seccomp: bool,
+    /// Whether commands get mounts and a network of their own. Without it, guarded and secret files inside the project cannot be told
+    /// from the rest of it.
+    pub namespaces: bool,
+    /// Whether there is a launcher that applies the confinement.
+    pub launcher: bool,
+}
+
+/// Landlock from this version on holds back truncation; an older one is not enough.
+pub const MIN_LANDLOCK_ABI: u32 = 3;
+
+impl SandboxSupport {
+    /// Whether a command can be confined at all.
+    pub fn applies(&self) -> bool {
+        self.launcher && self.seccomp && self.landlock_abi >= MIN_LANDLOCK_ABI
+    }
+
+    /// Whether all of [`Sandbox`] is enforced, guarded and secret files inside the project too.
+    pub fn holds(&self) -> bool {
+        self.applies() && self.namespaces
+    }
+}
+
+/// Why a launcher's arguments are none.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxArgsError {
+    /// An option that is none.
+    #[error("unknown sandbox option {0:?}")]
+    Unknown(String),
+    /// An option without its value.
+    #[error("sandbox option {0:?} needs a value")]
+    NoValue(String),
+    /// A path that is none.
+    #[error("sandbox option: {0}")]
+    Path(#[from] PathError),
+    /// Nothing to run.
+    #[error("the sandbox has nothing to run: put `--` and a command after its options")]
+    NoCommand,
+}
+
+impl Sandbox {
+    /// The launcher's arguments for this confinement, up to and with the `--` before the command.
+    pub fn to_args(&self, namespaces: bool) -> Vec<String> {
+        let mut args = vec![format!("--level={}", self.level.id())];
+        args.push(format!("--network={}", if self.network { "on" } else { "off" }));
+        args.push(format!("--namespaces={}", if namespaces { "on" } else { "off" }));
+        let paths = [("--write", &self.writable), ("--guard", &self.guarded), ("--hide", &self.hidden)];
+        for (option, paths) in paths {
+            args.extend(paths.iter().map(|path| format!("{option}={path}")));
+        }
+        args.extend(self.secrets.iter().map(|pattern| format!("--secret={pattern}")));
+        args.extend(self.not_secret.iter().map(|pattern| format!("--plain={pattern}")));
+        args.push("--".to_owned());
+        args
+    }
+
+    /// Reads what [`Sandbox::to_args`] wrote: the confinement, whether namespaces are to be used, and the command with its arguments.
+    pub fn from_args(
+        args: impl IntoIterator<Item = String>,
+    ) -> Result<(Self, bool, Vec<String>), SandboxArgsError> {
+        let mut sandbox = Self { level: SandboxLevel::ReadOnly, ..Self::default() };
+        let mut namespaces = true;
+        let mut args = args.into_iter();
+        loop {
+            let Some(arg) = args.next() else { return Err(SandboxArgsError::NoCommand) };
+            if arg == "--" {
+                break;
+            }
+            let Some((option, value)) = arg.split_once('=') else {
+                return Err(SandboxArgsError::NoValue(arg));
+            };
+            match option {
+                "--level" => {
+                    sandbox.level =
+                        SandboxLevel::of(value).ok_or_else(|| SandboxArgsError::Unknown(arg.clone()))?;
+                }
+                "--network" => sandbox.network = value == "on",
+                "--namespaces" => namespaces = value == "on",
+                "--write" => sandbox.writable.push(AbsPath::new(value)?),
+                "--guard" => sandbox.guarded.push(AbsPath::new(value)?),
+                "--hide" => sandbox.hidden.push(AbsPath::new(value)?),
+                "--secret" => sandbox.secrets.push(value.to_owned()),
+                "--plain" => sandbox.not_secret.push(value.to_owned()),
+                _ => return Err(SandboxArgsError::Unknown(arg)),
+            }
+        }
+        let command: Vec<_> = args.collect();
+        if command.is_empty() { Err(SandboxArgsError::NoCommand) } else { Ok((sandbox, namespaces, command)) }
+    }
+
+    /// Whether a file below a writable folder is a secret.
+    pub fn is_secret(&self, path: &AbsPath) -> bool {
+        let Some(name) = path.file_name() else { return false };
+        if self.not_secret.iter().any(|pattern| pattern_matches(pattern, name)) {
+            return false;
+        }
+        let below = self.writable.iter().filter_map(|root| path.relative_to(root));
+        let spellings: Vec<_> = below.chain([name, path.as_str()]).collect();
+        self.secrets.iter().any(|pattern| spellings.iter().any(|text| pattern_matches(pattern, text)))
+    }
+}
+
+/// Whether a pattern with `*` for any characters matches a text, both without case.
+pub fn pattern_matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
+    let mut parts = pattern.split('*');
+    let first = parts.next().expect("split yields at least one part");
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<_> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_survive_the_way_to_the_launcher() {
+        let path = |text: &str| AbsPath::new(text).unwrap();
+        let sandbox = Sandbox {
+            level: SandboxLevel::WorkspaceWrite,
+            network: true,
+            writable: vec![path("/w"), path("/a b=c")],
+            guarded: vec![path("/w/.git/hooks")],
+            hidden: vec![path("/home/me/.ssh")],
+            secrets: vec!["*.env".to_owned()],
+            not_secret: vec!["*.env.example".to_owned()],
+        };
+        let args = sandbox.to_args(false).into_iter().chain(["sh", "--level=off"].map(str::to_owned));
+        let (read, namespaces, command) = Sandbox::from_args(args).unwrap();
+        assert_eq!((read, namespaces), (sandbox, false));
+        assert_eq!(command, ["sh", "--level=off"], "what follows `--` is the command's own");
+    }
+
+    #[test]
+    fn wrong_arguments_run_nothing() {
+        for args in [&["--level=none", "--", "sh"][..], &["--writ=/", "--", "sh"], &["--level"], &["--"], &[]]
+        {
+            let args = args.iter().map(|arg| (*arg).to_owned());
+            assert!(Sandbox::from_args(args.clone()).is_err(), "{:?}", args.collect::<Vec<_>>());
+        }
+    }
+}

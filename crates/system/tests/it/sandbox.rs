@@ -1,0 +1,253 @@
+//! What a confined command can and cannot do. Where the kernel gives no sandbox, these tests say so and prove that nothing runs.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::time::Instant;
+use system::{
+    AbsPath, Command, Confined, Confinement, ExitStatus, LocalOptions, LocalSystem, Output, Sandbox,
+    SandboxLevel, SandboxSupport, System, SystemError,
+};
+use tempfile::TempDir;
+
+const OUTPUT: usize = 1 << 16;
+
+/// A project, a home beside it, and a system that confines.
+struct Stage {
+    _dir: TempDir,
+    project: AbsPath,
+    home: AbsPath,
+    local: LocalSystem,
+    sandbox: Sandbox,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        let (project, home) = (top.join("project"), top.join("home"));
+        for folder in [project.join(".git/hooks"), home.join(".ssh"), home.join(".config/tiller")] {
+            fs::create_dir_all(folder.as_std()).unwrap();
+        }
+        for (path, text) in [
+            (project.join(".mcp.json"), "{}"),
+            (project.join(".env"), "CANARY=1"),
+            (project.join(".env.example"), "EXAMPLE=1"),
+            (project.join("a.txt"), "a"),
+            (home.join(".ssh/id_rsa"), "CANARY"),
+            (home.join("note"), "note"),
+        ] {
+            fs::write(path.as_std(), text).unwrap();
+        }
+        let launcher = vec![env!("CARGO_BIN_EXE_sandbox-exec").to_owned()];
+        let local = LocalSystem::with_options(LocalOptions { launcher, ..LocalOptions::default() });
+        let guarded = [".git/hooks", ".mcp.json"].map(|name| project.join(name));
+        let sandbox = Sandbox {
+            level: SandboxLevel::WorkspaceWrite,
+            network: false,
+            writable: vec![project.clone()],
+            guarded: guarded.to_vec(),
+            hidden: vec![home.join(".ssh")],
+            secrets: vec!["*.env".to_owned(), "*.env.*".to_owned()],
+            not_secret: vec!["*.env.example".to_owned()],
+        };
+        Self { _dir: dir, project, home, local, sandbox }
+    }
+
+    /// What is enforced here. The suite is run on kernels that have all of it; where it is less the assertions that need more are skipped
+    /// by the callers, in words.
+    async fn support(&self) -> SandboxSupport {
+        self.local.sandbox_support().await
+    }
+
+    /// Runs a line confined: its output and its end. `None` where nothing can be confined, and then nothing ran.
+    async fn run(&self, line: &str) -> Option<(String, ExitStatus)> {
+        let system = Confined::new(Arc::new(self.local.clone()), self.sandbox.clone());
+        let line = line.replace("$HOME", self.home.as_str());
+        match system.spawn(Command::shell(line, self.project.clone(), OUTPUT)).await {
+            Ok(mut process) => {
+                let mut said = String::new();
+                while let Some(output) = process.next_output().await {
+                    if let Output::Text(text) = output {
+                        said.push_str(&text);
+                    }
+                }
+                Some((said, process.wait().await.unwrap()))
+            }
+            Err(SystemError::NoSandbox(_)) => {
+                assert!(!self.support().await.applies());
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    async fn check(&self, line: &str, works: bool) {
+        if let Some((said, status)) = self.run(line).await {
+            assert_eq!(status.success(), works, "{line}: {said}");
+        }
+    }
+}
+
+/// S-06, and the promise of the level: writes land below the roots and nowhere else.
+#[tokio::test]
+async fn s06_a_confined_command_writes_below_its_roots_only() {
+    let stage = Stage::new();
+    for line in [
+        "echo x > new.txt && mkdir -p deep/er && mv new.txt deep/er/ && rm -r deep",
+        "echo x > /dev/null",
+        "cat a.txt $HOME/note",
+        "echo y >> a.txt && test \"$(cat a.txt)\" = ay",
+        "(exit 0) & wait",
+    ] {
+        stage.check(line, true).await;
+    }
+    for line in [
+        "echo x > $HOME/x",
+        "mkdir -p $HOME/.config/tiller-late && echo > $HOME/.config/tiller-late/config.toml",
+        "echo x > $HOME/.config/tiller/config.toml",
+        "rm $HOME/note",
+        "mv $HOME/note .",
+        "ln $HOME/note hard && echo x > hard",
+        "ln -s $HOME/note soft && echo x > soft",
+        "truncate -s 0 $HOME/note",
+        "chmod 777 /etc/hostname",
+    ] {
+        let before = fs::read_to_string(stage.home.join("note").as_std()).unwrap();
+        if !line.starts_with("chmod") {
+            stage.check(line, false).await;
+        }
+        assert_eq!(fs::read_to_string(stage.home.join("note").as_std()).unwrap(), before, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn s05_guarded_files_of_the_project_stay_as_they_are() {
+    let stage = Stage::new();
+    if !stage.support().await.holds() {
+        return assert!(!stage.support().await.namespaces, "guards need namespaces; there are none here");
+    }
+    for line in [
+        "echo x > .mcp.json",
+        "echo x > .git/hooks/pre-commit",
+        "cp a.txt .git/hooks/post-checkout",
+        "rm .mcp.json",
+        "mv a.txt .mcp.json",
+        "mv .git/hooks .git/old",
+        "rm -r .git/hooks",
+        "umount .mcp.json; echo x > .mcp.json",
+        "mount -o remount,rw .git/hooks; echo x > .git/hooks/x",
+        "unshare -Urm sh -c 'umount .mcp.json; echo x > .mcp.json'",
+    ] {
+        stage.check(line, false).await;
+    }
+    stage.check("echo x > .git/description", true).await;
+    assert_eq!(fs::read_to_string(stage.project.join(".mcp.json").as_std()).unwrap(), "{}");
+    assert_eq!(fs::read_dir(stage.project.join(".git/hooks").as_std()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn secrets_cannot_be_read() {
+    let stage = Stage::new();
+    symlink(stage.home.join(".ssh").as_std(), stage.project.join("innocent").as_std()).unwrap();
+    for line in ["cat $HOME/.ssh/id_rsa", "cat innocent/id_rsa", "cp $HOME/.ssh/id_rsa stolen"] {
+        stage.check(line, false).await;
+    }
+    stage.check("grep -q EXAMPLE .env.example", true).await;
+    if stage.support().await.holds() {
+        stage.check("test -z \"$(cat .env)\"", true).await;
+        stage.check("test -z \"$(cat $PWD/../project/.env)\"", true).await;
+    }
+    assert_eq!(fs::read_to_string(stage.project.join(".env").as_std()).unwrap(), "CANARY=1");
+}
+
+/// S-22, S-18: the network is off for every program, whatever it is called, names included.
+#[tokio::test]
+async fn s22_s18_the_network_is_off_and_so_are_local_sockets() {
+    let stage = Stage::new();
+    let outside = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = outside.local_addr().unwrap().port();
+    let socket = stage.project.join("daemon.sock");
+    let _daemon = UnixListener::bind(socket.as_std()).unwrap();
+    // The listener is on this machine's loopback, which is not the command's.
+    stage.check(&format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"), false).await;
+    stage.check("bash -c 'exec 3<>/dev/udp/192.0.2.1/53 && echo x >&3'", false).await;
+    let connect = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('daemon.sock')";
+    stage.check(&format!("python3 -c \"{connect}\""), false).await;
+    if stage.support().await.holds() {
+        let loopback = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname())";
+        let python = stage.run("python3 --version").await.is_some_and(|(_, status)| status.success());
+        if python {
+            stage.check(&format!("python3 -c \"{loopback}\""), true).await;
+        }
+    }
+    let mut open = stage;
+    open.sandbox.network = true;
+    open.check(&format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"), true).await;
+    open.check(&format!("python3 -c \"{connect}\""), false).await;
+}
+
+#[tokio::test]
+async fn other_processes_are_out_of_reach() {
+    let stage = Stage::new();
+    let own = std::process::id();
+    stage.check(&format!("cat /proc/{own}/environ"), false).await;
+    stage.check(&format!("kill -0 {own}"), stage.support().await.landlock_abi < 6).await;
+    stage.check("sudo -n true", false).await;
+    if let Some((said, _)) = stage.run("grep -E 'NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c").await {
+        assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["NoNewPrivs:", "1", "Seccomp:", "2", "0"]);
+    }
+}
+
+#[tokio::test]
+async fn read_only_writes_nothing() {
+    let mut stage = Stage::new();
+    stage.sandbox.level = SandboxLevel::ReadOnly;
+    stage.check("cat a.txt > /dev/null", true).await;
+    for line in ["echo x > new", "rm a.txt", "mkdir d"] {
+        stage.check(line, false).await;
+    }
+}
+
+/// S-36: a sandbox that must be and cannot be is an error before anything runs.
+#[tokio::test]
+async fn s36_without_a_launcher_nothing_runs() {
+    let stage = Stage::new();
+    let gone = LocalOptions { launcher: vec!["/nowhere/launcher".to_owned()], ..LocalOptions::default() };
+    // A launcher that does not confine is found out by the probe, because it cannot read its own options.
+    let liar = LocalOptions { launcher: vec!["sh".to_owned()], ..LocalOptions::default() };
+    for options in [LocalOptions::default(), gone, liar] {
+        let system = LocalSystem::with_options(options);
+        assert!(!system.sandbox_support().await.applies());
+        let mut command = Command::shell("echo x > ran", stage.project.clone(), OUTPUT);
+        command.confinement = Confinement::Required(stage.sandbox.clone());
+        assert!(matches!(system.spawn(command).await.err(), Some(SystemError::NoSandbox(_))));
+    }
+    assert!(fs::metadata(stage.project.join("ran").as_std()).is_err());
+}
+
+/// The figure for the decision record; the bound is for a machine that is busy.
+#[tokio::test]
+async fn a_sandbox_costs_milliseconds() {
+    let stage = Stage::new();
+    if !stage.support().await.applies() {
+        return assert_eq!(stage.run("true").await, None);
+    }
+    let mut confined = Vec::new();
+    let mut plain = Vec::new();
+    for _ in 0..20 {
+        let start = Instant::now();
+        stage.run("true").await;
+        confined.push(start.elapsed());
+        let start = Instant::now();
+        let command = Command::shell("true", stage.project.clone(), OUTPUT);
+        stage.local.spawn(command).await.unwrap().wait().await.unwrap();
+        plain.push(start.elapsed());
+    }
+    confined.sort_unstable();
+    plain.sort_unstable();
+    println!("median start: confined {:?}, plain {:?}", confined[10], plain[10]);
+    assert!(confined[10] < plain[10] + std::time::Duration::from_millis(250));
+}
