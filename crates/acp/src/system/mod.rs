@@ -22,7 +22,8 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, FileKind, Metadata, Process, Route, Routes, System, SystemError, TextRange,
+    WalkOptions,
 };
 
 /// What the client says it can do. The flags are independent.
@@ -168,7 +169,15 @@ impl System for AcpSystem {
                 self.demote(&self.demoted.write, "fs/write_text_file");
                 self.local.write_text(path, text).await
             }
-            Err(error) => Err(self.caller.failure("writing", path.as_str(), error)),
+            Err(error) => {
+                // The disk may know better what is wrong than the client says.
+                match self.local.metadata(path).await {
+                    Ok(Metadata { kind: FileKind::Directory, .. }) => {
+                        Err(SystemError::IsDirectory(path.clone()))
+                    }
+                    _ => Err(self.caller.failure("writing", path.as_str(), error)),
+                }
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Whole conversations between a scripted editor and the runtime, over a real pipe.
 
 mod conversation;
+mod hostile;
 mod stage;
 mod wire;
