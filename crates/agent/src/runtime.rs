@@ -197,6 +197,8 @@ impl Runtime {
         restored: Restored,
     ) -> SessionHandle {
         let id = lease.session.clone();
+        let mut tools = tools::builtin();
+        tools.extend(surface.client.tools());
         let log = SessionLog::new(self.store.clone(), lease, surface.client);
         let grants = Arc::new(Grants::default());
         let instructions = instructions(surface.system.as_ref(), &new.cwd).await;
@@ -218,7 +220,7 @@ impl Runtime {
             log: log.clone(),
             store: self.store.clone(),
             history: crate::History::default(),
-            tools: tools::builtin(),
+            tools,
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
             models: self.models.clone(),

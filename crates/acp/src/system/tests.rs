@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    limits,
+    TerminalPlace, limits,
     testing::{Editor, EditorScript, Fault, TerminalScript},
     transport::{Gauge, incoming, write_lines},
 };
@@ -74,8 +74,7 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
         "s".into(),
         connection.clone(),
         Outbox::new(connection, gauge),
-        advertised,
-        Arc::default(),
+        Share { advertised, demoted: Arc::default(), place: TerminalPlace::Client, tools: Arc::default() },
         limits::CLIENT_TIMEOUT,
     );
     let editor = Some(Editor::over(reader, writer, script.over(disk.clone())));

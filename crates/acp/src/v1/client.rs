@@ -1,7 +1,10 @@
 //! The client of a session: an editor at the other end of the connection.
 
 use super::{Outbox, settings::Settings, to_acp};
-use agent::{Client, Models, PermissionOutcome, PermissionRequest, SessionEvent, SessionId, ToolContent};
+use crate::system::ToolSet;
+use agent::{
+    AnyTool, Client, Models, PermissionOutcome, PermissionRequest, SessionEvent, SessionId, ToolContent,
+};
 use agent_client_protocol::{
     Client as ClientRole, ConnectionTo, is_connection_terminated, is_incoming_transport_closed,
     v1::schema as acp,
@@ -16,6 +19,10 @@ pub(crate) struct AcpClient {
     outbox: Arc<Outbox>,
     projection: Mutex<to_acp::Projection>,
     models: Arc<dyn Models>,
+    /// The tools that act on the client's machine.
+    tools: Vec<Arc<dyn AnyTool>>,
+    /// Which tools act where; `None` where the client offers nothing to act through.
+    tool_set: Option<Arc<ToolSet>>,
 }
 
 impl AcpClient {
@@ -27,7 +34,19 @@ impl AcpClient {
         projection: to_acp::Projection,
         models: Arc<dyn Models>,
     ) -> Self {
-        Self { session, connection, outbox, projection: Mutex::new(projection), models }
+        let (projection, tools) = (Mutex::new(projection), Vec::new());
+        Self { session, connection, outbox, projection, models, tools, tool_set: None }
+    }
+
+    /// Adds the tools that act on the client's machine.
+    pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn AnyTool>>, set: Option<Arc<ToolSet>>) -> Self {
+        (self.tools, self.tool_set) = (tools, set);
+        self
+    }
+
+    /// Which tools act where, where that can be chosen.
+    pub(crate) fn tool_set(&self) -> Option<&ToolSet> {
+        self.tool_set.as_deref()
     }
 
     /// Says what the session is set to, so that later changes can be told in full.
@@ -63,6 +82,10 @@ impl Client for AcpClient {
                 PermissionOutcome::RejectOnce
             }
         }
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        self.tools.clone()
     }
 
     async fn flush(&self) {

@@ -1,5 +1,6 @@
 //! What a client can set of a session: modes and configuration options, always both and always in step.
 
+use crate::ClientTools;
 use agent::{Mode, ModelInfo, PermissionMode, SessionState};
 use agent_client_protocol::v1::schema as acp;
 
@@ -10,6 +11,9 @@ pub(crate) const MODEL: &str = "model";
 /// The id of the option for the permission mode.
 pub(crate) const PERMISSION_MODE: &str = "permission_mode";
 
+/// The id of the option for which tools act where.
+pub(crate) const CLIENT_TOOLS: &str = "client_tools";
+
 /// What a session is set to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
@@ -19,11 +23,18 @@ pub(crate) struct Settings {
     pub(crate) permission_mode: PermissionMode,
     /// The model's full id.
     pub(crate) model: String,
+    /// Which tools act where; `None` where the client offers nothing to act through.
+    pub(crate) client_tools: Option<ClientTools>,
 }
 
 impl From<SessionState> for Settings {
     fn from(state: SessionState) -> Self {
-        Self { mode: state.mode, permission_mode: state.permission_mode, model: state.model }
+        Self {
+            mode: state.mode,
+            permission_mode: state.permission_mode,
+            model: state.model,
+            client_tools: None,
+        }
     }
 }
 
@@ -40,7 +51,7 @@ pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<a
     let modes = Mode::ALL.map(|mode| value(mode.id(), mode.label(), Some(mode.description())));
     let permission_modes =
         PermissionMode::ALL.map(|mode| value(mode.id(), mode.label(), Some(mode.description())));
-    vec![
+    let mut options = vec![
         acp::SessionConfigOption::select(MODE, "Mode", settings.mode.id(), modes.to_vec())
             .description("What the agent may do at all".to_owned())
             .category(acp::SessionConfigOptionCategory::Mode),
@@ -53,7 +64,18 @@ pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<a
         )
         .description("How much is asked before the agent acts".to_owned())
         .category(acp::SessionConfigOptionCategory::Other("_permission_mode".to_owned())),
-    ]
+    ];
+    options.extend(settings.client_tools.map(client_tools_option));
+    options
+}
+
+fn client_tools_option(current: ClientTools) -> acp::SessionConfigOption {
+    let labels = ["Through the editor", "Two machines", "Off"];
+    let values = ClientTools::ALL.iter().zip(labels);
+    let values = values.map(|(tools, label)| value(tools.id(), label, Some(tools.description())));
+    acp::SessionConfigOption::select(CLIENT_TOOLS, "Tools", current.id(), values.collect::<Vec<_>>())
+        .description("Where the agent's tools act".to_owned())
+        .category(acp::SessionConfigOptionCategory::Other("_client_tools".to_owned()))
 }
 
 fn model_option(current: &str, models: &[ModelInfo]) -> acp::SessionConfigOption {
@@ -97,6 +119,7 @@ mod tests {
             mode: Mode::Plan,
             permission_mode: PermissionMode::Argus,
             model: "offline/pilot".to_owned(),
+            client_tools: Some(ClientTools::Ide),
         };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         let values: Vec<_> =
@@ -107,6 +130,7 @@ mod tests {
                 (&json!("mode"), &json!("plan")),
                 (&json!("model"), &json!("offline/pilot")),
                 (&json!("permission_mode"), &json!("argus")),
+                (&json!("client_tools"), &json!("ide")),
             ]
         );
         assert_eq!(options[1]["description"], "This is no language model.");
@@ -116,8 +140,12 @@ mod tests {
 
     #[test]
     fn a_model_that_is_not_listed_is_offered_while_in_use() {
-        let settings =
-            Settings { mode: Mode::Edit, permission_mode: PermissionMode::Guardian, model: "x/y".to_owned() };
+        let settings = Settings {
+            mode: Mode::Edit,
+            permission_mode: PermissionMode::Guardian,
+            model: "x/y".to_owned(),
+            client_tools: None,
+        };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         assert_eq!(options[1]["options"][0]["value"], "x/y");
         assert_eq!(options[1]["currentValue"], "x/y");

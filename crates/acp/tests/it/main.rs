@@ -2,5 +2,6 @@
 
 mod conversation;
 mod hostile;
+mod ide;
 mod stage;
 mod wire;
