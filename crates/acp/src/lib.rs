@@ -15,5 +15,5 @@ mod transport;
 mod v1;
 
 pub use limits::{CLIENT_TIMEOUT, FRAME_BYTES};
-pub use options::{AcpOptions, TerminalPlace};
+pub use options::{AcpOptions, ClientTools, TerminalPlace};
 pub use serve::{ServeError, serve};

@@ -31,6 +31,16 @@ pub(crate) const CHUNK_INTERVAL: Duration = Duration::from_millis(40);
 /// Bytes of text that merge into one message.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Bytes of a running command's output that an update shows as text; each such update replaces the one before.
+pub(crate) const LIVE_TEXT_BYTES: usize = 512;
+/// The shortest time between two of those updates.
+pub(crate) const LIVE_TEXT_INTERVAL: Duration = Duration::from_millis(200);
+/// The longest; the interval grows with the command's age, so that all of them together stay small beside the output itself.
+pub(crate) const LIVE_TEXT_INTERVAL_MAX: Duration = Duration::from_secs(10);
+/// The longest time between two messages that add to a command's output, where there is always something to add; grows with the
+/// command's age, so that what is around the output stays small beside it.
+pub(crate) const DISPLAY_INTERVAL_MAX: Duration = Duration::from_millis(400);
+
 /// Characters of base64 that one image of a prompt may have: 15 MiB of image.
 pub(crate) const IMAGE_BASE64: usize = 20 * 1024 * 1024;
 /// Characters of a title that the client gives.

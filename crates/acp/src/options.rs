@@ -19,6 +19,8 @@ pub struct AcpOptions {
     pub default_cwd: AbsPath,
     /// Where commands run when the client has terminals.
     pub terminal: TerminalPlace,
+    /// Which tools act where, until a session says otherwise.
+    pub client_tools: ClientTools,
     /// Bytes of one incoming line; a longer one is refused.
     pub frame_cap: usize,
     /// How long the client has to answer a request, permissions and the end of commands excepted.
@@ -35,6 +37,44 @@ pub enum TerminalPlace {
     Local,
 }
 
+/// Which tools act where. Where the agent runs beside the editor there is one machine, and the first is right; an agent elsewhere wants the
+/// second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClientTools {
+    /// The agent's own tools act through the editor where it offers that.
+    #[default]
+    Transparent,
+    /// The agent's own tools act on its machine; further tools, `ide_…`, act on the editor's.
+    Ide,
+    /// The agent's own tools act on its machine, and there are no others.
+    Off,
+}
+
+impl ClientTools {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Transparent, Self::Ide, Self::Off];
+
+    /// Its word in settings and on the wire.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Transparent => "transparent",
+            Self::Ide => "ide",
+            Self::Off => "off",
+        }
+    }
+
+    /// What it does, for people.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Transparent => "The agent's tools work through the editor where it offers that",
+            Self::Ide => {
+                "The agent's tools work on its own machine; further ones (ide_…) work on the editor's"
+            }
+            Self::Off => "The agent's tools work on its own machine; the editor's machine is left alone",
+        }
+    }
+}
+
 impl AcpOptions {
     /// The defaults over a local system.
     pub fn new(local: Arc<dyn System>, version: impl Into<String>, default_cwd: AbsPath) -> Self {
@@ -45,6 +85,7 @@ impl AcpOptions {
             version: version.into(),
             default_cwd,
             terminal: TerminalPlace::default(),
+            client_tools: ClientTools::default(),
             frame_cap: limits::FRAME_BYTES,
             client_timeout: limits::CLIENT_TIMEOUT,
         }

@@ -14,6 +14,7 @@ use crate::{
 use futures::FutureExt as _;
 use serde_json::Value;
 use std::{panic::AssertUnwindSafe, sync::Arc};
+use system::Route;
 use tokio_util::sync::CancellationToken;
 
 /// A call of an answer, parsed as far as it could be.
@@ -26,6 +27,7 @@ pub(crate) struct Candidate {
 
 struct Parsed {
     effect: Effect,
+    executor: Option<Route>,
     call: Box<dyn AnyCall>,
 }
 
@@ -183,7 +185,7 @@ impl Candidate {
                 Some(tool) => {
                     let parsed = tool
                         .parse(arguments.clone())
-                        .map(|call| Parsed { effect: tool.effect(), call })
+                        .map(|call| Parsed { effect: tool.effect(), executor: tool.executor(), call })
                         .map_err(|error| error.to_string());
                     (arguments.clone(), parsed)
                 }
@@ -201,6 +203,7 @@ impl Candidate {
             id: &self.request.id,
             tool: &self.request.name,
             effect: parsed.effect,
+            executor: parsed.executor,
             call: parsed.call.as_ref(),
             description: &self.description,
             arguments: &self.arguments,

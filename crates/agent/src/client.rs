@@ -1,8 +1,9 @@
 //! The seam to whoever drives a session: an editor, a script, a terminal, a parent session.
 
-use crate::{Location, SessionEvent, ToolCallId, ToolContent, ToolKind};
+use crate::{AnyTool, Location, SessionEvent, ToolCallId, ToolContent, ToolKind};
 use async_trait::async_trait;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Whoever drives a session.
 #[async_trait]
@@ -28,6 +29,11 @@ pub trait Client: Send + Sync {
     /// Asks the user a question and waits for the answer as long as it takes; the caller cancels by dropping the future.
     async fn ask(&self, _question: Question) -> QuestionOutcome {
         QuestionOutcome::Unavailable
+    }
+
+    /// The tools it brings: what can be done where it is. Asked once, when a session is made or opened.
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        Vec::new()
     }
 
     /// Waits until what was notified so far has been handed to the transport, so that a response can follow it.

@@ -8,6 +8,7 @@ use crate::{
     Content, Effort, Location, MessageId, Mode, PermissionMode, ToolCallId, ToolContent, TurnId, Usage,
 };
 use serde_json::Value;
+use system::{AbsPath, ExitStatus};
 
 /// Something that happened in a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,6 +176,22 @@ pub struct ToolCallUpdate {
     pub raw_input: Option<Value>,
     /// What the model gets; set exactly once, with the status that ends the call.
     pub result: Option<ToolResult>,
+    /// What its command has just done, where no client's terminal shows it. Live only.
+    pub output: Option<LiveOutput>,
+}
+
+/// What a running command has just done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LiveOutput {
+    /// It was started in this folder.
+    Started {
+        /// Where it runs.
+        cwd: AbsPath,
+    },
+    /// It said this, after all that came before. Where it says too much, some is left out and a line tells so.
+    Text(String),
+    /// It ended.
+    Ended(ExitStatus),
 }
 
 impl ToolCallUpdate {
@@ -190,6 +207,7 @@ impl ToolCallUpdate {
             locations: None,
             raw_input: None,
             result: None,
+            output: None,
         }
     }
 

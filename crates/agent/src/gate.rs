@@ -10,7 +10,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::sync::Arc;
-use system::{AbsPath, System};
+use system::{AbsPath, Route, System};
 use tokio_util::sync::CancellationToken;
 
 /// What the gate needs of a session.
@@ -30,6 +30,8 @@ pub(crate) struct Applicant<'a> {
     pub(crate) id: &'a ToolCallId,
     pub(crate) tool: &'a str,
     pub(crate) effect: Effect,
+    /// Who carries it out, where that is not the session's system.
+    pub(crate) executor: Option<Route>,
     pub(crate) call: &'a dyn AnyCall,
     pub(crate) description: &'a Description,
     pub(crate) arguments: &'a Value,
@@ -77,14 +79,16 @@ impl Gate {
         let mut accesses = Vec::new();
         for access in applicant.call.accesses(cwd) {
             let canonical = match &access {
-                crate::Access::Read(path) | crate::Access::Write(path) => {
+                // A link on another machine cannot be seen from here.
+                crate::Access::Read(path) | crate::Access::Write(path) if applicant.executor.is_none() => {
                     self.system.resolve(path).await.ok()
                 }
                 _ => None,
             };
             accesses.push(Resolved::new(access, canonical));
         }
-        let decision = policy::decide(&self.policy(settings), &self.subject(applicant, &accesses));
+        let decision =
+            policy::decide(&self.policy(settings, applicant.executor), &self.subject(applicant, &accesses));
         let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
         tracing::debug!(tool = applicant.tool, call = %applicant.id, rule, "decided");
         Ruling { decision, accesses }
@@ -144,10 +148,10 @@ impl Gate {
         let subject =
             Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
         policy::inside(&self.roots, &accesses[0])
-            && matches!(policy::decide(&self.policy(settings), &subject), Decision::Allow { .. })
+            && matches!(policy::decide(&self.policy(settings, None), &subject), Decision::Allow { .. })
     }
 
-    fn policy<'a>(&'a self, settings: &SessionState) -> Policy<'a> {
+    fn policy<'a>(&'a self, settings: &SessionState, executor: Option<Route>) -> Policy<'a> {
         Policy {
             mode: settings.mode,
             permission_mode: settings.permission_mode,
@@ -155,7 +159,7 @@ impl Gate {
             blocked_paths: &self.blocked_paths,
             denied_tools: &self.denied_tools,
             grants: &self.grants,
-            executor: self.system.routes().spawn,
+            executor: executor.unwrap_or_else(|| self.system.routes().spawn),
         }
     }
 

@@ -37,9 +37,9 @@ pub use commands::{SlashCommand, commands};
 pub use content::{Content, Diff, Location, ToolContent};
 pub use effort::Effort;
 pub use event::{
-    MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent,
-    Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus, TurnEnd,
-    UsageUpdate,
+    LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning,
+    SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
+    TurnEnd, UsageUpdate,
 };
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen};
 pub use history::History;

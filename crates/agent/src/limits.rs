@@ -94,10 +94,14 @@ pub(crate) const GREP_LINE_CHARS: usize = 500;
 pub(crate) const BINARY_PROBE_BYTES: usize = 8_192;
 /// Characters of a command that its title shows.
 pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
-/// The shortest time between two updates of a running command's output.
-pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(200);
-/// Bytes of a running command's latest output that one update shows.
-pub(crate) const LIVE_BYTES: usize = 4_096;
+/// The shortest time between two pieces of a running command's output: 25 a second.
+pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(40);
+/// Bytes of a running command's output that are shown as they come; beyond it, extracts.
+pub(crate) const LIVE_BYTES: usize = 256 * 1024;
+/// Bytes a second of those extracts.
+pub(crate) const LIVE_TRICKLE_BYTES: usize = 4 * 1024;
+/// Bytes of a running command's output that wait to be shown; beyond it, the older half is left out.
+pub(crate) const LIVE_PENDING_BYTES: usize = 16 * 1024;
 /// Answers that one question to the user offers.
 pub(crate) const CHOICES: usize = 20;
 /// Characters of a question that its title shows.

@@ -28,7 +28,7 @@ pub(crate) fn build(from: &Ingredients<'_>) -> ModelRequest {
         tools: from
             .tools
             .iter()
-            .filter(|tool| available(tool.effect(), from.mode))
+            .filter(|tool| tool.is_offered() && available(tool.effect(), from.mode))
             .map(|tool| tool.spec())
             .collect(),
         max_output: None,

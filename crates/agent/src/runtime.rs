@@ -295,7 +295,8 @@ impl Runtime {
         last: u64,
     ) -> SessionHandle {
         let id = lease.session.clone();
-        let tools = tools::offered(surface.client.takes_questions());
+        let mut tools = tools::offered(surface.client.takes_questions());
+        tools.extend(surface.client.tools());
         let log = SessionLog::new(self.store.clone(), lease, surface.client, last);
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{marker::PhantomData, sync::Arc};
-use system::{AbsPath, System};
+use system::{AbsPath, Route, System};
 use tokio_util::sync::CancellationToken;
 
 /// A tool, written as the struct of its arguments: parsed, described, checked by the gate, prepared, run.
@@ -146,6 +146,18 @@ pub trait AnyTool: Send + Sync {
 
     /// What it does to the world.
     fn effect(&self) -> Effect;
+
+    /// Who carries it out, where that is not the session's system: named in the question to the user. Its paths are then those of
+    /// another machine, on which no link can be resolved.
+    fn executor(&self) -> Option<Route> {
+        None
+    }
+
+    /// Whether models are told of it now. One that is not offered can still be called, by a model that remembers it, and says why it
+    /// does nothing.
+    fn is_offered(&self) -> bool {
+        true
+    }
 
     /// Parses arguments into a call. The error names the argument and what is wrong with it.
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError>;

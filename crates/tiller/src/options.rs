@@ -28,6 +28,7 @@ pub(crate) struct Options {
     pub(crate) custom: BTreeMap<String, Provider>,
     pub(crate) local: Local,
     pub(crate) terminal: Terminal,
+    pub(crate) tools: Tools,
     /// Where the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
     pub(crate) limits: Limits,
@@ -87,6 +88,17 @@ pub(crate) enum Terminal {
     Local,
 }
 
+/// Which tools act where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tools {
+    /// One machine where the editor started the agent itself, two where it reached it over a network.
+    #[default]
+    Auto,
+    Transparent,
+    Ide,
+    Off,
+}
+
 impl Options {
     /// What holds when nobody says anything.
     pub(crate) fn built_in(folders: Folders) -> Self {
@@ -103,6 +115,7 @@ impl Options {
             custom: BTreeMap::new(),
             local: Local { discover: true, urls: Vec::new() },
             terminal: Terminal::default(),
+            tools: Tools::default(),
             record: None,
             limits: Limits::default(),
             folders,

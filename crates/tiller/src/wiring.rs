@@ -1,7 +1,7 @@
 //! Which implementation stands behind which seam. All that this program assumes of the other crates' constructors is here.
 
-use crate::options::{Options, Provider, Terminal, Wire};
-use acp::{AcpOptions, TerminalPlace};
+use crate::options::{Options, Provider, Terminal, Tools, Wire};
+use acp::{AcpOptions, ClientTools, TerminalPlace};
 use agent::{Runtime, RuntimeOptions, SessionStore};
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
@@ -55,6 +55,12 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Re
     acp.terminal = match options.terminal {
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,
+    };
+    acp.client_tools = match options.tools {
+        // Whoever writes to our stdin started us: there is one machine.
+        Tools::Auto | Tools::Transparent => ClientTools::Transparent,
+        Tools::Ide => ClientTools::Ide,
+        Tools::Off => ClientTools::Off,
     };
     // So that the models of this machine are in the list by the time an editor asks for one. Begins with a few connections to loopback
     // that are refused where nothing runs.

@@ -2,8 +2,13 @@
 
 mod call;
 mod delta;
+mod ide;
 mod process;
 mod range;
+mod share;
+
+pub(crate) use ide::ide_tools;
+pub(crate) use share::{Advertised, Share, ToolSet};
 
 use self::{
     call::{CallError, Caller},
@@ -14,43 +19,17 @@ use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, v1::schema as acp};
 use async_trait::async_trait;
 use serde_json::Value;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use system::{
-    AbsPath, Command, Entry, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
+    AbsPath, Command, Entry, FileKind, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
     TextRange, WalkOptions,
 };
-
-/// What the client says it can do. The flags are independent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Advertised {
-    /// `fs/read_text_file`.
-    pub(crate) read: bool,
-    /// `fs/write_text_file`.
-    pub(crate) write: bool,
-    /// `terminal/*`, unless commands are to run here.
-    pub(crate) terminal: bool,
-}
-
-/// What the client turned out not to do, for the rest of the connection.
-#[derive(Debug, Default)]
-pub(crate) struct Demoted {
-    read: AtomicBool,
-    write: AtomicBool,
-    terminal: AtomicBool,
-}
 
 /// A session's workspace through its client.
 pub(crate) struct AcpSystem {
     local: Arc<dyn System>,
     caller: Caller,
-    advertised: Advertised,
-    demoted: Arc<Demoted>,
+    share: Share,
 }
 
 impl AcpSystem {
@@ -60,12 +39,16 @@ impl AcpSystem {
         session: SessionId,
         connection: ConnectionTo<Client>,
         outbox: Arc<Outbox>,
-        advertised: Advertised,
-        demoted: Arc<Demoted>,
+        share: Share,
         deadline: Duration,
     ) -> Self {
         let caller = Caller { connection, outbox, session, deadline };
-        Self { local, caller, advertised, demoted }
+        Self { local, caller, share }
+    }
+
+    /// What of the client it uses.
+    pub(crate) fn share(&self) -> &Share {
+        &self.share
     }
 
     async fn read_from_client(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, CallError> {
@@ -91,7 +74,7 @@ impl AcpSystem {
     ) -> Result<String, SystemError> {
         match error {
             CallError::Unsupported => {
-                self.demote(&self.demoted.read, "fs/read_text_file");
+                self.share.demoted.read("fs/read_text_file");
                 self.local.read_text(path, range).await
             }
             CallError::Refused { code: RESOURCE_NOT_FOUND, .. } => self.local.read_text(path, range).await,
@@ -103,11 +86,24 @@ impl AcpSystem {
         }
     }
 
-    /// Local from now on, with one line in the log.
-    fn demote(&self, flag: &AtomicBool, method: &str) {
-        if !flag.swap(true, Ordering::Relaxed) {
-            tracing::warn!(method, "the client advertised this but does not do it; done locally from now on");
+    async fn write_to_client(&self, path: &AbsPath, text: &str) -> Result<(), CallError> {
+        let request = acp::WriteTextFileRequest::new(self.caller.session_id(), path.as_std(), text);
+        // Null, an empty object, whatever: it was answered without an error.
+        self.caller.call("fs/write_text_file", &request).await.map(drop)
+    }
+
+    async fn spawn_at_client(&self, command: &Command) -> Result<AcpProcess, CallError> {
+        let started = AcpProcess::start(&self.caller, command).await;
+        match &started {
+            Err(CallError::Unsupported | CallError::BadAnswer(_)) => {
+                self.share.demoted.terminal("terminal/create")
+            }
+            Err(CallError::Refused { code, message }) => {
+                tracing::warn!(code, message, "the client refused a terminal");
+            }
+            _ => {}
         }
+        started
     }
 
     async fn make_folder(&self, path: &AbsPath) -> Result<(), SystemError> {
@@ -122,10 +118,6 @@ impl AcpSystem {
 
 const RESOURCE_NOT_FOUND: i32 = -32002;
 const INVALID_PARAMS: i32 = -32602;
-
-fn route(advertised: bool, demoted: &AtomicBool) -> Route {
-    if advertised && !demoted.load(Ordering::Relaxed) { Route::Client } else { Route::Local }
-}
 
 #[async_trait]
 impl System for AcpSystem {
@@ -161,15 +153,21 @@ impl System for AcpSystem {
             return self.local.write_text(path, text).await;
         }
         self.make_folder(path).await?;
-        let request = acp::WriteTextFileRequest::new(self.caller.session_id(), path.as_std(), text);
-        match self.caller.call("fs/write_text_file", &request).await {
-            // Null, an empty object, whatever: it was answered without an error.
-            Ok(_) => Ok(()),
+        match self.write_to_client(path, text).await {
+            Ok(()) => Ok(()),
             Err(CallError::Unsupported) => {
-                self.demote(&self.demoted.write, "fs/write_text_file");
+                self.share.demoted.write("fs/write_text_file");
                 self.local.write_text(path, text).await
             }
-            Err(error) => Err(self.caller.failure("writing", path.as_str(), error)),
+            Err(error) => {
+                // The disk may know better what is wrong than the client says.
+                match self.local.metadata(path).await {
+                    Ok(Metadata { kind: FileKind::Directory, .. }) => {
+                        Err(SystemError::IsDirectory(path.clone()))
+                    }
+                    _ => Err(self.caller.failure("writing", path.as_str(), error)),
+                }
+            }
         }
     }
 
@@ -205,32 +203,17 @@ impl System for AcpSystem {
         if self.routes().spawn != Route::Client {
             return self.local.spawn(command).await;
         }
-        match AcpProcess::start(&self.caller, &command).await {
+        match self.spawn_at_client(&command).await {
             Ok(process) => Ok(Box::new(process)),
             // The client said no before anything ran, so it runs here, once.
-            Err(CallError::Unsupported) => {
-                self.demote(&self.demoted.terminal, "terminal/create");
-                self.local.spawn(command).await
-            }
-            Err(CallError::Refused { code, message }) => {
-                tracing::warn!(code, message, "the client refused a terminal; the command runs locally");
-                self.local.spawn(command).await
-            }
-            // It answered without a terminal: the command may have run, so it never runs again.
-            Err(CallError::BadAnswer(message)) => {
-                self.demote(&self.demoted.terminal, "terminal/create");
-                Err(self.caller.failure("running", &command.program, CallError::BadAnswer(message)))
-            }
+            Err(CallError::Unsupported | CallError::Refused { .. }) => self.local.spawn(command).await,
+            // Otherwise the command may have run (an answer without a terminal, no answer), so it never runs again.
             Err(error) => Err(self.caller.failure("running", &command.program, error)),
         }
     }
 
     fn routes(&self) -> Routes {
-        Routes {
-            read_text: route(self.advertised.read, &self.demoted.read),
-            write_text: route(self.advertised.write, &self.demoted.write),
-            spawn: route(self.advertised.terminal, &self.demoted.terminal),
-        }
+        self.share.routes()
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {

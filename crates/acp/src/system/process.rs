@@ -234,7 +234,7 @@ impl Drop for Terminal {
 
 /// Asks for a terminal. The answer is awaited in a task of its own: when it comes too late for us, the terminal is still released.
 async fn create(caller: &Caller, command: &Command) -> Result<Terminal, CallError> {
-    let env = command.env.iter().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
+    let env = command.environment().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
     let request = acp::CreateTerminalRequest::new(caller.session_id(), &command.program)
         .args(command.args.clone())
         .env(env)

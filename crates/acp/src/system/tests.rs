@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    limits,
+    TerminalPlace, limits,
     testing::{Editor, EditorScript, Fault, TerminalScript},
     transport::{Gauge, incoming, write_lines},
 };
@@ -10,7 +10,7 @@ use agent_client_protocol::{Agent, Builder, Lines, NullHandler};
 use serde_json::json;
 use system::{
     ExitStatus, FakeSystem, Output, TerminalId,
-    contract::{Processes, Subject, check},
+    contract::{Processes, Subject, check, lines},
     fake::Script,
 };
 use tokio::sync::oneshot;
@@ -74,8 +74,7 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
         "s".into(),
         connection.clone(),
         Outbox::new(connection, gauge),
-        advertised,
-        Arc::default(),
+        Share { advertised, demoted: Arc::default(), place: TerminalPlace::Client, tools: Arc::default() },
         limits::CLIENT_TIMEOUT,
     );
     let editor = Some(Editor::over(reader, writer, script.over(disk.clone())));
@@ -102,24 +101,58 @@ async fn output(process: &mut Box<dyn Process>) -> String {
     all
 }
 
+/// A stage that goes away at once: what was just queued, such as a release, never reaches the editor.
+struct AtOnce(Stage);
+
+impl Drop for AtOnce {
+    fn drop(&mut self) {
+        if let Some(editor) = self.0.editor.take() {
+            let violations = editor.violations();
+            std::mem::forget(editor);
+            assert!(std::thread::panicking() || violations.is_empty(), "{violations:?}");
+        }
+    }
+}
+
+/// Whatever the client can: reads, writes that it saves, commands in its terminals, one by one and together.
 #[tokio::test(start_paused = true)]
 async fn keeps_the_contract_of_every_system() {
-    // An editor's writes stay in its buffers, where the suite does not look.
-    for read in [true, false] {
+    let tail = (0..2000).map(|i| format!("line-{i}\n")).collect::<String>();
+    let tail = tail[tail.len() - 99..].to_owned();
+    for flags in 0..8 {
+        let (read, write, terminal) = (flags & 1 > 0, flags & 2 > 0, flags & 4 > 0);
+        let ends = |exit| TerminalScript { looks: Vec::new(), exit: Some(exit), stubborn: false };
         let ran = check(async || {
-            let stage = stage(EditorScript { read, ..EditorScript::default() }).await;
+            let script = EditorScript { read, write, terminal, saves: true, ..EditorScript::default() }
+                .command(lines::MIXED, TerminalScript::exits("abcd", 0))
+                .command(lines::FAILS, TerminalScript::exits("", 3))
+                .command(lines::DIES, ends(json!({"signal": "SIGKILL"})))
+                .command(lines::PRINTS, TerminalScript::exits("kept\n", 0))
+                .command(
+                    lines::FLOODS,
+                    TerminalScript {
+                        looks: vec![(tail.clone(), true)],
+                        exit: Some(json!({"exitCode": 0})),
+                        stubborn: false,
+                    },
+                )
+                .command(lines::STAYS, TerminalScript::hangs("ready\n"));
+            let stage = stage(script).await;
             Subject {
                 system: stage.system.clone(),
                 setup: stage.disk.clone(),
                 root: path("/w"),
                 writes: true,
-                link: None,
-                processes: Processes::None,
-                keep: Box::new(std::sync::Mutex::new(stage)),
+                link: {
+                    let disk = stage.disk.clone();
+                    Some(Box::new(move |at, to| disk.add_link(at.as_str(), to)))
+                },
+                processes: if terminal { Processes::Scripted } else { Processes::None },
+                keep: Box::new(std::sync::Mutex::new(AtOnce(stage))),
             }
         })
         .await;
-        assert!(ran.len() > 5, "{ran:?}");
+        assert!(ran.len() > if terminal { 35 } else { 25 }, "{flags}: {} {ran:?}", ran.len());
     }
 }
 
@@ -198,6 +231,38 @@ async fn writes_go_to_the_client_and_null_is_a_success() {
 }
 
 #[tokio::test]
+async fn bytes_folders_and_walks_stay_on_this_machine() {
+    let stage = stage_over(EditorScript::full().buffer("/w/b", "buffer"), |disk| {
+        disk.add_file("/w/a", "disk");
+    })
+    .await;
+    let (system, root) = (&stage.system, path("/w"));
+    system.write(&path("/w/c"), b"bytes").await.unwrap();
+    system.rename(&path("/w/c"), &path("/w/d")).await.unwrap();
+    assert_eq!(system.read(&path("/w/d")).await.unwrap(), b"bytes");
+    system.remove(&path("/w/d")).await.unwrap();
+    system.create_dir_all(&path("/w/sub")).await.unwrap();
+    assert_eq!(system.metadata(&path("/w/a")).await.unwrap().size, 4);
+    assert_eq!(system.resolve(&path("/w/a")).await.unwrap(), path("/w/a"));
+    assert_eq!(system.read_dir(&root).await.unwrap().len(), 2);
+    let options = WalkOptions { limit: 9, include_ignored: false };
+    assert_eq!(system.walk(&root, options).await.unwrap(), [path("/w/a")]);
+    assert!(stage.editor().log().is_empty());
+}
+
+/// Some clients refuse a range that begins past the end, which is the empty text.
+#[tokio::test]
+async fn a_refused_range_past_the_end_is_the_empty_text() {
+    let refusal = Fault::Error(-32602, "Line out of range");
+    let script = EditorScript::full().buffer("/w/a", "1\n2\n").fault_at(1, refusal);
+    let stage = stage(script).await;
+    let range = |line| Some(TextRange { line, limit: 10 });
+    assert_eq!(stage.system.read_text(&path("/w/a"), range(9)).await.unwrap(), "");
+    assert_eq!(stage.system.read_text(&path("/w/a"), range(2)).await.unwrap(), "2\n");
+    assert_eq!(stage.system.routes().read_text, Route::Client, "it still reads");
+}
+
+#[tokio::test]
 async fn a_write_that_the_client_does_not_know_is_done_locally() {
     let script = EditorScript::full().fault("fs/write_text_file", Fault::Error(-32601, "Method not found"));
     let stage = stage(script).await;
@@ -229,10 +294,15 @@ async fn a_command_runs_in_the_clients_terminal_as_an_argument_vector() {
     drop(process);
     stage.settle().await;
     let created = &stage.editor().calls("terminal/create")[0];
+    // A list of pairs; nobody is asked and nothing is paged there either.
+    let env = created["env"].as_array().unwrap();
+    assert!(env.contains(&json!({"name": "A", "value": "1"})), "{env:?}");
+    assert!(env.contains(&json!({"name": "GIT_TERMINAL_PROMPT", "value": "0"})), "{env:?}");
+    let mut rest = created.clone();
+    rest.as_object_mut().unwrap().remove("env");
     assert_eq!(
-        created,
-        &json!({"sessionId": "s", "command": "sh", "args": ["-c", "make"], "cwd": "/w",
-            "env": [{"name": "A", "value": "1"}], "outputByteLimit": 1000})
+        rest,
+        json!({"sessionId": "s", "command": "sh", "args": ["-c", "make"], "cwd": "/w", "outputByteLimit": 1000})
     );
     assert_eq!(stage.editor().calls("terminal/release").len(), 1);
     assert_eq!(stage.spawned(), 0);
@@ -355,6 +425,19 @@ async fn an_abandoned_command_is_released() {
     waiting.abort();
     stage.editor().until(|editor| editor.calls("terminal/release").len() == 2).await;
     stage.settle().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_releases_the_terminal() {
+    let stage = stage(EditorScript::full().command("x", TerminalScript::hangs(""))).await;
+    let process = stage.system.spawn(command("x")).await.unwrap();
+    let holder = tokio::spawn(async move {
+        let _process = process;
+        panic!("on purpose");
+    });
+    assert!(holder.await.unwrap_err().is_panic());
+    stage.settle().await;
+    assert_eq!(stage.editor().calls("terminal/release").len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -33,6 +33,19 @@ struct State {
     taken_back: Vec<Value>,
     terminals: HashMap<String, Running>,
     made: usize,
+    /// The agent's requests so far.
+    requests: usize,
+    /// The lines of all commands that were started.
+    ran: Vec<String>,
+}
+
+/// A request of the agent.
+pub(super) struct Asked {
+    pub(super) id: Value,
+    pub(super) method: String,
+    params: Value,
+    /// Its number among all, from 1.
+    number: usize,
 }
 
 struct Running {
@@ -74,6 +87,15 @@ impl Desk {
         self.lock().buffers.get(path).cloned()
     }
 
+    pub(super) fn ran(&self) -> Vec<String> {
+        self.lock().ran.clone()
+    }
+
+    /// What was wrong so far.
+    pub(super) fn violations(&self) -> Vec<String> {
+        self.lock().violations.clone()
+    }
+
     /// What was wrong so far, what is left over included.
     pub(super) fn objections(&self) -> Vec<String> {
         let state = self.lock();
@@ -101,7 +123,7 @@ impl Desk {
     }
 
     /// Takes a line of the agent; the request to be answered, if it is one.
-    pub(super) fn take(&self, line: &str) -> Option<(Value, String, Value)> {
+    pub(super) fn take(&self, line: &str) -> Option<Asked> {
         let mut state = self.lock();
         let Ok(message) = serde_json::from_str::<Value>(line) else {
             state.object(format!("not JSON: {line}"));
@@ -111,7 +133,13 @@ impl Desk {
         let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
         let params = message.get("params").cloned().unwrap_or_default();
         let request = match (method, message.get("id").cloned()) {
-            (Some(method), Some(id)) => Some((id, method, params)),
+            (Some(method), Some(id)) => {
+                state.requests += 1;
+                if method == "terminal/release" {
+                    state.released(&params);
+                }
+                Some(Asked { id, method, params, number: state.requests })
+            }
             (Some(method), None) => {
                 state.notified(&method, &params);
                 None
@@ -130,32 +158,41 @@ impl Desk {
         request
     }
 
-    /// Answers a request of the agent; nothing when the script says so.
-    pub(super) async fn answer(&self, id: &Value, method: &str, params: &Value) -> Option<Answered> {
+    /// The answers to a request of the agent: one, unless the script says otherwise.
+    pub(super) async fn answer(&self, asked: &Asked) -> Vec<Answered> {
+        let Asked { id, method, params, number } = asked;
         if !self.script.advertises(method) {
             self.lock().object(format!("{method} was never advertised"));
-            return Some(Err(json!({ "code": -32601, "message": "Method not found" })));
+            return vec![Err(json!({ "code": -32601, "message": "Method not found" }))];
         }
         for path in ["path", "cwd"].iter().filter_map(|key| params.get(*key).and_then(Value::as_str)) {
             if !path.starts_with('/') {
                 self.lock().object(format!("{method} with a relative path: {path}"));
             }
         }
-        match self.script.faults.get(method) {
-            Some(Fault::Error(code, message)) => {
-                return Some(Err(json!({ "code": code, "message": message })));
+        let here = self.script.fault_at.as_ref().filter(|(at, _)| at == number).map(|(_, fault)| fault);
+        match here.or_else(|| self.script.faults.get(method)) {
+            None => self.proper(id, method, params).await.into_iter().collect(),
+            Some(Fault::Error(code, message)) => vec![Err(json!({ "code": code, "message": message }))],
+            Some(Fault::Result(result)) => vec![Ok(result.clone())],
+            Some(Fault::Silence) => Vec::new(),
+            Some(Fault::Late(time)) => {
+                let answer = self.proper(id, method, params).await;
+                tokio::time::sleep(*time).await;
+                answer.into_iter().collect()
             }
-            Some(Fault::Result(result)) => return Some(Ok(result.clone())),
-            Some(Fault::Silence) => return None,
-            None => {}
+            Some(Fault::Twice) => {
+                let answer = self.proper(id, method, params).await;
+                answer.clone().into_iter().chain(answer).collect()
+            }
         }
+    }
+
+    /// Does what was asked, as an editor would.
+    async fn proper(&self, id: &Value, method: &str, params: &Value) -> Option<Answered> {
         match method {
             "fs/read_text_file" => Some(self.read(params).await),
-            "fs/write_text_file" => {
-                let text = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-                self.lock().buffers.insert(text("path"), text("content"));
-                Some(Ok(Value::Null))
-            }
+            "fs/write_text_file" => Some(self.write(params).await),
             "session/request_permission" => self.permission(id).await,
             "elicitation/create" => Some(self.lock().form()),
             "terminal/create" => Some(self.lock().create_terminal(&self.script, params)),
@@ -184,6 +221,19 @@ impl Desk {
         }
     }
 
+    async fn write(&self, params: &Value) -> Answered {
+        let text = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default();
+        match (&self.script.disk, AbsPath::new(text("path"))) {
+            (Some(disk), Ok(path)) if self.script.saves => {
+                let refused =
+                    |error: system::SystemError| json!({ "code": -32603, "message": error.to_string() });
+                disk.write_text(&path, text("content")).await.map_err(refused)?;
+            }
+            _ => drop(self.lock().buffers.insert(text("path").to_owned(), text("content").to_owned())),
+        }
+        Ok(Value::Null)
+    }
+
     async fn permission(&self, id: &Value) -> Option<Answered> {
         let answer = self.lock().permissions.pop_front();
         let outcome = |outcome: Value| Some(Ok(json!({ "outcome": outcome })));
@@ -195,6 +245,7 @@ impl Desk {
                 self.until(|state| state.taken_back.contains(id)).await;
                 outcome(json!({ "outcome": "cancelled" }))
             }
+            None if self.script.allows => outcome(json!({ "outcome": "selected", "optionId": "allow_once" })),
             None => {
                 self.lock().object("a permission was asked for that nobody expected".to_owned());
                 outcome(json!({ "outcome": "cancelled" }))
@@ -210,6 +261,10 @@ impl Desk {
             self.until(gone).await;
         }
         let mut state = self.lock();
+        if method == "terminal/release" {
+            // Taken note of when it came in, whatever the answer.
+            return Ok(Value::Null);
+        }
         let Some(terminal) = state.terminals.get_mut(&id).filter(|terminal| !terminal.released) else {
             if method != "terminal/wait_for_exit" {
                 state.object(format!("{method} of {id}, which does not exist or is released"));
@@ -225,10 +280,6 @@ impl Desk {
             }
             "terminal/kill" => {
                 terminal.killed = true;
-                Value::Null
-            }
-            "terminal/release" => {
-                terminal.released = true;
                 Value::Null
             }
             _ => terminal.exit().unwrap_or_default(),
@@ -301,14 +352,31 @@ impl State {
         Ok(json!({ "action": "cancel" }))
     }
 
+    /// A terminal is released, once.
+    fn released(&mut self, params: &Value) {
+        let id = params.get("terminalId").and_then(Value::as_str).unwrap_or_default();
+        match self.terminals.get_mut(id) {
+            Some(terminal) if !terminal.released => terminal.released = true,
+            _ => self.object(format!("a release of {id:?}, which does not exist or is released")),
+        }
+    }
+
     fn create_terminal(&mut self, script: &EditorScript, params: &Value) -> Answered {
         let line = params.pointer("/args").and_then(Value::as_array).and_then(|args| args.last());
         let line = line.and_then(Value::as_str).unwrap_or_default();
+        let reuses_ids = script.reuses_ids;
         let Some(script) = script.terminals.get(line) else {
             return Err(json!({ "code": -32603, "message": format!("no script for {line:?}") }));
         };
-        self.made += 1;
-        let id = format!("term_{}", self.made);
+        self.ran.push(line.to_owned());
+        let old = self.terminals.iter().find(|(_, terminal)| terminal.released).map(|(id, _)| id.clone());
+        let id = match old.filter(|_| reuses_ids) {
+            Some(id) => id,
+            None => {
+                self.made += 1;
+                format!("term_{}", self.made)
+            }
+        };
         let running = Running { script: script.clone(), looks: 0, killed: false, released: false };
         self.terminals.insert(id.clone(), running);
         Ok(json!({ "terminalId": id }))

@@ -186,6 +186,16 @@ impl Editor {
         self.desk.text_of(path)
     }
 
+    /// What it objects to so far, what is merely left over not counted.
+    pub fn violations(&self) -> Vec<String> {
+        self.desk.violations()
+    }
+
+    /// The shell lines of all commands that were started in its terminals, in order.
+    pub fn ran(&self) -> Vec<String> {
+        self.desk.ran()
+    }
+
     /// Waits until what the agent said so far fits.
     pub async fn until(&self, fits: impl Fn(&Self) -> bool) {
         loop {
@@ -244,15 +254,16 @@ async fn read(reader: impl AsyncRead + Unpin, desk: Arc<Desk>, mut gate: watch::
             return;
         }
         let Ok(Some(line)) = lines.next_line().await else { return };
-        if let Some((id, method, params)) = desk.take(&line) {
+        if let Some(asked) = desk.take(&line) {
             let desk = desk.clone();
             tokio::spawn(async move {
-                let message = match desk.answer(&id, &method, &params).await {
-                    Some(Ok(result)) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-                    Some(Err(error)) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
-                    None => return,
-                };
-                desk.send(&message);
+                for answer in desk.answer(&asked).await {
+                    let id = &asked.id;
+                    desk.send(&match answer {
+                        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+                        Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+                    });
+                }
             });
         }
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 use system::System;
 
@@ -30,6 +31,14 @@ pub struct EditorScript {
     pub forms: Option<VecDeque<Value>>,
     /// Methods that are answered otherwise than an editor would.
     pub faults: HashMap<String, Fault>,
+    /// Single calls that are answered otherwise than an editor would: the number among all of the agent's calls, from 1.
+    pub fault_at: Option<(usize, Fault)>,
+    /// Saves what it is given to the files below, instead of keeping it in a buffer.
+    pub saves: bool,
+    /// Allows whatever is asked for once `permissions` is used up, instead of objecting.
+    pub allows: bool,
+    /// Gives each terminal the id of the one released last.
+    pub reuses_ids: bool,
 }
 
 impl EditorScript {
@@ -65,6 +74,12 @@ impl EditorScript {
     /// Answers a method otherwise than an editor would.
     pub fn fault(mut self, method: &str, fault: Fault) -> Self {
         self.faults.insert(method.to_owned(), fault);
+        self
+    }
+
+    /// Answers the `number`th of the agent's calls, counted from 1, otherwise than an editor would.
+    pub fn fault_at(mut self, number: usize, fault: Fault) -> Self {
+        self.fault_at = Some((number, fault));
         self
     }
 
@@ -112,6 +127,10 @@ pub enum Fault {
     Result(Value),
     /// Nothing.
     Silence,
+    /// It does what was asked, and says so only after this time.
+    Late(Duration),
+    /// The same answer twice, under the same id.
+    Twice,
 }
 
 /// What a command does in a terminal.

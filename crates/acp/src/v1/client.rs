@@ -1,9 +1,10 @@
 //! The client of a session: an editor at the other end of the connection.
 
 use super::{Outbox, elicitation, settings::Settings, to_acp, update::Update};
+use crate::system::ToolSet;
 use agent::{
-    Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent, SessionId,
-    ToolContent,
+    AnyTool, Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
+    SessionId, ToolContent,
 };
 use agent_client_protocol::{
     Client as ClientRole, ConnectionTo, is_connection_terminated, is_incoming_transport_closed,
@@ -21,6 +22,10 @@ pub(crate) struct AcpClient {
     models: Arc<dyn Models>,
     /// Whether the client shows forms.
     forms: bool,
+    /// The tools that act on the client's machine.
+    tools: Vec<Arc<dyn AnyTool>>,
+    /// Which tools act where; `None` where the client offers nothing to act through.
+    tool_set: Option<Arc<ToolSet>>,
 }
 
 impl AcpClient {
@@ -33,7 +38,19 @@ impl AcpClient {
         models: Arc<dyn Models>,
         forms: bool,
     ) -> Self {
-        Self { session, connection, outbox, projection: Mutex::new(projection), models, forms }
+        let (projection, tools) = (Mutex::new(projection), Vec::new());
+        Self { session, connection, outbox, projection, models, forms, tools, tool_set: None }
+    }
+
+    /// Adds the tools that act on the client's machine.
+    pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn AnyTool>>, set: Option<Arc<ToolSet>>) -> Self {
+        (self.tools, self.tool_set) = (tools, set);
+        self
+    }
+
+    /// Which tools act where, where that can be chosen.
+    pub(crate) fn tool_set(&self) -> Option<&ToolSet> {
+        self.tool_set.as_deref()
     }
 
     /// Says what the session is set to, so that later changes can be told in full.
@@ -94,6 +111,10 @@ impl Client for AcpClient {
                 QuestionOutcome::Unavailable
             }
         }
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        self.tools.clone()
     }
 
     async fn flush(&self) {

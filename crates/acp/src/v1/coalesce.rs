@@ -4,7 +4,10 @@
 //! message, and what is dropped is a call's live output that newer output of the same call replaces.
 
 use super::update::Update;
-use crate::limits::{CHUNK_BURST, CHUNK_BYTES, CHUNK_GAP, CHUNK_INTERVAL, UPDATES_IN_FLIGHT};
+use crate::limits::{
+    CHUNK_BURST, CHUNK_BYTES, CHUNK_GAP, CHUNK_INTERVAL, DISPLAY_INTERVAL_MAX, LIVE_TEXT_INTERVAL,
+    LIVE_TEXT_INTERVAL_MAX, UPDATES_IN_FLIGHT,
+};
 use agent::ToolCallId;
 use std::collections::{HashMap, VecDeque};
 use tokio::time::Instant;
@@ -22,8 +25,27 @@ pub(crate) struct Coalescer {
     /// A chunk came in at reading speed and goes out as soon as the writer is idle.
     express: bool,
     bucket: Bucket,
-    /// When the last live output of a call went out.
-    output_went: HashMap<ToolCallId, Instant>,
+    /// When live output of a call went out.
+    output_went: HashMap<ToolCallId, Went>,
+}
+
+/// When live output of a call went out: the first and the last of it.
+#[derive(Debug, Clone, Copy)]
+struct Went {
+    first: Instant,
+    last: Instant,
+}
+
+impl Went {
+    /// When the next may go: the later, the older the command is, and later still for text that replaces what was there.
+    fn next(self, replaces: bool) -> Instant {
+        let age = self.last.duration_since(self.first);
+        let pause = match replaces {
+            true => (age / 2).clamp(LIVE_TEXT_INTERVAL, LIVE_TEXT_INTERVAL_MAX),
+            false => (age / 10).clamp(CHUNK_INTERVAL, DISPLAY_INTERVAL_MAX),
+        };
+        self.last + pause
+    }
 }
 
 impl Coalescer {
@@ -53,6 +75,14 @@ impl Coalescer {
                 }
                 self.pending.push_back(Update::Output { call, update });
             }
+            Update::Display { call, data } => match self.pending.back_mut() {
+                Some(Update::Display { call: last, data: before })
+                    if *last == call && before.len() + data.len() <= CHUNK_BYTES =>
+                {
+                    before.push_str(&data);
+                }
+                _ => self.pending.push_back(Update::Display { call, data }),
+            },
             urgent @ Update::Urgent(_) => {
                 self.urgent += 1;
                 self.pending.push_back(urgent);
@@ -69,7 +99,7 @@ impl Coalescer {
                 None => false,
                 Some(Update::Urgent(_)) => true,
                 Some(Update::Chunk { .. }) => self.chunk_is_due(now, idle),
-                Some(Update::Output { call, .. }) => self.urgent > 0 || self.output_is_due(call, now),
+                Some(Update::Output { .. } | Update::Display { .. }) => self.bring_output_forward(now),
             };
             if !due {
                 break;
@@ -93,12 +123,13 @@ impl Coalescer {
 
     /// When the first waiting update becomes due by time alone; `None` when nothing waits or only the writer holds it back.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let went = match self.pending.front()? {
-            Update::Chunk { .. } => self.chunk_went?,
-            Update::Output { call, .. } => *self.output_went.get(call)?,
-            Update::Urgent(_) => return None,
-        };
-        Some(went + CHUNK_INTERVAL)
+        match self.pending.front()? {
+            Update::Chunk { .. } => Some(self.chunk_went? + CHUNK_INTERVAL),
+            Update::Output { .. } | Update::Display { .. } => {
+                self.pending.iter().filter_map(|update| self.output_goes(update)).min()
+            }
+            Update::Urgent(_) => None,
+        }
     }
 
     fn chunk_is_due(&mut self, now: Instant, idle: bool) -> bool {
@@ -108,8 +139,28 @@ impl Coalescer {
             || self.chunk_went.is_none_or(|went| now.duration_since(went) >= CHUNK_INTERVAL)
     }
 
-    fn output_is_due(&self, call: &ToolCallId, now: Instant) -> bool {
-        self.output_went.get(call).is_none_or(|went| now.duration_since(*went) >= CHUNK_INTERVAL)
+    /// Whether live output may go out, which is in front then. Calls have a pace each: one that waits does not hold the others up; and
+    /// nothing of another kind waits for any of them.
+    fn bring_output_forward(&mut self, now: Instant) -> bool {
+        let is_output = |update: &Update| matches!(update, Update::Output { .. } | Update::Display { .. });
+        if !self.pending.iter().all(is_output) {
+            return true;
+        }
+        let due = |update: &Update| self.output_goes(update).is_none_or(|goes| now >= goes);
+        let Some(at) = self.pending.iter().position(due) else { return false };
+        if let Some(update) = self.pending.remove(at) {
+            self.pending.push_front(update);
+        }
+        true
+    }
+
+    /// When live output may go; `None`: at once, or it is none.
+    fn output_goes(&self, update: &Update) -> Option<Instant> {
+        match update {
+            Update::Output { call, .. } => Some(self.output_went.get(call)?.next(true)),
+            Update::Display { call, .. } => Some(self.output_went.get(call)?.next(false)),
+            Update::Chunk { .. } | Update::Urgent(_) => None,
+        }
     }
 
     fn pop(&mut self, now: Instant) -> Option<Update> {
@@ -119,9 +170,9 @@ impl Coalescer {
                 self.chunk_went = Some(now);
                 self.express = false;
             }
-            Some(Update::Output { call, .. }) => {
-                self.output_went.retain(|_, went| now.duration_since(*went) < CHUNK_INTERVAL);
-                self.output_went.insert(call.clone(), now);
+            Some(Update::Output { call, .. } | Update::Display { call, .. }) => {
+                self.output_went.retain(|_, went| now.duration_since(went.last) < 2 * LIVE_TEXT_INTERVAL_MAX);
+                self.output_went.entry(call.clone()).or_insert(Went { first: now, last: now }).last = now;
             }
             Some(Update::Urgent(_)) => self.urgent -= 1,
             None => {}
@@ -179,6 +230,7 @@ mod tests {
             .map(|update| match update {
                 Update::Chunk { id, text, .. } => format!("{id}:{text}"),
                 Update::Output { call, update } => format!("{call}={}", update.fields.title.unwrap()),
+                Update::Display { call, data } => format!("{call}+{data}"),
                 Update::Urgent(update) => match *update {
                     acp::SessionUpdate::ToolCall(call) => format!("!{}", call.title),
                     other => panic!("{other:?}"),
@@ -282,11 +334,46 @@ mod tests {
         coalescer.push(output("a", "2"), now + ms(10));
         coalescer.push(output("a", "3"), now + ms(20));
         assert!(coalescer.due(now + ms(20), 0).is_empty());
-        assert_eq!(coalescer.deadline(), Some(now + ms(40)));
+        assert_eq!(coalescer.deadline(), Some(now + ms(200)));
         coalescer.push(output("b", "1"), now + ms(21));
-        assert_eq!(shown(coalescer.due(now + ms(40), 0)), ["a=3", "b=1"]);
-        coalescer.push(output("a", "4"), now + ms(41));
-        coalescer.push(urgent("end"), now + ms(42));
-        assert_eq!(shown(coalescer.due(now + ms(42), 0)), ["a=4", "!end"]);
+        assert_eq!(shown(coalescer.due(now + ms(40), 0)), ["b=1"], "one call does not wait for another");
+        assert_eq!(shown(coalescer.due(now + ms(200), 0)), ["a=3"]);
+        coalescer.push(output("a", "4"), now + ms(201));
+        coalescer.push(urgent("end"), now + ms(202));
+        assert_eq!(shown(coalescer.due(now + ms(202), 0)), ["a=4", "!end"]);
+    }
+
+    #[test]
+    fn live_output_that_replaces_goes_more_rarely_with_age() {
+        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        let mut went = 0;
+        for tick in 0..60_000 / 10 {
+            coalescer.push(output("a", "x"), now + ms(tick * 10));
+            went += coalescer.due(now + ms(tick * 10), 0).len();
+        }
+        assert!((8..=20).contains(&went), "{went} updates in a minute");
+    }
+
+    #[test]
+    fn live_output_that_adds_merges_in_order_and_is_held_to_25_messages_a_second() {
+        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        let (mut messages, mut all, mut expected) = (0, String::new(), String::new());
+        for tick in 0..10_000_u32 {
+            let data = format!("{tick} ");
+            expected.push_str(&data);
+            let at = now + ms(u64::from(tick));
+            coalescer.push(Update::Display { call: "a".into(), data }, at);
+            for update in coalescer.due(at, 0) {
+                let Update::Display { data, .. } = update else { panic!("{update:?}") };
+                all.push_str(&data);
+                messages += 1;
+            }
+        }
+        for update in coalescer.flush() {
+            let Update::Display { data, .. } = update else { panic!("{update:?}") };
+            all.push_str(&data);
+        }
+        assert_eq!(all, expected);
+        assert!((25..=100).contains(&messages), "{messages} messages in ten seconds");
     }
 }

@@ -11,11 +11,11 @@ use super::{
     update::Update,
 };
 use crate::{
-    AcpOptions, TerminalPlace,
-    system::{AcpSystem, Advertised, Demoted},
+    AcpOptions, ClientTools,
+    system::{AcpSystem, Share, ToolSet, ide_tools},
     transport::Gauge,
 };
-use agent::{Client, Credentials, ModelInfo, Runtime, SessionHandle, SessionId, Surface};
+use agent::{Client, Credentials, ModelInfo, Runtime, SessionError, SessionHandle, SessionId, Surface};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error, v1::schema as acp};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,10 +55,11 @@ pub(crate) struct Peer {
     pub(crate) connection: ConnectionTo<ClientRole>,
     /// The way out for updates.
     pub(crate) outbox: Arc<Outbox>,
-    advertised: Advertised,
-    demoted: Arc<Demoted>,
+    share: Share,
     notices: bool,
     forms: bool,
+    /// Shows the output of commands that run here in terminals of its own.
+    displays: bool,
     pump: tokio::task::AbortHandle,
 }
 
@@ -120,40 +121,65 @@ impl Connection {
             let outbox = outbox.clone();
             tokio::spawn(async move { outbox.pump().await }).abort_handle()
         };
-        let advertised = Advertised {
+        let advertised = crate::system::Advertised {
             read: capabilities.fs.read_text_file,
             write: capabilities.fs.write_text_file,
-            terminal: capabilities.terminal && self.options.terminal == TerminalPlace::Client,
+            terminal: capabilities.terminal,
         };
+        let share = Share {
+            advertised,
+            demoted: Arc::default(),
+            place: self.options.terminal,
+            tools: Arc::default(),
+        };
+        let meta = capabilities.meta.as_ref();
+        let displays = meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true));
         let notices = capabilities.session.as_ref().is_some_and(|session| session.notices.is_some());
         let forms =
             capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
-        let demoted = Arc::default();
-        let peer = Peer { connection, outbox, advertised, demoted, notices, forms, pump };
+        let peer = Peer { connection, outbox, share, notices, forms, displays, pump };
         self.peer.set(peer).is_ok()
     }
 
     /// The surface of a session that is being made or opened.
     pub(crate) fn attach(&self, peer: &Peer, id: &SessionId) -> Surface {
-        let client = Arc::new(AcpClient::new(
-            id.clone(),
-            peer.connection.clone(),
-            peer.outbox.clone(),
-            Projection::live(peer.notices),
-            self.runtime.models().clone(),
-            peer.forms,
-        ));
-        self.sessions().insert(id.clone(), client.clone());
-        let system = AcpSystem::new(
+        let set = Arc::new(ToolSet::new(self.options.client_tools));
+        let system = Arc::new(AcpSystem::new(
             self.options.local.clone(),
             id.clone(),
             peer.connection.clone(),
             peer.outbox.clone(),
-            peer.advertised,
-            peer.demoted.clone(),
+            Share { tools: set.clone(), ..peer.share.clone() },
             self.options.client_timeout,
+        ));
+        let client = AcpClient::new(
+            id.clone(),
+            peer.connection.clone(),
+            peer.outbox.clone(),
+            Projection::live(peer.notices, peer.displays),
+            self.runtime.models().clone(),
+            peer.forms,
         );
-        Surface { client: client as Arc<dyn Client>, system: Arc::new(system) as Arc<dyn System> }
+        let choice = peer.share.advertised.anything().then_some(set);
+        let client = Arc::new(client.with_tools(ide_tools(&system), choice));
+        self.sessions().insert(id.clone(), client.clone());
+        Surface { client: client as Arc<dyn Client>, system: system as Arc<dyn System> }
+    }
+
+    /// Changes which tools act where. False where there is nothing to choose from.
+    pub(crate) async fn set_client_tools(
+        &self,
+        handle: &SessionHandle,
+        tools: ClientTools,
+    ) -> Result<bool, SessionError> {
+        let client = self.sessions().get(handle.id()).cloned();
+        let Some(set) = client.as_ref().and_then(|client| client.tool_set()) else { return Ok(false) };
+        set.change(tools);
+        // So that the update which follows tells the new one.
+        self.settings(handle);
+        // What was allowed was allowed where it ran then: changing the mode, even to itself, forgets it.
+        handle.set_permission_mode(handle.state().permission_mode).await?;
+        Ok(true)
     }
 
     /// An open session, or the error that names it.
@@ -171,8 +197,9 @@ impl Connection {
 
     /// Settings of an open session, remembered for the updates that show them in full.
     pub(crate) fn settings(&self, handle: &SessionHandle) -> Settings {
-        let settings = Settings::from(handle.state());
+        let mut settings = Settings::from(handle.state());
         if let Some(client) = self.sessions().get(handle.id()) {
+            settings.client_tools = client.tool_set().map(ToolSet::get);
             client.set_settings(settings.clone());
         }
         settings

@@ -4,10 +4,13 @@ mod client;
 mod coalesce;
 mod connection;
 mod dispatch;
+mod display;
 mod elicitation;
 mod errors;
 mod from_acp;
 mod handlers;
+#[cfg(test)]
+mod live_tests;
 mod outbox;
 mod reply;
 mod settings;

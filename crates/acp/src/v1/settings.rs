@@ -1,5 +1,6 @@
 //! What a client can set of a session: modes and configuration options, always both and always in step.
 
+use crate::ClientTools;
 use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionState};
 use agent_client_protocol::v1::schema as acp;
 
@@ -14,6 +15,8 @@ pub(crate) const PERMISSION_MODE: &str = "permission_mode";
 pub(crate) const THOUGHT_LEVEL: &str = "thought_level";
 /// The thought level that leaves it to the model.
 const DEFAULT_LEVEL: &str = "default";
+/// The id of the option for which tools act where.
+pub(crate) const CLIENT_TOOLS: &str = "client_tools";
 
 /// What a session is set to.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) model: String,
     /// How much the model is to think.
     pub(crate) effort: Option<Effort>,
+    /// Which tools act where; `None` where the client offers nothing to act through.
+    pub(crate) client_tools: Option<ClientTools>,
 }
 
 impl From<SessionState> for Settings {
@@ -35,6 +40,7 @@ impl From<SessionState> for Settings {
             permission_mode: state.permission_mode,
             model: state.model,
             effort: state.effort,
+            client_tools: None,
         }
     }
 }
@@ -52,7 +58,7 @@ pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<a
     let modes = Mode::ALL.map(|mode| value(mode.id(), mode.label(), Some(mode.description())));
     let permission_modes =
         PermissionMode::ALL.map(|mode| value(mode.id(), mode.label(), Some(mode.description())));
-    vec![
+    let mut options = vec![
         acp::SessionConfigOption::select(MODE, "Mode", settings.mode.id(), modes.to_vec())
             .description("What the agent may do at all".to_owned())
             .category(acp::SessionConfigOptionCategory::Mode),
@@ -66,7 +72,18 @@ pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<a
         )
         .description("How much is asked before the agent acts".to_owned())
         .category(acp::SessionConfigOptionCategory::Other("_permission_mode".to_owned())),
-    ]
+    ];
+    options.extend(settings.client_tools.map(client_tools_option));
+    options
+}
+
+fn client_tools_option(current: ClientTools) -> acp::SessionConfigOption {
+    let labels = ["Through the editor", "Two machines", "Off"];
+    let values = ClientTools::ALL.iter().zip(labels);
+    let values = values.map(|(tools, label)| value(tools.id(), label, Some(tools.description())));
+    acp::SessionConfigOption::select(CLIENT_TOOLS, "Tools", current.id(), values.collect::<Vec<_>>())
+        .description("Where the agent's tools act".to_owned())
+        .category(acp::SessionConfigOptionCategory::Other("_client_tools".to_owned()))
 }
 
 /// The thought level with an id.
@@ -130,6 +147,7 @@ mod tests {
             permission_mode: PermissionMode::Argus,
             model: "offline/pilot".to_owned(),
             effort: Some(Effort::Low),
+            client_tools: Some(ClientTools::Ide),
         };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         let values: Vec<_> =
@@ -141,6 +159,7 @@ mod tests {
                 (&json!("model"), &json!("offline/pilot")),
                 (&json!("thought_level"), &json!("low")),
                 (&json!("permission_mode"), &json!("argus")),
+                (&json!("client_tools"), &json!("ide")),
             ]
         );
         assert_eq!(options[1]["description"], "This is no language model.");
@@ -155,6 +174,7 @@ mod tests {
             permission_mode: PermissionMode::Guardian,
             model: "x/y".to_owned(),
             effort: None,
+            client_tools: None,
         };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         assert_eq!(options[1]["options"][0]["value"], "x/y");

@@ -1,13 +1,15 @@
 //! From the domain to the wire: events become session updates. The last lines that see domain types on the way out.
 
 use super::{
+    display,
     settings::{Settings, config_options},
     update::{ChunkKind, Update, chunk},
 };
+use crate::limits::LIVE_TEXT_BYTES;
 use agent::{
-    Content, Diff, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority, PlanStatus,
-    SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind,
-    ToolStatus, UsageUpdate,
+    Content, Diff, LiveOutput, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority,
+    PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent,
+    ToolKind, ToolStatus, UsageUpdate,
 };
 use agent_client_protocol::v1::schema as acp;
 use std::collections::HashMap;
@@ -23,6 +25,8 @@ pub(crate) struct Projection {
     settings: Option<Settings>,
     /// Whether the client takes notices.
     notices: bool,
+    /// Whether the client shows the output of commands that run here in terminals of its own.
+    displays: bool,
     /// Whether stored events are played back.
     replay: bool,
 }
@@ -32,12 +36,18 @@ pub(crate) struct Projection {
 struct Shown {
     anything: bool,
     terminals: Vec<acp::ToolCallContent>,
+    /// The call as it was announced.
+    announced: Option<Box<acp::ToolCall>>,
+    /// The last of its command's output, where that is shown as text.
+    tail: String,
+    /// Whether its command's output is shown in a terminal that the client made for it. Its id is the call's.
+    displayed: bool,
 }
 
 impl Projection {
     /// A projection of what happens now.
-    pub(crate) fn live(notices: bool) -> Self {
-        Self { notices, ..Self::default() }
+    pub(crate) fn live(notices: bool, displays: bool) -> Self {
+        Self { notices, displays, ..Self::default() }
     }
 
     /// A projection of what happened before: it tells the user's messages too, and not how the settings changed (the answer does).
@@ -81,7 +91,10 @@ impl Projection {
             SessionEvent::MessageDelta { id, text } => self.delta(ChunkKind::Message, id, text),
             SessionEvent::ThoughtDelta { id, text } => self.delta(ChunkKind::Thought, id, text),
             SessionEvent::ModelResponse(response) => self.response(response),
-            SessionEvent::ToolCall(update) => vec![self.tool_call(update)],
+            SessionEvent::ToolCall(update) => match &update.output {
+                Some(output) => self.output(&update.id, output).into_iter().collect(),
+                None => vec![self.tool_call(update)],
+            },
             SessionEvent::Plan(entries) => {
                 vec![Update::urgent(acp::SessionUpdate::Plan(plan(entries)))]
             }
@@ -155,21 +168,56 @@ impl Projection {
             self.calls.remove(&update.id);
         }
         if !known {
-            return Update::urgent(acp::SessionUpdate::ToolCall(new_call(update, content)));
+            let call = new_call(update, content);
+            if let Some(shown) = self.calls.get_mut(&update.id).filter(|_| self.displays) {
+                shown.announced = Some(Box::new(call.clone()));
+            }
+            return Update::urgent(acp::SessionUpdate::ToolCall(call));
         }
-        let only_output = update.status.is_none()
-            && update.title.is_none()
-            && update.locations.is_none()
-            && update.raw_input.is_none();
-        let live = only_output
-            && content.as_ref().is_some_and(|content| {
-                content.iter().all(|content| matches!(content, acp::ToolCallContent::Content(_)))
-            });
         let wire = acp::ToolCallUpdate::new(update.id.as_str().to_owned(), changed_fields(update, content));
-        if live {
-            Update::Output { call: update.id.clone(), update: Box::new(wire) }
-        } else {
-            Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
+        Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
+    }
+
+    /// A command's output as it comes: into a terminal of the client, or as text, the last of it each time.
+    fn output(&mut self, call: &ToolCallId, output: &LiveOutput) -> Option<Update> {
+        let shown = self.calls.get_mut(call)?;
+        match output {
+            LiveOutput::Started { cwd } if self.displays => {
+                let terminal = acp::ToolCallContent::Terminal(acp::Terminal::new(call.as_str().to_owned()));
+                *shown = Shown {
+                    anything: true,
+                    terminals: vec![terminal.clone()],
+                    displayed: true,
+                    announced: shown.announced.take(),
+                    tail: String::new(),
+                };
+                // Only an announcement can make a terminal, so the call is announced again.
+                let again = shown.announced.as_deref()?.clone().status(acp::ToolCallStatus::InProgress);
+                let again = again.content(vec![terminal]).meta(display::info(call, cwd));
+                Some(Update::urgent(acp::SessionUpdate::ToolCall(again)))
+            }
+            LiveOutput::Text(text) if shown.displayed => {
+                Some(Update::Display { call: call.clone(), data: text.clone() })
+            }
+            LiveOutput::Ended(status) if shown.displayed => {
+                let fields = acp::ToolCallUpdateFields::new();
+                let update = acp::ToolCallUpdate::new(call.as_str().to_owned(), fields);
+                let update = update.meta(display::exit(call, status));
+                Some(Update::urgent(acp::SessionUpdate::ToolCallUpdate(update)))
+            }
+            LiveOutput::Text(text) => {
+                let tail = &mut shown.tail;
+                tail.push_str(text);
+                let cut = tail.len().saturating_sub(LIVE_TEXT_BYTES);
+                let cut = (cut..tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(tail.len());
+                tail.drain(..cut);
+                shown.anything = true;
+                let content = vec![acp::ToolCallContent::from(tail.clone())];
+                let fields = acp::ToolCallUpdateFields::new().content(content);
+                let update = acp::ToolCallUpdate::new(call.as_str().to_owned(), fields);
+                Some(Update::Output { call: call.clone(), update: Box::new(update) })
+            }
+            LiveOutput::Started { .. } | LiveOutput::Ended(_) => None,
         }
     }
 
@@ -177,9 +225,13 @@ impl Projection {
     fn content(&mut self, update: &ToolCallUpdate) -> Option<Vec<acp::ToolCallContent>> {
         let mut content = update.content.as_deref().map(tool_content);
         let shown = self.calls.entry(update.id.clone()).or_default();
-        if let Some(content) = &content {
+        if shown.displayed && content.is_some() {
+            // The terminal has the text already.
+            content = Some(shown.terminals.clone());
+        } else if let Some(content) = &content {
             let terminals = content.iter().filter(|c| matches!(c, acp::ToolCallContent::Terminal(_)));
-            *shown = Shown { anything: !content.is_empty(), terminals: terminals.cloned().collect() };
+            shown.anything = !content.is_empty();
+            shown.terminals = terminals.cloned().collect();
         }
         let word = match update.status {
             Some(ToolStatus::Cancelled) => "cancelled",

@@ -29,7 +29,7 @@ fn response() -> SessionEvent {
 
 #[test]
 fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
-    let mut live = Projection::live(false);
+    let mut live = Projection::live(false, false);
     let delta = SessionEvent::MessageDelta { id: "m".into(), text: "hello".to_owned() };
     let text = json!({"sessionUpdate": "agent_message_chunk", "messageId": "m",
         "content": {"type": "text", "text": "hello"}});
@@ -43,7 +43,7 @@ fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
 #[test]
 fn the_users_messages_are_told_on_replay_only() {
     let event = || SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] };
-    check(&mut Projection::live(false), event(), json!([]));
+    check(&mut Projection::live(false, false), event(), json!([]));
     check(
         &mut Projection::replay(),
         event(),
@@ -54,7 +54,7 @@ fn the_users_messages_are_told_on_replay_only() {
 
 #[test]
 fn a_call_is_created_once_then_updated() {
-    let mut live = Projection::live(false);
+    let mut live = Projection::live(false, false);
     let mut created = call("tool_0").status(ToolStatus::Pending);
     created.title = Some("Run ls".to_owned());
     created.kind = Some(ToolKind::Execute);
@@ -85,7 +85,7 @@ fn a_call_is_created_once_then_updated() {
 #[test]
 fn a_cancelled_call_fails_with_a_word_and_keeps_its_terminal() {
     for (status, word) in [(ToolStatus::Cancelled, "cancelled"), (ToolStatus::Interrupted, "interrupted")] {
-        let mut live = Projection::live(false);
+        let mut live = Projection::live(false, false);
         let terminal = ToolContent::Terminal(TerminalId("term".to_owned()));
         live.updates(&SessionEvent::ToolCall(call("x").content(vec![terminal])), Vec::new);
         check(
@@ -100,7 +100,7 @@ fn a_cancelled_call_fails_with_a_word_and_keeps_its_terminal() {
 
 #[test]
 fn a_result_is_shown_where_the_tool_shows_nothing_itself() {
-    let mut live = Projection::live(false);
+    let mut live = Projection::live(false, false);
     let mut ended = call("x").status(ToolStatus::Failed);
     ended.result = Some(ToolResult::error("no such file"));
     check(
@@ -112,18 +112,66 @@ fn a_result_is_shown_where_the_tool_shows_nothing_itself() {
     );
 }
 
+fn live(output: LiveOutput) -> SessionEvent {
+    SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..call("x") })
+}
+
+/// A command that runs here, from its start to its end.
+fn command() -> Vec<SessionEvent> {
+    let status = system::ExitStatus { code: Some(3), signal: None };
+    vec![
+        live(LiveOutput::Started { cwd: AbsPath::new("/w").unwrap() }),
+        live(LiveOutput::Text("a\n".to_owned())),
+        live(LiveOutput::Text("b\n".to_owned())),
+        live(LiveOutput::Ended(status)),
+        SessionEvent::ToolCall(
+            call("x")
+                .status(ToolStatus::Failed)
+                .content(vec![ToolContent::Content(Content::text("a\nb\nExit code: 3"))]),
+        ),
+    ]
+}
+
 #[test]
-fn live_output_is_marked_as_replaceable() {
-    let mut live = Projection::live(false);
-    live.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::InProgress)), Vec::new);
-    let output = call("x").content(vec![ToolContent::Content(Content::text("out"))]);
-    let updates = live.updates(&SessionEvent::ToolCall(output), Vec::new);
-    assert!(matches!(updates[..], [Update::Output { .. }]), "{updates:?}");
+fn live_output_is_text_that_replaces() {
+    let mut projection = Projection::live(false, false);
+    projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
+    let updates: Vec<_> = command().iter().flat_map(|event| projection.updates(event, Vec::new)).collect();
+    assert!(matches!(updates[..2], [Update::Output { .. }, Update::Output { .. }]), "{updates:?}");
+    let wire = serde_json::to_value(updates.into_iter().map(Update::into_wire).collect::<Vec<_>>()).unwrap();
+    assert_eq!(wire[1]["content"][0]["content"]["text"], "a\nb\n");
+    assert_eq!(wire[2]["content"][0]["content"]["text"], "a\nb\nExit code: 3");
+    assert_eq!(wire.as_array().unwrap().len(), 3);
+    let flood = live(LiveOutput::Text("ü".repeat(50_000)));
+    projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
+    let update = projection.updates(&flood, Vec::new).remove(0).into_wire();
+    assert!(serde_json::to_string(&update).unwrap().len() < 1_300, "the last of it, not all of it");
+}
+
+#[test]
+fn live_output_goes_into_a_terminal_of_a_client_that_asks_for_it() {
+    let mut projection = Projection::live(false, true);
+    let announced = ToolCallUpdate { title: Some("Run make".to_owned()), ..call("x") };
+    projection.updates(&SessionEvent::ToolCall(announced.status(ToolStatus::Pending)), Vec::new);
+    let updates = command().into_iter().flat_map(|event| projection.updates(&event, Vec::new));
+    let wire = serde_json::to_value(updates.map(Update::into_wire).collect::<Vec<_>>()).unwrap();
+    let terminal = json!([{"type": "terminal", "terminalId": "x"}]);
+    assert_eq!(wire[0]["sessionUpdate"], "tool_call", "only an announcement makes a terminal");
+    assert_eq!((&wire[0]["title"], &wire[0]["content"]), (&json!("Run make"), &terminal));
+    assert_eq!(wire[0]["_meta"], json!({"terminal_info": {"terminal_id": "x", "cwd": "/w"}}));
+    for (at, data) in [(1, "a\n"), (2, "b\n")] {
+        let expected = json!({"sessionUpdate": "tool_call_update", "toolCallId": "x",
+            "_meta": {"terminal_output": {"terminal_id": "x", "data": data}}});
+        assert_eq!(wire[at], expected);
+    }
+    let exit = json!({"terminal_exit": {"terminal_id": "x", "exit_code": 3, "signal": null}});
+    assert_eq!(wire[3]["_meta"], exit);
+    assert_eq!((&wire[4]["status"], &wire[4]["content"]), (&json!("failed"), &terminal));
 }
 
 #[test]
 fn diffs_plans_usage_and_titles() {
-    let mut live = Projection::live(false);
+    let mut live = Projection::live(false, false);
     let diff = Diff { path: AbsPath::new("/f").unwrap(), old_text: None, new_text: Some("x".to_owned()) };
     check(
         &mut live,
@@ -158,12 +206,13 @@ fn diffs_plans_usage_and_titles() {
 
 #[test]
 fn a_changed_mode_updates_both_forms() {
-    let mut live = Projection::live(false);
+    let mut live = Projection::live(false, false);
     live.set_settings(Settings {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
         model: "m".to_owned(),
         effort: None,
+        client_tools: None,
     });
     let updates: Vec<Value> = live
         .updates(&SessionEvent::ModeChanged(Mode::Ask), Vec::new)
@@ -184,13 +233,13 @@ fn notices_go_to_those_who_take_them() {
         description: Some("in 1 s".to_owned()),
     };
     check(
-        &mut Projection::live(true),
+        &mut Projection::live(true, false),
         notice(Severity::Info),
         json!([{"sessionUpdate": "notice", "severity": "info", "title": "Retrying", "description": "in 1 s"}]),
     );
-    check(&mut Projection::live(false), notice(Severity::Info), json!([]));
+    check(&mut Projection::live(false, false), notice(Severity::Info), json!([]));
     check(
-        &mut Projection::live(false),
+        &mut Projection::live(false, false),
         notice(Severity::Warning),
         json!([{"sessionUpdate": "agent_thought_chunk",
             "content": {"type": "text", "text": "Retrying\nin 1 s\n"}}]),

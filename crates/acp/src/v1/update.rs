@@ -1,5 +1,6 @@
 //! An update on its way to the client, with what the coalescer must know of it.
 
+use super::display;
 use agent::{MessageId, ToolCallId};
 use agent_client_protocol::v1::schema as acp;
 
@@ -21,6 +22,13 @@ pub(crate) enum Update {
         call: ToolCallId,
         /// The update.
         update: Box<acp::ToolCallUpdate>,
+    },
+    /// More of a running command's output: merges with what follows.
+    Display {
+        /// The call.
+        call: ToolCallId,
+        /// The output.
+        data: String,
     },
     /// Anything else: goes out as soon as the writer takes it.
     Urgent(Box<acp::SessionUpdate>),
@@ -48,6 +56,11 @@ impl Update {
         match self {
             Self::Chunk { kind, id, text } => chunk(kind, &id, text.into()),
             Self::Output { update, .. } => acp::SessionUpdate::ToolCallUpdate(*update),
+            Self::Display { call, data } => {
+                let update =
+                    acp::ToolCallUpdate::new(call.as_str().to_owned(), acp::ToolCallUpdateFields::new());
+                acp::SessionUpdate::ToolCallUpdate(update.meta(display::output(&call, data)))
+            }
             Self::Urgent(update) => *update,
         }
     }

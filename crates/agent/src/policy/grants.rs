@@ -95,9 +95,10 @@ pub(crate) fn scope(subject: &Subject<'_>) -> Vec<Grant> {
                     if commands.iter().all(|c| c.writes.is_empty() && !c.elevated) =>
                 {
                     let asked = commands.iter().filter(|command| !rules::is_safe(command));
-                    grants.extend(asked.map(|command| Grant::CommandPrefix(rules::grant_prefix(command))));
+                    let prefix = |command| on_its_machine(subject.tool, rules::grant_prefix(command));
+                    grants.extend(asked.map(|command| Grant::CommandPrefix(prefix(command))));
                 }
-                _ => grants.push(Grant::CommandLine(command.clone())),
+                _ => grants.push(Grant::CommandLine(on_its_machine(subject.tool, command.clone()))),
             },
             crate::Access::Fetch(_) => grants.push(Grant::Tool(subject.tool.to_owned())),
             crate::Access::Call { function, .. } => grants.push(Grant::Tool(function.clone())),
@@ -108,6 +109,11 @@ pub(crate) fn scope(subject: &Subject<'_>) -> Vec<Grant> {
         grants.push(Grant::Tool(subject.tool.to_owned()));
     }
     grants
+}
+
+/// The same words on another machine are another thing: what is allowed to `bash` is not allowed to a tool that runs commands elsewhere.
+fn on_its_machine(tool: &str, words: String) -> String {
+    if tool == "bash" { words } else { format!("{tool}: {words}") }
 }
 
 /// What a scope covers, in words for the option's label.

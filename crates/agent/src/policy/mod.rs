@@ -80,6 +80,7 @@ pub(crate) enum Decision {
 /// Tools that need no approval, whatever they touch inside the project.
 const SAFE_TOOLS: &[&str] = &[
     "file_read",
+    "ide_read_file",
     "glob",
     "grep",
     "task_create",
@@ -90,7 +91,8 @@ const SAFE_TOOLS: &[&str] = &[
     "ask_choice",
 ];
 /// Tools that need approval.
-const APPROVAL_REQUIRED: &[&str] = &["file_write", "file_edit", "apply_patch", "bash"];
+const APPROVAL_REQUIRED: &[&str] =
+    &["file_write", "file_edit", "apply_patch", "bash", "ide_write_file", "ide_terminal"];
 
 /// Walks the chain.
 pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {

@@ -4,6 +4,7 @@ mod args;
 mod ask;
 mod bash;
 mod cancel;
+pub mod command;
 mod edit;
 mod file_edit;
 mod file_read;
@@ -20,6 +21,8 @@ mod write_through;
 mod testing;
 #[cfg(test)]
 mod tests;
+
+pub use output::cap;
 
 use crate::{AnyTool, Typed};
 use std::sync::Arc;

@@ -9,7 +9,7 @@ pub(super) const TRUNCATED: &str = "[output truncated]";
 const NOTE_BYTES: usize = 200;
 
 /// A text cut to the limits, its beginning kept; a note at the end says what is missing. Never longer than the limits, note included.
-pub(super) fn cap(text: String, limits: &ToolLimits) -> String {
+pub fn cap(text: String, limits: &ToolLimits) -> String {
     if fits(&text, limits) {
         return text;
     }

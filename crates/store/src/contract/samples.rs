@@ -192,5 +192,6 @@ fn tool_call() -> ToolCallUpdate {
         ]),
         raw_input: Some(json!({ "path": "/work/new", "nested": { "empty": {}, "list": [] } })),
         result: Some(ToolResult { text: TEXT.to_owned(), images: contents(), is_error: true }),
+        output: None,
     }
 }

@@ -119,6 +119,7 @@ fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {
             images: contents(result.images),
             is_error: result.is_error,
         }),
+        output: None,
     })
 }
 

@@ -8,6 +8,11 @@ pub(crate) mod processes;
 mod reads;
 mod writes;
 
+/// The shell lines that a backend with [`Processes::Scripted`] must know; what each does can be read in it.
+pub mod lines {
+    pub use super::processes::{DIES, FAILS, FLOODS, MIXED, PRINTS, STAYS};
+}
+
 use crate::limits::CONTRACT_CASE;
 use crate::{AbsPath, System};
 use futures::FutureExt;

@@ -23,13 +23,18 @@ cases! {
         drop_ends_the_grandchildren;
 }
 
-/// The lines that a scripted backend must know, and what they do is in the cases below.
-pub(crate) const MIXED: &str = "printf a; printf b >&2; printf c; printf d >&2";
-pub(crate) const FAILS: &str = "exit 3";
-pub(crate) const DIES: &str = "kill -KILL $$";
-pub(crate) const PRINTS: &str = "echo kept";
-pub(crate) const FLOODS: &str = "i=0; while [ $i -lt 2000 ]; do echo line-$i; i=$((i+1)); done";
-pub(crate) const STAYS: &str = "echo ready; exec sleep 600";
+/// Prints `abcd` on both outputs in turn.
+pub const MIXED: &str = "printf a; printf b >&2; printf c; printf d >&2";
+/// Exits with 3.
+pub const FAILS: &str = "exit 3";
+/// Ends by SIGKILL.
+pub const DIES: &str = "kill -KILL $$";
+/// Prints `kept` and a line end.
+pub const PRINTS: &str = "echo kept";
+/// Prints `line-0` to `line-1999`, each on a line.
+pub const FLOODS: &str = "i=0; while [ $i -lt 2000 ]; do echo line-$i; i=$((i+1)); done";
+/// Prints `ready` on a line and stays until it is ended.
+pub const STAYS: &str = "echo ready; exec sleep 600";
 
 const ROOMY: usize = 1 << 20;
 

@@ -1,7 +1,7 @@
 //! Every setting there is, in the order of docs/configuration.md, which says what each is for.
 
 use super::key::{InProject, Key};
-use crate::options::{Options, Terminal, Wire};
+use crate::options::{Options, Terminal, Tools, Wire};
 
 const MODEL: &str = "a project must not choose where your code is sent";
 const PROMPT: &str = "a project must not add to the system prompt";
@@ -140,6 +140,19 @@ pub(crate) const KEYS: &[Key] = &[
         name: "client.terminal",
         in_project: InProject::Never(PLACE),
         set: |o, _, v| Ok(o.terminal = v.one_of(&[("client", Terminal::Client), ("local", Terminal::Local)])?),
+    },
+    Key {
+        name: "client.tools",
+        in_project: InProject::Never(PLACE),
+        set: |o, _, v| {
+            let words = [
+                ("auto", Tools::Auto),
+                ("transparent", Tools::Transparent),
+                ("ide", Tools::Ide),
+                ("off", Tools::Off),
+            ];
+            Ok(o.tools = v.one_of(&words)?)
+        },
     },
     Key {
         name: "limits.turn_requests",

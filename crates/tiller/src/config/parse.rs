@@ -96,6 +96,7 @@ fn nearest(written: &str) -> Option<String> {
     });
     names
         .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        // Of those as near, the shortest: whoever wrote one word is told of a group before a setting in another.
+        .max_by(|(a, short), (b, long)| a.total_cmp(b).then(long.len().cmp(&short.len())))
         .map(|(_, name)| name.to_owned())
 }

@@ -13,6 +13,7 @@ mod editor;
 mod end;
 mod headless;
 mod home;
+mod local_commands;
 mod model_server;
 mod parity;
 mod permissions;

@@ -1,8 +1,9 @@
 //! `session/set_config_option`: changes a mode, the model or its thought level, and answers with all options.
 
+use crate::ClientTools;
 use crate::v1::{
     Connection, errors, from_acp,
-    settings::{MODE, MODEL, PERMISSION_MODE, THOUGHT_LEVEL, config_options, thought_level},
+    settings::{CLIENT_TOOLS, MODE, MODEL, PERMISSION_MODE, THOUGHT_LEVEL, config_options, thought_level},
 };
 use agent::{Mode, PermissionMode};
 use agent_client_protocol::{Error, v1::schema as acp};
@@ -36,6 +37,20 @@ pub(crate) async fn set_config_option(
         PERMISSION_MODE => handle.set_permission_mode(value.parse::<PermissionMode>().map_err(wrong)?).await,
         MODEL => handle.set_model(value).await,
         THOUGHT_LEVEL => handle.set_effort(thought_level(value).map_err(wrong)?).await,
+        CLIENT_TOOLS => {
+            let tools = ClientTools::ALL.into_iter().find(|tools| tools.id() == value).ok_or_else(|| {
+                let all = ClientTools::ALL.map(ClientTools::id).join(", ");
+                errors::invalid_params(format!("value of {id}: unknown value {value:?}; use one of {all}"))
+            })?;
+            match connection.set_client_tools(&handle, tools).await {
+                Ok(false) => {
+                    return Err(errors::invalid_params(format!(
+                        "{id} cannot be set: the client advertises neither files nor terminals"
+                    )));
+                }
+                changed => changed.map(drop),
+            }
+        }
         _ => {
             return Err(errors::invalid_params(format!(
                 "unknown configId {id:?}; use {MODE}, {MODEL}, {THOUGHT_LEVEL} or {PERMISSION_MODE}"

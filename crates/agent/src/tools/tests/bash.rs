@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tools::testing::{Script, Step, call};
-use crate::{Content, ToolCallUpdate, ToolContent, ToolError, ToolOutput};
+use crate::{Content, LiveOutput, ToolCallUpdate, ToolContent, ToolError, ToolOutput};
 use std::time::Duration;
 use system::{ExitStatus, Output, TerminalId};
 
@@ -108,23 +108,52 @@ async fn embeds_the_terminal_before_any_output_and_keeps_it() {
     assert_eq!(shown[0].content, expected);
 }
 
+/// What was shown live, in one, and in how many pieces; every run begins and ends.
+fn live(shown: &[ToolCallUpdate]) -> (String, usize) {
+    let outputs: Vec<_> = shown.iter().map(|update| update.output.clone().unwrap()).collect();
+    assert!(matches!(outputs.first(), Some(LiveOutput::Started { .. })), "{outputs:?}");
+    assert!(matches!(outputs.last(), Some(LiveOutput::Ended(_))), "{outputs:?}");
+    let pieces: Vec<_> = outputs
+        .into_iter()
+        .filter_map(|output| match output {
+            LiveOutput::Text(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    (pieces.concat(), pieces.len())
+}
+
 #[tokio::test(start_paused = true)]
-async fn shows_live_output_a_few_times_a_second() {
+async fn shows_all_output_once_at_most_25_times_a_second() {
     let mut steps = std::collections::VecDeque::new();
-    for line in 0..1_000 {
-        steps.push_back(say(&format!("line {line}\n")));
-        steps.push_back(Step::Sleep(Duration::from_millis(2)));
+    let mut all = String::new();
+    for line in 0..35_000 {
+        all.push_str(&format!("{line}\n"));
+        steps.push_back(say(&format!("{line}\n")));
+        if line % 10 == 0 {
+            steps.push_back(Step::Sleep(Duration::from_millis(1)));
+        }
     }
     let (output, shown) =
         run(Script { steps, status: exit(0), terminal: None }, json!({"command": "x"})).await;
-    assert!(output.unwrap().result.text.ends_with("line 999\nExit code: 0"));
-    assert!((5..=12).contains(&shown.len()), "{} updates in two seconds", shown.len());
-    for update in &shown {
-        let Some([ToolContent::Content(Content::Text(text))]) = update.content.as_deref() else {
-            panic!("{update:?}")
-        };
-        assert!(text.len() <= 4_096);
+    assert!(output.unwrap().result.text.ends_with("34999\nExit code: 0"));
+    let (text, pieces) = live(&shown);
+    assert_eq!(text, all, "all of it, nothing twice");
+    assert!(pieces <= 100, "{pieces} pieces in about four seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn shows_extracts_of_a_flood() {
+    let mut steps = std::collections::VecDeque::new();
+    for _ in 0..3_000 {
+        steps.push_back(say(&"y\n".repeat(10_000)));
+        steps.push_back(Step::Sleep(Duration::from_millis(10)));
     }
+    steps.push_back(say("the end\n"));
+    let (_, shown) = run(Script { steps, status: exit(0), terminal: None }, json!({"command": "yes"})).await;
+    let (text, pieces) = live(&shown);
+    assert!(text.len() < 500_000, "{} bytes of 60 MB", text.len());
+    assert!(pieces < 120 && text.contains("[output truncated]") && text.ends_with("the end\n"), "{pieces}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,449 @@
+//! `ide_terminal`, `ide_read_file`, `ide_write_file`: what can be done on the editor's machine, where the agent runs on another.
+//!
+//! They act through the same calls as a session's workspace does, but never fall back to the agent's machine: that is another place. Nothing
+//! is overwritten that the model has not seen, as with the agent's own tools.
+
+use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError};
+use crate::ClientTools;
+use agent::{
+    Access, AnyCall, AnyTool, Content, Description, Diff, Effect, FileTracker, Freshness, Location,
+    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec, tools,
+};
+use async_trait::async_trait;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+use system::{AbsPath, Command, Route, TextRange};
+
+/// The tools of a session; each is offered only while the tool set has it and the client can do it.
+pub(crate) fn ide_tools(system: &Arc<AcpSystem>) -> Vec<Arc<dyn AnyTool>> {
+    let seen = Arc::new(FileTracker::default());
+    let tool = |verb| IdeTool { verb, system: system.clone(), seen: seen.clone() };
+    [Verb::Terminal, Verb::Read, Verb::Write].map(|verb| Arc::new(tool(verb)) as Arc<dyn AnyTool>).to_vec()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Terminal,
+    Read,
+    Write,
+}
+
+#[derive(Clone)]
+struct IdeTool {
+    verb: Verb,
+    system: Arc<AcpSystem>,
+    /// What the model has seen on the editor's machine.
+    seen: Arc<FileTracker>,
+}
+
+impl Verb {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Terminal => "ide_terminal",
+            Self::Read => "ide_read_file",
+            Self::Write => "ide_write_file",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::Terminal => {
+                "Runs a command ON THE USER'S MACHINE, in the editor's terminal, where the user sees it. Use it for the user's project: its \
+                 tests, builds, git. With `args` the command is an executable; without, it is a line for `sh -c`. Returns JSON: output, \
+                 exit_code, truncated. For the agent's own machine use bash."
+            }
+            Self::Read => {
+                "Reads a text file ON THE USER'S MACHINE through the editor, unsaved changes included. Page long files with `line` and \
+                 `limit`. For files of the agent's own machine use file_read."
+            }
+            Self::Write => {
+                "Creates a text file ON THE USER'S MACHINE through the editor, or replaces all of one (read it with ide_read_file first). For \
+                 files of the agent's own machine use file_write."
+            }
+        }
+    }
+
+    /// What is answered when it cannot be done.
+    fn unavailable(self) -> &'static str {
+        match self {
+            Self::Terminal => "IDE does not support terminal capability. Use 'bash' tool instead.",
+            Self::Read => "IDE does not support file reading.",
+            Self::Write => "IDE does not support file writing.",
+        }
+    }
+
+    fn parameters(self) -> Value {
+        let path =
+            json!({"type": "string", "description": "File, absolute or relative to the project folder"});
+        let (properties, required) = match self {
+            Self::Terminal => (
+                json!({
+                    "command": {"type": "string", "description": "An executable, if args are given; else a shell line"},
+                    "args": {"type": "array", "items": {"type": "string"}, "description": "The executable's arguments"},
+                    "cwd": {"type": "string", "description": "Where it runs (default: the project folder)"},
+                    "env": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Variables to add"},
+                    "timeout": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "Seconds it may run (default 120)"}
+                }),
+                json!(["command"]),
+            ),
+            Self::Read => (
+                json!({
+                    "path": path,
+                    "line": {"type": "integer", "minimum": 1, "description": "First line, from 1 (default 1)"},
+                    "limit": {"type": "integer", "minimum": 1, "description": "Most lines (default: all)"}
+                }),
+                json!(["path"]),
+            ),
+            Self::Write => (
+                json!({"path": path, "content": {"type": "string", "description": "The whole text of the file"}}),
+                json!(["path", "content"]),
+            ),
+        };
+        json!({"type": "object", "properties": properties, "required": required})
+    }
+}
+
+impl IdeTool {
+    /// Whether the client can do it and the tool set lets it.
+    fn is_available(&self) -> bool {
+        let share = self.system.share();
+        let can = match self.verb {
+            Verb::Terminal => share.runs(),
+            Verb::Read => share.reads(),
+            Verb::Write => share.writes(),
+        };
+        can && share.tools.get() == ClientTools::Ide
+    }
+
+    fn check_available(&self) -> Result<(), ToolError> {
+        match self.is_available() {
+            true => Ok(()),
+            false => Err(ToolError::message(self.verb.unavailable())),
+        }
+    }
+
+    /// A failure in words for the model.
+    fn failed(&self, doing: &'static str, about: &str, error: CallError) -> ToolError {
+        match error {
+            CallError::Unsupported => {
+                let demoted = &self.system.share().demoted;
+                match self.verb {
+                    Verb::Terminal => demoted.terminal(self.verb.name()),
+                    Verb::Read => demoted.read(self.verb.name()),
+                    Verb::Write => demoted.write(self.verb.name()),
+                }
+                ToolError::message(self.verb.unavailable())
+            }
+            error => ToolError::System(self.system.caller.failure(doing, about, error)),
+        }
+    }
+
+    fn call<T: DeserializeOwned>(&self, arguments: Value) -> Result<T, ToolError> {
+        let name = self.verb.name();
+        serde_json::from_value(arguments)
+            .map_err(|error| ToolError::message(format!("Invalid arguments for '{name}': {error}")))
+    }
+}
+
+impl AnyTool for IdeTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.verb.name().to_owned(),
+            description: self.verb.description().to_owned(),
+            parameters: self.verb.parameters(),
+        }
+    }
+
+    fn effect(&self) -> Effect {
+        match self.verb {
+            Verb::Terminal => Effect::Executes,
+            Verb::Read => Effect::Reads,
+            Verb::Write => Effect::Writes,
+        }
+    }
+
+    fn executor(&self) -> Option<Route> {
+        Some(Route::Client)
+    }
+
+    fn is_offered(&self) -> bool {
+        self.is_available()
+    }
+
+    fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        let tool = self.clone();
+        Ok(match self.verb {
+            Verb::Terminal => Box::new(Terminal { run: self.call(arguments)?, tool }),
+            Verb::Read => Box::new(ReadFile { read: self.call(arguments)?, tool }),
+            Verb::Write => Box::new(WriteFile { write: self.call(arguments)?, tool, before: None }),
+        })
+    }
+}
+
+struct Terminal {
+    run: Run,
+    tool: IdeTool,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    command: String,
+    args: Option<Vec<String>>,
+    cwd: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    timeout: Option<u64>,
+}
+
+impl Terminal {
+    fn cwd(&self, session: &AbsPath) -> AbsPath {
+        self.run.cwd.as_deref().map_or_else(|| session.clone(), |cwd| session.join(cwd))
+    }
+
+    /// All of it as one shell line, for the policy and for people.
+    fn line(&self) -> String {
+        let env = self.run.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        let command = match self.run.args.as_deref() {
+            None | Some([]) => vec![self.run.command.clone()],
+            Some(args) => std::iter::once(&self.run.command).chain(args).map(|word| quoted(word)).collect(),
+        };
+        env.chain(command).collect::<Vec<_>>().join(" ")
+    }
+
+    fn command(&self, cx: &ToolContext) -> Command {
+        let (cwd, limit) = (self.cwd(&cx.cwd), cx.limits.command_output_bytes);
+        let mut command = Command::shell(&self.run.command, cwd, limit);
+        if let Some(args) = self.run.args.clone().filter(|args| !args.is_empty()) {
+            (command.program, command.args) = (self.run.command.clone(), args);
+        }
+        command.env = self.run.env.clone().into_iter().collect();
+        command
+    }
+}
+
+#[async_trait]
+impl AnyCall for Terminal {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        let line = self.line().split_whitespace().collect::<Vec<_>>().join(" ");
+        let title: String = line.chars().take(TITLE_CHARS).collect();
+        Description {
+            title: format!("Run in the editor: {title}"),
+            kind: ToolKind::Execute,
+            locations: Vec::new(),
+        }
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Execute { command: self.line(), cwd: self.cwd(cwd) }]
+    }
+
+    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        self.tool.check_available()?;
+        if self.run.command.trim().is_empty() {
+            return Err(ToolError::message("No command provided"));
+        }
+        let text = format!("{}\n\nRuns in the editor's terminal, in {}", self.line(), self.cwd(&cx.cwd));
+        Ok(vec![ToolContent::Content(Content::text(text))])
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.tool.check_available()?;
+        let command = self.command(cx);
+        let started = cx.cancel.run_until_cancelled(self.tool.system.spawn_at_client(&command)).await;
+        let process = started
+            .ok_or(ToolError::Cancelled(None))?
+            .map_err(|error| self.tool.failed("running", &command.program, error))?;
+        let limit = tools::command::limit(cx, self.run.timeout);
+        let ran = tools::command::follow(cx, Verb::Terminal.name(), Box::new(process), limit).await?;
+        let mut result = json!({
+            "output": ran.said,
+            "exit_code": ran.exit.as_ref().and_then(|exit| exit.code),
+            "truncated": ran.truncated,
+        });
+        match &ran.exit {
+            None => result["error"] = json!(tools::command::timed_out(limit)),
+            Some(exit) if exit.signal.is_some() => result["signal"] = json!(exit.signal),
+            Some(_) => {}
+        }
+        let output = ToolOutput::shown(result.to_string(), ran.terminal.into_iter().collect());
+        let success = ran.exit.is_some_and(|exit| exit.success());
+        Ok(if success { output } else { output.failed() })
+    }
+}
+
+struct ReadFile {
+    read: Read,
+    tool: IdeTool,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    path: String,
+    line: Option<usize>,
+    limit: Option<usize>,
+}
+
+#[async_trait]
+impl AnyCall for ReadFile {
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        Description {
+            title: format!("Read {} in the editor", self.read.path),
+            kind: ToolKind::Read,
+            locations: vec![Location { path: cwd.join(&self.read.path), line: self.read.line }],
+        }
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Read(cwd.join(&self.read.path))]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        self.tool.check_available()?;
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.tool.check_available()?;
+        let path = cx.cwd.join(&self.read.path);
+        let range = (self.read.line.is_some() || self.read.limit.is_some()).then(|| TextRange {
+            line: self.read.line.unwrap_or(1).max(1),
+            limit: self.read.limit.unwrap_or(ALL_LINES),
+        });
+        let read = cx.cancel.run_until_cancelled(self.tool.system.read_from_client(&path, range)).await;
+        let text = read
+            .ok_or(ToolError::Cancelled(None))?
+            .map_err(|error| self.tool.failed("reading", path.as_str(), error))?;
+        let shown = tools::cap(text.clone(), &cx.limits);
+        match range {
+            None if shown == text => self.tool.seen.saw(&path, &text),
+            Some(range) if shown == text => {
+                let limit = text.lines().count().min(range.limit);
+                self.tool.seen.saw_part(&path, TextRange { limit, ..range }, &text);
+            }
+            _ => {}
+        }
+        Ok(ToolOutput::text(if shown.is_empty() { format!("{} is empty.", self.read.path) } else { shown }))
+    }
+}
+
+struct WriteFile {
+    write: Write,
+    tool: IdeTool,
+    /// The text that is replaced, once looked at: `None` inside where there is no such file, or it cannot be read.
+    before: Option<Option<String>>,
+}
+
+#[derive(Deserialize)]
+struct Write {
+    path: String,
+    content: String,
+}
+
+impl WriteFile {
+    /// The text that would be replaced. Refuses where the model does not know it.
+    async fn look(&self, cx: &ToolContext) -> Result<Option<String>, ToolError> {
+        let (name, path) = (&self.write.path, cx.cwd.join(&self.write.path));
+        if !self.tool.system.share().reads() {
+            return Ok(None);
+        }
+        let read = cx.cancel.run_until_cancelled(self.tool.system.read_from_client(&path, None)).await;
+        let before = match read.ok_or(ToolError::Cancelled(None))? {
+            Ok(text) => text,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => {
+                let reason = self.tool.system.caller.failure("reading", path.as_str(), error);
+                let text = format!("{reason}, so {name} was not replaced. Nothing was written.");
+                return Err(ToolError::message(text));
+            }
+        };
+        let known = self.tool.seen.freshness(&path, Some(&before));
+        if known == Freshness::Fresh || before.is_empty() || before == self.write.content {
+            return Ok(Some(before));
+        }
+        let why = match known {
+            Freshness::Changed => "has changed since you last read it",
+            Freshness::Partial => "has been read in part only",
+            Freshness::Fresh | Freshness::Unseen => "exists, and you have not read it",
+        };
+        Err(ToolError::message(format!(
+            "{name} {why}. Read it with ide_read_file first, then write it. Nothing was written."
+        )))
+    }
+
+    fn diff(&self, cwd: &AbsPath, old_text: Option<String>) -> ToolContent {
+        let (path, new_text) = (cwd.join(&self.write.path), Some(self.write.content.clone()));
+        ToolContent::Diff(Diff { path, old_text, new_text })
+    }
+}
+
+#[async_trait]
+impl AnyCall for WriteFile {
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        Description {
+            title: format!("Write {} in the editor", self.write.path),
+            kind: ToolKind::Edit,
+            locations: vec![Location { path: cwd.join(&self.write.path), line: None }],
+        }
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Write(cwd.join(&self.write.path))]
+    }
+
+    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        self.tool.check_available()?;
+        let before = self.look(cx).await?;
+        self.before = Some(before.clone());
+        Ok(vec![self.diff(&cx.cwd, before)])
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.tool.check_available()?;
+        let name = &self.write.path;
+        let before = match self.before.take() {
+            Some(before) if !cx.asked => before,
+            prepared => {
+                let now = self.look(cx).await?;
+                if prepared.is_some_and(|prepared| prepared != now) {
+                    return Err(ToolError::message(format!(
+                        "{name} changed while the user was asked; nothing was written. Read it again with ide_read_file."
+                    )));
+                }
+                now
+            }
+        };
+        let path = cx.cwd.join(name);
+        let writing = self.tool.system.write_to_client(&path, &self.write.content);
+        match cx.cancel.run_until_cancelled(writing).await {
+            Some(written) => written.map_err(|error| self.tool.failed("writing", path.as_str(), error))?,
+            None => return Err(ToolError::Cancelled(Some(format!("the write of {name} had begun")))),
+        }
+        self.tool.seen.saw(&path, &self.write.content);
+        let lines = self.write.content.lines().count();
+        Ok(ToolOutput::shown(format!("Wrote {lines} lines to {name}"), vec![self.diff(&cx.cwd, before)]))
+    }
+}
+
+/// Characters of a command that its title shows.
+const TITLE_CHARS: usize = 80;
+/// The most lines that a range on the wire can name.
+const ALL_LINES: usize = 1_000_000;
+
+/// Whether a refused read means that there is no such file. Some clients say so in words only.
+fn is_missing(error: &CallError) -> bool {
+    let says = |message: &str| {
+        let message = message.to_lowercase();
+        ["not found", "no such file", "enoent", "does not exist"].iter().any(|words| message.contains(words))
+    };
+    matches!(error, CallError::Refused { code, message } if *code == RESOURCE_NOT_FOUND || says(message))
+}
+
+/// A word as a shell takes it literally.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

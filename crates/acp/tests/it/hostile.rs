@@ -1,0 +1,156 @@
+//! Clients that break every promise, one call at a time: the turn settles, nothing runs twice, nothing is left open.
+//!
+//! What the editor of the tests objects to by itself is not repeated here: a terminal that is not released exactly once, an update after
+//! the answer to the prompt, a call that was never advertised, a relative path.
+
+use crate::stage::{Stage, stage};
+use acp::testing::{EditorScript, Fault, TerminalScript};
+use agent::fake::Reply;
+use serde_json::{Value, json};
+use std::time::Duration;
+use system::fake::Script;
+
+/// The commands of the turn; each must run once at the most, wherever that is.
+const LINES: [&str; 2] = ["one", "two"];
+
+fn faults() -> Vec<Fault> {
+    vec![
+        Fault::Silence,
+        Fault::Error(-32601, "Method not found"),
+        Fault::Error(-32603, "no"),
+        Fault::Error(-32002, "Resource not found"),
+        Fault::Error(-32602, "Invalid params"),
+        Fault::Result(json!({})),
+        Fault::Result(Value::Null),
+        Fault::Result(json!("text")),
+        Fault::Result(
+            json!({"output": 1, "content": [], "terminalId": null, "exitCode": "x", "outcome": "?"}),
+        ),
+        Fault::Late(Duration::from_secs(45)),
+        Fault::Twice,
+    ]
+}
+
+/// A read, an edit, a write and two commands, whose terminals have a ring that shifts and shrinks and an end that tells nothing.
+fn turn() -> Vec<Reply> {
+    let call = |name, arguments| Reply::calls(&[(name, arguments)]);
+    vec![
+        call("file_read", json!({"path": "a.txt"})),
+        call("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1"})),
+        call("file_write", json!({"path": "new.txt", "content": "text\n"})),
+        call("bash", json!({"command": LINES[0]})),
+        call("bash", json!({"command": LINES[1]})),
+        Reply::text("done"),
+    ]
+}
+
+fn editor(reuses_ids: bool) -> EditorScript {
+    let ring = [("abcdef", false), ("defghi", true), ("hi", true), ("", true), ("xyz", true)];
+    let shifting = TerminalScript {
+        looks: ring.map(|(text, truncated)| (text.to_owned(), truncated)).to_vec(),
+        exit: Some(json!({"exitCode": 0})),
+        stubborn: false,
+    };
+    let silent = TerminalScript {
+        looks: Vec::new(),
+        exit: Some(json!({"exitCode": null, "signal": null})),
+        stubborn: true,
+    };
+    EditorScript { allows: true, reuses_ids, ..EditorScript::full() }
+        .command(LINES[0], shifting)
+        .command(LINES[1], silent)
+}
+
+/// How often a command was run, by the editor and here.
+fn runs(stage: &Stage, line: &str) -> usize {
+    let here = stage.disk.calls().iter().filter(|c| c.operation == "spawn" && c.subject == line).count();
+    stage.editor.ran().iter().filter(|ran| *ran == line).count() + here
+}
+
+/// Plays the turn with one call answered wrongly; whether the fault was reached.
+async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
+    let name = format!("{fault:?} at call {number}");
+    let stage = stage(editor(reuses_ids).fault_at(number, fault), turn());
+    for line in LINES {
+        stage.disk.on_command(line, |_| Script::exits(0).prints("here"));
+    }
+    let session = stage.editor.session("/w").await;
+    let answer = tokio::time::timeout(Duration::from_secs(7_200), stage.editor.prompt(&session, "go"));
+    let answer = answer.await.unwrap_or_else(|_| panic!("{name}: the prompt never settled"));
+    let reason = answer.unwrap_or_else(|error| panic!("{name}: {error}"))["stopReason"].clone();
+    assert!(reason == "end_turn" || reason == "cancelled", "{name}: {reason}");
+    for line in LINES {
+        assert!(runs(&stage, line) <= 1, "{name}: {line} ran {} times", runs(&stage, line));
+    }
+    let unsettled = |editor: &acp::testing::Editor| {
+        let updates = editor.updates("tool_call_update");
+        let last =
+            |id: &Value| updates.iter().rev().find(|u| u["toolCallId"] == *id && u["status"].is_string());
+        let calls = editor.updates("tool_call");
+        let open = |call: &Value| {
+            !matches!(
+                last(&call["toolCallId"]).and_then(|u| u["status"].as_str()),
+                Some("completed" | "failed")
+            )
+        };
+        calls.into_iter().filter(open).collect::<Vec<_>>()
+    };
+    let open = unsettled(&stage.editor);
+    assert!(open.is_empty(), "{name}: calls left open: {open:?}");
+    // A terminal that the client made too late is released when it says so.
+    stage.editor.until(|editor| editor.calls("terminal/release").len() == editor.ran().len()).await;
+    let requests = ["fs/read_text_file", "fs/write_text_file", "session/request_permission"];
+    let terminal =
+        ["create", "output", "wait_for_exit", "kill", "release"].map(|verb| format!("terminal/{verb}"));
+    let methods = stage.editor.methods();
+    let asked = |method: &&String| requests.contains(&method.as_str()) || terminal.contains(method);
+    let reached = methods.iter().filter(asked).count() >= number;
+    if !reached {
+        let ends: Vec<_> = stage
+            .editor
+            .updates("tool_call_update")
+            .iter()
+            .filter_map(|u| u["status"].as_str().map(str::to_owned))
+            .collect();
+        let failed = ends.iter().filter(|status| *status == "failed").count();
+        assert_eq!(failed, 1, "{name}: only the command whose end nobody knows fails: {ends:?}");
+        assert_eq!(LINES.map(|line| runs(&stage, line)), [1, 1], "{name}");
+    }
+    stage.editor.close().await.expect("the connection ends in order");
+    reached
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_fault_at_every_call_costs_one_call_at_the_most() {
+    for fault in faults() {
+        let mut number = 1;
+        while play(number, fault.clone(), number % 2 == 0).await {
+            number += 1;
+        }
+        assert!(number > 12, "{fault:?}: only {number} calls were made");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_answers_anything_costs_each_call_its_deadline() {
+    for method in [
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+        "terminal/output",
+        "terminal/wait_for_exit",
+        "terminal/kill",
+        "terminal/release",
+    ] {
+        let stage = stage(editor(false).fault(method, Fault::Silence), turn());
+        for line in LINES {
+            stage.disk.on_command(line, |_| Script::exits(0).prints("here"));
+        }
+        let session = stage.editor.session("/w").await;
+        assert_eq!(stage.editor.prompt(&session, "go").await.unwrap()["stopReason"], "end_turn", "{method}");
+        for line in LINES {
+            assert!(runs(&stage, line) <= 1, "{method}");
+        }
+        stage.editor.close().await.unwrap();
+    }
+}

@@ -1,0 +1,294 @@
+//! Two machines: the agent's own tools on its machine, `ide_…` on the editor's.
+
+use crate::stage::{Stage, stage_with};
+use acp::{
+    ClientTools,
+    testing::{Answer, EditorScript, TerminalScript},
+};
+use agent::fake::Reply;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use system::fake::Script;
+
+fn two_machines(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
+    stage_with(Arc::default(), script, replies, |options| options.client_tools = ClientTools::Ide)
+}
+
+fn call(name: &str, arguments: Value) -> Reply {
+    Reply::calls(&[(name, arguments)])
+}
+
+/// Runs calls, one a round; what the model was told of each.
+async fn run(stage: &Stage, session: &str, rounds: usize) -> Vec<String> {
+    let before = stage.model.requests().len();
+    let ended = stage.editor.prompt(session, "go").await.expect("the turn ends in order");
+    assert_eq!(ended["stopReason"], "end_turn");
+    let last = stage.model.requests().last().cloned().expect("the model was asked");
+    let results: Vec<_> = last
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            agent::Message::Assistant(said) => Some(said.calls.iter().map(|call| call.result.text.clone())),
+            agent::Message::User(_) => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(stage.model.requests().len() - before, rounds + 1);
+    results[results.len() - rounds..].to_vec()
+}
+
+fn offered(stage: &Stage) -> Vec<String> {
+    let request = stage.model.requests().last().cloned().expect("the model was asked");
+    request.tools.into_iter().map(|tool| tool.name).filter(|name| name.starts_with("ide_")).collect()
+}
+
+/// The client's requests, without the permissions and without how often output was looked at.
+fn asked(stage: &Stage) -> Vec<String> {
+    let mut asked: Vec<_> = stage
+        .editor
+        .methods()
+        .into_iter()
+        .filter(|m| m.starts_with("fs/") || m.starts_with("terminal/"))
+        .collect();
+    asked.dedup();
+    asked
+}
+
+#[tokio::test]
+async fn each_tool_is_offered_with_its_capability_and_set_only() {
+    for (read, write, terminal) in [
+        (false, false, false),
+        (true, false, false),
+        (false, true, false),
+        (false, false, true),
+        (true, true, true),
+    ] {
+        for set in ClientTools::ALL {
+            let script = EditorScript { read, write, terminal, ..EditorScript::default() };
+            let replies = [Reply::text("x")];
+            let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
+            let session = stage.editor.session("/w").await;
+            run(&stage, &session, 0).await;
+            let all = [(terminal, "ide_terminal"), (read, "ide_read_file"), (write, "ide_write_file")];
+            let expected: Vec<_> = all
+                .into_iter()
+                .filter(|(has, _)| *has && set == ClientTools::Ide)
+                .map(|(_, name)| name)
+                .collect();
+            assert_eq!(offered(&stage), expected, "{set:?}");
+            stage.editor.close().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_agents_own_tools_stay_on_its_machine() {
+    for set in [ClientTools::Ide, ClientTools::Off] {
+        let script = EditorScript { allows: true, ..EditorScript::full() }.buffer("/w/a.txt", "buffer\n");
+        let replies = [
+            call("file_read", json!({"path": "a.txt"})),
+            call("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1"})),
+            call("bash", json!({"command": "x"})),
+            Reply::text("done"),
+        ];
+        let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
+        stage.disk.on_command("x", |_| Script::exits(0).prints("here"));
+        let session = stage.editor.session("/w").await;
+        let said = run(&stage, &session, 3).await;
+        assert_eq!(said[0], "1\tone\n2\ttwo");
+        assert_eq!(said[2], "here\nExit code: 0");
+        assert_eq!(stage.disk.text_of("/w/a.txt").as_deref(), Some("1\ntwo\n"));
+        assert!(asked(&stage).is_empty(), "{:?}", asked(&stage));
+        let question = stage.editor.calls("session/request_permission").pop().unwrap();
+        let question = question["toolCall"]["content"].to_string();
+        assert!(question.contains("on this machine") && !question.contains("editor"), "{question}");
+        stage.editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_on_the_editors_machine_has_the_whole_life_of_a_terminal() {
+    let script = EditorScript::full()
+        .command("test", TerminalScript::exits("ok\n", 0))
+        .command("exit 3 # $X", TerminalScript::exits("bad\n", 3))
+        .permissions([Answer::Select("allow_once"), Answer::Select("allow_once")]);
+    let argv = json!({"command": "cargo", "args": ["test"], "cwd": "sub", "env": {"B": "2 3", "A": "1"}});
+    let replies = [
+        call("ide_terminal", argv),
+        call("ide_terminal", json!({"command": "exit 3 # $X"})),
+        Reply::text("done"),
+    ];
+    let stage = two_machines(script, replies);
+    let session = stage.editor.session("/w").await;
+    let said = run(&stage, &session, 2).await;
+    let said: Vec<Value> = said.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(said[0], json!({"output": "ok", "exit_code": 0, "truncated": false}));
+    assert_eq!(said[1], json!({"output": "bad", "exit_code": 3, "truncated": false}));
+    let created = stage.editor.calls("terminal/create");
+    let of =
+        |at: usize| (created[at]["command"].clone(), created[at]["args"].clone(), created[at]["cwd"].clone());
+    assert_eq!(of(0), (json!("cargo"), json!(["test"]), json!("/w/sub")));
+    assert_eq!(of(1), (json!("sh"), json!(["-c", "exit 3 # $X"]), json!("/w")), "a line goes to a shell");
+    let env = created[0]["env"].as_array().unwrap();
+    assert!(
+        env.contains(&json!({"name": "A", "value": "1"}))
+            && env.contains(&json!({"name": "B", "value": "2 3"}))
+    );
+    let question = &stage.editor.calls("session/request_permission")[0];
+    let text = question["toolCall"]["content"][0]["content"]["text"].as_str().unwrap();
+    assert_eq!(text, "Run `A=1 B='2 3' cargo test` in the editor's terminal, in /w/sub?");
+    let log = stage.editor.log();
+    let at = |fits: &dyn Fn(&Value) -> bool| log.iter().position(fits).expect("it happened");
+    let method = |name: &'static str| at(&move |message: &Value| message["method"] == name);
+    let embedded = at(&|message| message["params"]["update"]["content"][0]["type"] == "terminal");
+    let order = [
+        method("session/request_permission"),
+        method("terminal/create"),
+        embedded,
+        method("terminal/wait_for_exit"),
+        method("terminal/output"),
+        method("terminal/release"),
+    ];
+    assert!(order.is_sorted(), "{order:?}");
+    assert!(stage.disk.calls().iter().all(|call| call.operation != "spawn"));
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_whose_time_is_up_keeps_what_it_said() {
+    let script = EditorScript { allows: true, ..EditorScript::full() }
+        .command("serve", TerminalScript::hangs("listening\n"));
+    let stage = two_machines(
+        script,
+        [call("ide_terminal", json!({"command": "serve", "timeout": 5})), Reply::text("done")],
+    );
+    let session = stage.editor.session("/w").await;
+    let said: Value = serde_json::from_str(&run(&stage, &session, 1).await[0]).unwrap();
+    let expected = json!({"output": "listening", "exit_code": null, "truncated": false, "error": "Process timed out after 5s"});
+    assert_eq!(said, expected);
+    let asked = asked(&stage);
+    assert_eq!(asked[asked.len() - 3..], ["terminal/kill", "terminal/output", "terminal/release"]);
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn files_on_the_editors_machine_are_read_and_written_there() {
+    let script = EditorScript { allows: true, ..EditorScript::full() }
+        .buffer("/w/b", "unsaved\n2\n3\n")
+        .buffer("/w/empty", "");
+    let replies = [
+        call("ide_write_file", json!({"path": "b", "content": "blind"})),
+        call("ide_read_file", json!({"path": "b", "line": 2, "limit": 1})),
+        call("ide_write_file", json!({"path": "b", "content": "blind"})),
+        call("ide_read_file", json!({"path": "/w/b"})),
+        call("ide_write_file", json!({"path": "b", "content": "seen\n"})),
+        call("ide_read_file", json!({"path": "empty"})),
+        call("ide_write_file", json!({"path": "new", "content": "n\n"})),
+        call("ide_read_file", json!({"path": "none"})),
+        Reply::text("done"),
+    ];
+    let stage = two_machines(script, replies);
+    let session = stage.editor.session("/w").await;
+    let said = run(&stage, &session, 8).await;
+    let refused = "b exists, and you have not read it. Read it with ide_read_file first, then write it. Nothing was written.";
+    let partial =
+        "b has been read in part only. Read it with ide_read_file first, then write it. Nothing was written.";
+    let expected = [
+        refused,
+        "2\n",
+        partial,
+        "unsaved\n2\n3\n",
+        "Wrote 1 lines to b",
+        "empty is empty.",
+        "Wrote 1 lines to new",
+    ];
+    assert_eq!(said[..7], expected);
+    assert!(said[7].contains("Resource not found"), "{}", said[7]);
+    assert_eq!(stage.editor.text_of("/w/b").as_deref(), Some("seen\n"));
+    assert_eq!(stage.editor.text_of("/w/new").as_deref(), Some("n\n"));
+    assert_eq!(stage.disk.text_of("/w/new"), None, "the agent's machine is another place");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_not_there_says_what_to_use_instead_and_asks_nobody() {
+    let calls = [
+        (
+            "ide_terminal",
+            json!({"command": "ls"}),
+            "IDE does not support terminal capability. Use 'bash' tool instead.",
+        ),
+        ("ide_read_file", json!({"path": "a"}), "IDE does not support file reading."),
+        ("ide_write_file", json!({"path": "a", "content": ""}), "IDE does not support file writing."),
+    ];
+    for (script, set) in [
+        (EditorScript::default(), ClientTools::Ide),
+        (EditorScript::full(), ClientTools::Transparent),
+        (EditorScript::full(), ClientTools::Off),
+    ] {
+        let replies = calls
+            .clone()
+            .map(|(name, arguments, _)| call(name, arguments))
+            .into_iter()
+            .chain([Reply::text("done")]);
+        let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
+        let session = stage.editor.session("/w").await;
+        assert_eq!(run(&stage, &session, 3).await, calls.clone().map(|(_, _, text)| text), "{set:?}");
+        assert!(stage.editor.calls("session/request_permission").is_empty());
+        assert!(asked(&stage).is_empty());
+        stage.editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_refused_permission_touches_nothing_on_the_editors_machine() {
+    for answer in [Answer::Select("reject_once"), Answer::Cancelled, Answer::Error] {
+        for (name, arguments) in [
+            ("ide_terminal", json!({"command": "make"})),
+            ("ide_write_file", json!({"path": "n", "content": "x"})),
+        ] {
+            let goes_on = answer != Answer::Cancelled;
+            let script = EditorScript::full().permissions([answer.clone()]);
+            let replies = [call(name, arguments)].into_iter().chain(goes_on.then(|| Reply::text("well")));
+            let stage = two_machines(script, replies);
+            let session = stage.editor.session("/w").await;
+            let ended = stage.editor.prompt(&session, "go").await.unwrap();
+            assert_eq!(ended["stopReason"], if goes_on { "end_turn" } else { "cancelled" });
+            let asked = asked(&stage);
+            assert!(asked.iter().all(|method| method == "fs/read_text_file"), "{answer:?}: {asked:?}");
+            assert_eq!(stage.editor.text_of("/w/n"), None);
+            stage.editor.close().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_set_can_be_changed_and_what_was_allowed_elsewhere_is_forgotten() {
+    let script = EditorScript::full().command("make", TerminalScript::exits("there\n", 0)).permissions([
+        Answer::Select("allow_always"),
+        Answer::Select("allow_once"),
+        Answer::Select("allow_once"),
+    ]);
+    let bash = || call("bash", json!({"command": "make"}));
+    let ide = call("ide_terminal", json!({"command": "make"}));
+    let stage = stage_with(
+        Arc::default(),
+        script,
+        [bash(), bash(), Reply::text("x"), bash(), ide, Reply::text("x")],
+        |_| {},
+    );
+    stage.disk.on_command("make", |_| Script::exits(0).prints("here\n"));
+    let session = stage.editor.session("/w").await;
+    let said = run(&stage, &session, 2).await;
+    assert_eq!(said, ["there\nExit code: 0", "there\nExit code: 0"]);
+    let set = |value: &str| json!({"sessionId": session, "configId": "client_tools", "value": value});
+    let options = stage.editor.ok("session/set_config_option", set("ide")).await;
+    assert_eq!(options["configOptions"][3]["currentValue"], "ide");
+    let told = stage.editor.updates("config_option_update").pop().unwrap();
+    assert_eq!(told["configOptions"][3]["currentValue"], "ide");
+    let said = run(&stage, &session, 2).await;
+    assert_eq!(said[0], "here\nExit code: 0");
+    assert!(said[1].contains("there"), "{}", said[1]);
+    assert_eq!(stage.editor.error("session/set_config_option", set("auto")).await.0, -32602);
+    stage.editor.close().await.unwrap();
+}

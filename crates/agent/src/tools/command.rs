@@ -1,0 +1,260 @@
+//! A command's run, whoever carries it out: its output is taken as it comes and shown, it is ended when its time or the turn is over.
+
+use super::output;
+use crate::{
+    LiveOutput, ToolCallUpdate, ToolContent, ToolContext, ToolError,
+    limits::{LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES},
+};
+use std::time::Duration;
+use system::{ExitStatus, Output, Process};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// What it said, within the limits, without line ends at the end; the last of it where there was too much.
+    pub said: String,
+    /// Whether something is missing in `said`.
+    pub truncated: bool,
+    /// How it ended; `None` when its time was up.
+    pub exit: Option<ExitStatus>,
+    /// The terminal in which the client shows it.
+    pub terminal: Option<ToolContent>,
+}
+
+/// How long a command may run: as asked (in seconds), within the limits.
+pub fn limit(cx: &ToolContext, asked: Option<u64>) -> Duration {
+    let asked = asked.map_or(cx.limits.command_timeout, Duration::from_secs);
+    asked.max(Duration::from_secs(1)).min(cx.limits.command_timeout_max)
+}
+
+/// What is said of a command whose time was up.
+pub fn timed_out(limit: Duration) -> String {
+    format!("Process timed out after {}s", limit.as_secs())
+}
+
+/// Follows a process that a tool has just started to its end. The terminal is shown before any output is waited for.
+///
+/// # Errors
+/// [`ToolError::Cancelled`], with what the command said until then, when the turn is.
+pub async fn follow(
+    cx: &ToolContext,
+    tool: &str,
+    mut process: Box<dyn Process>,
+    limit: Duration,
+) -> Result<Ran, ToolError> {
+    let terminal = process.terminal().cloned().map(ToolContent::Terminal);
+    let mut live = Live::new(cx, tool, terminal.is_some());
+    match &terminal {
+        // The user watches from here on; waiting comes after.
+        Some(terminal) => {
+            (cx.progress)(ToolCallUpdate::of(cx.call.clone(), tool).content(vec![terminal.clone()]))
+        }
+        None => live.tell(LiveOutput::Started { cwd: cx.cwd.clone() }),
+    }
+    let mut tail = Tail::new(cx.limits.command_output_bytes);
+    let end = until_end(cx, process.as_mut(), &mut tail, &mut live, Instant::now() + limit).await;
+    if !matches!(end, End::Exited(_)) {
+        stop(cx, process.as_mut(), &mut tail, &mut live).await;
+    }
+    live.end(&end, limit);
+    let (said, truncated) = tail.text();
+    let capped = output::cap_tail(said, &cx.limits);
+    let truncated = truncated || capped.starts_with(output::TRUNCATED);
+    let said = capped.trim_end_matches('\n').to_owned();
+    match end {
+        End::Exited(status) => Ok(Ran { said, truncated, exit: Some(status), terminal }),
+        End::TimedOut => Ok(Ran { said, truncated, exit: None, terminal }),
+        End::Cancelled => Err(ToolError::Cancelled(Some(said).filter(|said| !said.is_empty()))),
+    }
+}
+
+/// How the wait for a process ended.
+enum End {
+    Exited(ExitStatus),
+    TimedOut,
+    Cancelled,
+}
+
+/// Takes output until the process ends, its time is up or the turn is cancelled.
+async fn until_end(
+    cx: &ToolContext,
+    process: &mut dyn Process,
+    tail: &mut Tail,
+    live: &mut Live<'_>,
+    deadline: Instant,
+) -> End {
+    loop {
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return End::Cancelled,
+            () = sleep_until(deadline) => return End::TimedOut,
+            () = sleep_until(live.next), if live.waits() => live.show(),
+            piece = process.next_output() => match piece {
+                Some(piece) => {
+                    live.push(&piece);
+                    tail.push(piece);
+                }
+                None => break,
+            },
+        }
+    }
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => End::Cancelled,
+        () = sleep_until(deadline) => End::TimedOut,
+        // An end that nobody can tell is unknown, which is a failure too.
+        status = process.wait() => End::Exited(status.unwrap_or_default()),
+    }
+}
+
+/// Kills a process and takes what it still had to say, for a bounded time.
+async fn stop(cx: &ToolContext, process: &mut dyn Process, tail: &mut Tail, live: &mut Live<'_>) {
+    // The kill has a bound of its own; this one is for a backend that breaks it.
+    let _ = timeout(cx.limits.kill_grace * 2, process.kill()).await;
+    let last = async {
+        while let Some(piece) = process.next_output().await {
+            live.push(&piece);
+            tail.push(piece);
+        }
+    };
+    let _ = timeout(cx.limits.kill_grace, last).await;
+}
+
+/// The end of a command's output, at most twice the limit in memory.
+struct Tail {
+    text: String,
+    limit: usize,
+    lost: bool,
+    gaps: bool,
+}
+
+impl Tail {
+    fn new(limit: usize) -> Self {
+        Self { text: String::new(), limit, lost: false, gaps: false }
+    }
+
+    fn push(&mut self, piece: Output) {
+        match piece {
+            Output::Text(text) => self.text.push_str(&text),
+            Output::Gap => {
+                self.gaps = true;
+                if !self.text.is_empty() && !self.text.ends_with('\n') {
+                    self.text.push('\n');
+                }
+                self.text.push_str(output::TRUNCATED);
+                self.text.push('\n');
+            }
+        }
+        // Cut only now and then: the cost of a cut is shared by all that was added since the last one.
+        if self.text.len() > self.limit * 2 {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.text.len() > self.limit {
+            self.text.drain(..output::ceil(&self.text, self.text.len() - self.limit));
+            self.lost = true;
+        }
+    }
+
+    /// The text, and whether something is missing in it.
+    fn text(mut self) -> (String, bool) {
+        self.cut();
+        match self.lost && !self.text.starts_with(output::TRUNCATED) {
+            true => (format!("{}\n{}", output::TRUNCATED, self.text), true),
+            false => (self.text, self.lost || self.gaps),
+        }
+    }
+}
+
+/// Shows a running command's output as it comes where no terminal does: in pieces, none of it twice, and not all of it where there is much.
+struct Live<'a> {
+    cx: &'a ToolContext,
+    tool: &'a str,
+    silent: bool,
+    /// What comes next.
+    pending: String,
+    next: Instant,
+    began: Instant,
+    /// Bytes shown so far.
+    shown: usize,
+}
+
+impl<'a> Live<'a> {
+    fn new(cx: &'a ToolContext, tool: &'a str, silent: bool) -> Self {
+        let now = Instant::now();
+        Self { cx, tool, silent, pending: String::new(), next: now, began: now, shown: 0 }
+    }
+
+    fn waits(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    fn push(&mut self, piece: &Output) {
+        if self.silent {
+            return;
+        }
+        match piece {
+            Output::Text(text) => self.pending.push_str(text),
+            Output::Gap => self.gap(),
+        }
+        if self.pending.len() > LIVE_PENDING_BYTES {
+            let cut = output::ceil(&self.pending, self.pending.len() - LIVE_PENDING_BYTES / 2);
+            let rest = self.pending.split_off(cut);
+            self.pending.clear();
+            self.gap();
+            self.pending.push_str(&rest);
+        }
+        if Instant::now() >= self.next {
+            self.show();
+        }
+    }
+
+    fn gap(&mut self) {
+        let mark = format!("\n{}\n", output::TRUNCATED);
+        if !self.pending.ends_with(&mark) {
+            self.pending.push_str(&mark);
+        }
+    }
+
+    /// Shows what there is, as far as there is room: a command that says a lot for long is shown in extracts.
+    fn show(&mut self) {
+        self.next = Instant::now() + LIVE_EVERY;
+        let seconds = usize::try_from(self.began.elapsed().as_secs()).unwrap_or(usize::MAX);
+        let room = LIVE_BYTES.saturating_add(seconds.saturating_mul(LIVE_TRICKLE_BYTES));
+        if !self.pending.is_empty() && self.shown + self.pending.len() <= room {
+            let text = std::mem::take(&mut self.pending);
+            self.shown += text.len();
+            self.tell(LiveOutput::Text(text));
+        } else {
+            // Room comes by the second.
+            self.next = Instant::now() + Duration::from_secs(1);
+        }
+    }
+
+    fn end(&mut self, end: &End, limit: Duration) {
+        if self.silent {
+            return;
+        }
+        if let End::TimedOut = end {
+            self.pending.push_str(&format!("\n{}\n", timed_out(limit)));
+        }
+        if !self.pending.is_empty() {
+            let text = std::mem::take(&mut self.pending);
+            self.tell(LiveOutput::Text(text));
+        }
+        let status = match end {
+            End::Exited(status) => status.clone(),
+            End::TimedOut | End::Cancelled => ExitStatus::default(),
+        };
+        self.tell(LiveOutput::Ended(status));
+    }
+
+    fn tell(&self, output: LiveOutput) {
+        let mut update = ToolCallUpdate::of(self.cx.call.clone(), self.tool);
+        update.output = Some(output);
+        (self.cx.progress)(update);
+    }
+}
