@@ -1,12 +1,38 @@
 //! What the model has seen of which file, so that no edit is lost between the editor, the disk and the model.
 
-use std::{collections::HashMap, sync::Mutex};
-use system::{AbsPath, TextRange};
+use std::{collections::HashMap, sync::Mutex, time::SystemTime};
+use system::{AbsPath, Metadata, TextRange};
 
 /// Remembers, per file, the text that the model last saw or wrote.
 #[derive(Debug, Default)]
 pub struct FileTracker {
     seen: Mutex<HashMap<AbsPath, Seen>>,
+    /// The file on disk at the time the editor's text was looked at.
+    stamps: Mutex<HashMap<AbsPath, Stamp>>,
+}
+
+/// A file on disk at some time, as far as can be told without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl From<Metadata> for Stamp {
+    fn from(metadata: Metadata) -> Self {
+        Self { size: metadata.size, modified: metadata.modified }
+    }
+}
+
+/// How the text that the editor holds compares with the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// They hold the same.
+    Same,
+    /// The editor holds text of its own: unsaved changes, as far as anybody can tell, or a file that is on no disk.
+    Unsaved,
+    /// The file on disk was changed or removed since the editor's text was last looked at, and the editor holds something else.
+    Conflict,
 }
 
 /// What was seen of a file.
@@ -81,6 +107,20 @@ impl FileTracker {
         decide(self.lock().get(path), current)
     }
 
+    /// The editor's text was looked at while the disk was like this; what it says of the disk later counts from here.
+    pub fn looked(&self, path: &AbsPath, disk: Option<Stamp>) {
+        let mut stamps = self.stamps.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match disk {
+            Some(stamp) => drop(stamps.insert(path.clone(), stamp)),
+            None => drop(stamps.remove(path)),
+        }
+    }
+
+    /// What the disk was like when the editor's text was last looked at.
+    pub fn stamp(&self, path: &AbsPath) -> Option<Stamp> {
+        self.stamps.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(path).copied()
+    }
+
     /// Every file the session has seen or written, sorted.
     pub fn paths(&self) -> Vec<AbsPath> {
         let mut paths: Vec<_> = self.lock().keys().cloned().collect();
@@ -110,6 +150,21 @@ pub(crate) fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
         (None, true) => Freshness::Unseen,
         (None, false) => Freshness::Partial,
         (Some(_), _) => Freshness::Changed,
+    }
+}
+
+/// How the editor's text stands to the disk: `then` is the disk when the editor's text was last looked at. Pure.
+pub(crate) fn standing(
+    then: Option<Stamp>,
+    now: Option<Stamp>,
+    held: &str,
+    on_disk: Option<&str>,
+) -> Standing {
+    let differs = on_disk.is_none_or(|disk| Fingerprint::of(held) != Fingerprint::of(disk));
+    match differs {
+        false => Standing::Same,
+        true if then.is_some() && then != now => Standing::Conflict,
+        true => Standing::Unsaved,
     }
 }
 
@@ -168,6 +223,22 @@ mod tests {
         assert_eq!(files.paths(), std::slice::from_ref(&path));
         files.forget(&path);
         assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
+    }
+
+    #[test]
+    fn the_editor_and_the_disk() {
+        let stamp = |size| Some(Stamp { size, modified: None });
+        for (then, now, held, on_disk, expected) in [
+            (None, stamp(1), "a", Some("a\r\n"), Standing::Same),
+            (None, None, "a", None, Standing::Unsaved),
+            (stamp(1), None, "a", None, Standing::Conflict),
+            (stamp(1), stamp(2), "ab", Some("ab"), Standing::Same),
+            (None, stamp(1), "a", Some("b"), Standing::Unsaved),
+            (stamp(1), stamp(1), "a", Some("b"), Standing::Unsaved),
+            (stamp(1), stamp(2), "a", Some("b"), Standing::Conflict),
+        ] {
+            assert_eq!(standing(then, now, held, on_disk), expected, "{then:?} {now:?} {held} {on_disk:?}");
+        }
     }
 
     #[test]

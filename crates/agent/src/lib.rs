@@ -41,7 +41,7 @@ pub use event::{
     SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
     TurnEnd, UsageUpdate,
 };
-pub use freshness::{FileTracker, Fingerprint, Freshness, Seen};
+pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
 pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
 pub use limits::{Limits, ToolLimits};

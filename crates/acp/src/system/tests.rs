@@ -440,6 +440,52 @@ async fn a_panic_releases_the_terminal() {
     assert_eq!(stage.editor().calls("terminal/release").len(), 1);
 }
 
+/// Twenty commands at once, watched for a minute and then ended.
+#[tokio::test(start_paused = true)]
+async fn twenty_terminals_are_looked_at_five_times_a_second_at_most_and_never_after_the_end() {
+    let stage = stage(EditorScript::full().command("x", TerminalScript::hangs("running"))).await;
+    let looks = || stage.editor().calls("terminal/output");
+    let mut running = Vec::new();
+    for _ in 0..20 {
+        let mut process = stage.system.spawn(command("x")).await.unwrap();
+        let (end, ended) = oneshot::channel::<()>();
+        let watched = tokio::spawn(async move {
+            let watching = async { while process.next_output().await.is_some() {} };
+            tokio::select! {
+                () = watching => panic!("it ended by itself"),
+                _ = ended => {}
+            }
+            process.kill().await;
+            process
+        });
+        running.push((end, watched));
+    }
+    let mut before = 0;
+    let mut seconds = Vec::new();
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let now = looks();
+        for number in 1..=20 {
+            let of = |look: &&Value| look["terminalId"] == format!("term_{number}");
+            let looks = now[before..].iter().filter(of).count();
+            assert!(looks <= 5, "term_{number} was looked at {looks} times in a second");
+        }
+        seconds.push(now.len() - before);
+        before = now.len();
+    }
+    assert!(seconds[59] <= 20, "an old command is looked at once a second: {seconds:?}");
+    let mut ended = Vec::new();
+    for (end, watched) in running {
+        end.send(()).unwrap();
+        ended.push(watched.await.unwrap());
+    }
+    let after = looks().len();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(looks().len(), after, "nobody looks any more");
+    drop(ended);
+    stage.settle().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn errors_of_kill_and_release_are_not_fatal() {
     let script = EditorScript::full()

@@ -80,7 +80,9 @@ impl Tool for FileEdit {
             Freshness::Fresh | Freshness::Unseen | Freshness::Partial => "",
         };
         let (removed, added) = (edited.removed, edited.added);
-        let text = format!("Edited {} (-{removed}, +{added} lines){changed}{}", self.path, written.note);
+        let unsaved = change.unsaved_note();
+        let text =
+            format!("Edited {} (-{removed}, +{added} lines){changed}{unsaved}{}", self.path, written.note);
         Ok(ToolOutput::shown(
             text,
             vec![write_through::diff(&change.path, change.before, Some(written.text))],
@@ -96,7 +98,8 @@ impl FileEdit {
         if self.old_string.is_empty() {
             return Err(self.explain("", EditError::EmptyOld));
         }
-        let Some(before) = write_through::text_now(cx, &path, &name).await? else {
+        let now = write_through::text_now(cx, &path, &name).await?;
+        let Some(before) = now.text else {
             return Err(file_read::not_found(cx, &self.path, &path).await);
         };
         let freshness = cx.files.freshness(&path, Some(&before));
@@ -108,7 +111,14 @@ impl FileEdit {
         }
         let edited = edit::apply(&before, &self.old_string, &self.new_string, self.replace_all)
             .map_err(|error| self.explain(&before, error))?;
-        let change = Change { path, name, before: Some(before), after: edited.text.clone(), freshness };
+        let change = Change {
+            path,
+            name,
+            before: Some(before),
+            after: edited.text.clone(),
+            freshness,
+            unsaved: now.unsaved,
+        };
         Ok((change, edited))
     }
 

@@ -7,13 +7,14 @@ use super::{
     path::{self, GivenPath},
 };
 use crate::{
-    Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
+    Access, Description, Effect, Fingerprint, Location, Stamp, Tool, ToolContext, ToolError, ToolKind,
+    ToolOutput,
     limits::{NEAR_NAMES, READ_AHEAD_LINES, READ_LINE_CHARS, READ_LINES, READ_LINES_MAX},
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use system::{AbsPath, FileKind, SystemError, TextRange};
+use system::{AbsPath, FileKind, Route, SystemError, TextRange};
 
 /// Reads lines of a text file.
 #[derive(Debug, serde::Deserialize)]
@@ -72,6 +73,7 @@ impl Tool for FileRead {
         if lines.is_empty() {
             return Ok(self.nothing(cx, &path, first, &text));
         }
+        let conflict = self.conflict(cx, &path).await;
         let page = page(&lines, first, limit, cx);
         if first == 1 && page.shown == lines.len() {
             cx.files.saw(&path, &text);
@@ -79,7 +81,7 @@ impl Tool for FileRead {
             let seen = TextRange { line: first, limit: page.shown };
             cx.files.saw_part(&path, seen, &lines[..page.shown].join("\n"));
         }
-        Ok(ToolOutput::text(page.text))
+        Ok(ToolOutput::text(page.text + conflict))
     }
 }
 
@@ -91,6 +93,31 @@ impl FileRead {
     fn most(&self, cx: &ToolContext) -> usize {
         let asked = self.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(READ_LINES);
         asked.clamp(1, READ_LINES_MAX).min(cx.limits.output_lines).max(1)
+    }
+
+    /// What is to be said where the file on disk was changed since the editor's text was last looked at, and the editor has not taken that up. From
+    /// here on the model knows.
+    async fn conflict(&self, cx: &ToolContext, path: &AbsPath) -> &'static str {
+        if cx.system.routes().read_text != Route::Client {
+            return "";
+        }
+        let now = cx.system.metadata(path).await.ok().map(Stamp::from);
+        let moved = cx.files.stamp(path).is_some_and(|then| Some(then) != now);
+        cx.files.looked(path, now);
+        if !moved {
+            return "";
+        }
+        let same = match (cx.system.read_text(path, None).await, cx.system.read_text_on_disk(path).await) {
+            (Ok(held), Ok(Some(disk))) => Fingerprint::of(&held) == Fingerprint::of(&disk),
+            (Ok(_), Ok(None)) => false,
+            _ => true,
+        };
+        match same {
+            true => "",
+            false => {
+                "\n[the file on disk was changed or removed since you last looked at it (by a command, say), and is not what the editor shows here; compare with bash before you change it]"
+            }
+        }
     }
 
     /// The texts for no lines at all: an empty file, or a page past the end.

@@ -78,7 +78,8 @@ impl Tool for FileWrite {
 impl FileWrite {
     async fn decide(&self, cx: &ToolContext) -> Result<Change, ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
-        let before = write_through::text_now(cx, &path, &name).await?;
+        let now = write_through::text_now(cx, &path, &name).await?;
+        let (before, unsaved) = (now.text, now.unsaved);
         let freshness = cx.files.freshness(&path, before.as_deref());
         let after = match &before {
             Some(before) if !self.content.contains("\r\n") => {
@@ -105,7 +106,7 @@ impl FileWrite {
         };
         match refused {
             Some(why) => Err(ToolError::message(format!("{name} {why} Nothing was written."))),
-            None => Ok(Change { path, name, before, after, freshness }),
+            None => Ok(Change { path, name, before, after, freshness, unsaved }),
         }
     }
 }

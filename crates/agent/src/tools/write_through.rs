@@ -1,7 +1,9 @@
 //! How every tool changes a file's text, so that no edit is lost between the editor, the disk and the model.
 
 use super::{cancel::unless_cancelled, output};
-use crate::{Diff, Freshness, ToolContent, ToolContext, ToolError, limits::REFORMAT_LINES};
+use crate::{
+    Diff, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness, limits::REFORMAT_LINES,
+};
 use similar::TextDiff;
 use system::{AbsPath, Route, SystemError};
 
@@ -18,6 +20,17 @@ pub(super) struct Change {
     pub(super) after: String,
     /// How `before` compared with what the model had seen.
     pub(super) freshness: Freshness,
+    /// Whether the editor's text is another than the disk's.
+    pub(super) unsaved: bool,
+}
+
+/// The text that a change must be based on.
+#[derive(Debug)]
+pub(super) struct Now {
+    /// `None` when there is no such file.
+    pub(super) text: Option<String>,
+    /// Whether it is the editor's, and the disk holds another.
+    pub(super) unsaved: bool,
 }
 
 /// What came of a change.
@@ -37,7 +50,7 @@ impl Change {
 
     /// Refuses when the file is no longer what the user was asked about. Without a question there was no time for that.
     pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
-        if cx.asked && text_now(cx, &self.path, &self.name).await? != self.before {
+        if cx.asked && text_now(cx, &self.path, &self.name).await?.text != self.before {
             return Err(ToolError::message(format!(
                 "{} changed while the user was asked; nothing was written. Read it again with file_read, then repeat the change.",
                 self.name
@@ -56,6 +69,9 @@ impl Change {
             }
         }
         let written = self.read_back(cx).await;
+        if cx.system.routes().read_text == Route::Client {
+            looked(cx, &self.path).await;
+        }
         match (&written, whole) {
             (Ok((text, told)), true) if *told => cx.files.saw(&self.path, text),
             _ => cx.files.touched(&self.path),
@@ -64,6 +80,16 @@ impl Change {
             Ok((text, _)) => Written { note: self.reformatted(&text), text },
             Err(note) => Written { text: self.after.clone(), note },
         })
+    }
+
+    /// What the model is told of a change in a text it has not read and that the disk does not hold.
+    pub(super) fn unsaved_note(&self) -> &'static str {
+        match self.unsaved && self.freshness != Freshness::Fresh {
+            true => {
+                "\nThe editor's text, in which this was changed, differs from the file on disk: unsaved changes, or a change on disk that the editor has not taken up. Read it before you rely on it."
+            }
+            false => "",
+        }
     }
 
     /// The text that the editor holds after it took a write, and whether the model can be told all of what it changed. An editor that formats on save
@@ -105,11 +131,7 @@ impl Change {
 
 /// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
 /// cannot be changed without losing it.
-pub(super) async fn text_now(
-    cx: &ToolContext,
-    path: &AbsPath,
-    name: &str,
-) -> Result<Option<String>, ToolError> {
+pub(super) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
     let held = match unless_cancelled(cx, cx.system.read_text(path, None)).await? {
         Ok(text) => Some(text),
         Err(SystemError::NotFound(_)) => None,
@@ -117,20 +139,55 @@ pub(super) async fn text_now(
     };
     // Asked for after the read: a client that turned out not to read has changed the routes by now.
     let routes = cx.system.routes();
-    if routes.read_text != Route::Client || (held.is_some() && routes.write_text == Route::Client) {
-        return Ok(held);
+    if routes.read_text != Route::Client {
+        return Ok(Now { text: held, unsaved: false });
     }
-    // An editor may know nothing of a file that is on disk all the same; and one that reads but cannot write must hold just what is on disk.
+    // An editor may know nothing of a file that is on disk all the same; and what it holds may be out of date.
     let on_disk = unless_cancelled(cx, cx.system.read_text_on_disk(path)).await?;
-    let on_disk = on_disk.map_err(|error| unreadable(name, error))?;
-    match (&held, &on_disk) {
-        (Some(held), Some(disk)) if same_text(held, disk) => Ok(on_disk),
-        (Some(_), _) => Err(ToolError::message(format!(
-            "The editor holds unsaved changes of {name} and cannot take writes; nothing was written. Ask the user to save the file (or to reload \
-             it, if it is older than the file on disk), then try again."
+    let on_disk = match (on_disk, &held) {
+        (Ok(text), _) => text,
+        // The editor's text is text all the same.
+        (Err(_), Some(_)) if routes.write_text == Route::Client => None,
+        (Err(error), _) => return Err(unreadable(name, error)),
+    };
+    let Some(held) = held else { return Ok(Now { text: on_disk, unsaved: false }) };
+    let standing = match standing(cx, path, &held, on_disk.as_deref()).await {
+        // On disk line ends are kept, so that is the text to work on.
+        Standing::Same if routes.write_text != Route::Client && on_disk.is_some() => {
+            return Ok(Now { text: on_disk, unsaved: false });
+        }
+        _ if routes.write_text != Route::Client => {
+            return Err(ToolError::message(format!(
+                "The editor holds unsaved changes of {name} and cannot take writes; nothing was written. Ask the user to save the file (or to reload \
+                 it, if it is older than the file on disk), then try again."
+            )));
+        }
+        standing => standing,
+    };
+    match standing {
+        Standing::Conflict => Err(ToolError::message(format!(
+            "{name} was changed or removed on disk (by a command, say), and the editor holds another text; nothing was written. Read it again with file_read, compare \
+             with the file on disk, then repeat the change."
         ))),
-        (None, _) => Ok(on_disk),
+        standing => Ok(Now { text: Some(held), unsaved: standing == Standing::Unsaved }),
     }
+}
+
+/// How the editor's text of a file stands to the disk's.
+pub(super) async fn standing(
+    cx: &ToolContext,
+    path: &AbsPath,
+    held: &str,
+    on_disk: Option<&str>,
+) -> Standing {
+    let now = cx.system.metadata(path).await.ok().map(Stamp::from);
+    freshness::standing(cx.files.stamp(path), now, held, on_disk)
+}
+
+/// The editor's text of a file has been looked at: what changes on disk from here on is new.
+pub(super) async fn looked(cx: &ToolContext, path: &AbsPath) {
+    let now = cx.system.metadata(path).await.ok().map(Stamp::from);
+    cx.files.looked(path, now);
 }
 
 /// Whether the client takes writes but cannot be read: what it made of a write is known only once it saves.

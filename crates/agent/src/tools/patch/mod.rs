@@ -87,6 +87,9 @@ impl Tool for ApplyPatch {
             match carry_out(cx, step, &mut shown).await {
                 Ok(note) => {
                     notes.push_str(&note);
+                    if !step.removes && !step.change.unsaved_note().is_empty() {
+                        notes.push_str(&format!("\n{}:{}", step.change.name, step.change.unsaved_note()));
+                    }
                     done.push(step.change.name.as_str());
                 }
                 Err(error) => return Err(stopped(step, &done, error)),

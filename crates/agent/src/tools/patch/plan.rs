@@ -149,6 +149,11 @@ impl Plan {
                 "{given} has changed since you last read it; read it again before you delete it"
             )));
         }
+        if step.change.unsaved && step.change.freshness != Freshness::Fresh {
+            return Err(refused(format!(
+                "the editor holds unsaved changes of {given} that you have not read; read it before you delete it"
+            )));
+        }
         step.goes();
         self.told[DELETED].1.push(given.to_string());
         Ok(())
@@ -206,10 +211,11 @@ impl Plan {
             Some(index) => index,
             None => {
                 let name = given.to_string();
-                let before = write_through::text_now(cx, &path, &name).await?;
+                let now = write_through::text_now(cx, &path, &name).await?;
+                let (before, unsaved) = (now.text, now.unsaved);
                 let freshness = cx.files.freshness(&path, before.as_deref());
                 let (exists, after) = (before.is_some(), before.clone().unwrap_or_default());
-                let change = Change { path, name, before, after, freshness };
+                let change = Change { path, name, before, after, freshness, unsaved };
                 self.steps.push(Step { change, moved_from: None, removes: false, exists });
                 self.steps.len() - 1
             }

@@ -132,6 +132,162 @@ async fn row(
     }
 }
 
+/// What happened to the file since the model looked at it, or before it did anything at all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Event {
+    Nothing,
+    /// A command of ours changed the disk; the editor has not taken it up.
+    Command,
+    /// Somebody else changed the disk; the editor has not taken it up.
+    Others,
+    /// The file went from the disk; the editor still shows it, if it was open.
+    Gone,
+}
+
+/// The ways to change a file.
+const WAYS: [(&str, &str); 7] = [
+    ("edit", "file_edit"),
+    ("append by edit", "file_edit"),
+    ("write", "file_write"),
+    ("patch", "apply_patch"),
+    ("append by patch", "apply_patch"),
+    ("add by patch", "apply_patch"),
+    ("delete by patch", "apply_patch"),
+];
+
+fn arguments(way: &str) -> serde_json::Value {
+    let patch = |body: &str| json!({"patch": format!("*** Begin Patch\n{body}\n*** End Patch")});
+    match way {
+        "edit" => json!({"path": "f", "old_string": "old", "new_string": "new"}),
+        "append by edit" => json!({"path": "f", "old_string": "old\n", "new_string": "old\nmore\n"}),
+        "write" => json!({"path": "f", "content": "new\n"}),
+        "patch" => patch("*** Update File: f\n@@\n-old\n+new"),
+        "append by patch" => patch("*** Update File: f\n@@\n old\n+more"),
+        "add by patch" => patch("*** Add File: f\n+new"),
+        _ => patch("*** Delete File: f"),
+    }
+}
+
+/// Buffer × what happened × capabilities × way × seen before: text of somebody else's never goes without a word to the model before it.
+#[tokio::test]
+async fn no_way_of_changing_a_file_loses_anything_silently() {
+    let mut rows = 0;
+    for (route, read, write) in ROUTES {
+        for buffer in [Buffer::Absent, Buffer::Clean, Buffer::Dirty] {
+            for event in [Event::Nothing, Event::Command, Event::Others, Event::Gone] {
+                for seen in [true, false] {
+                    for (way, tool) in WAYS {
+                        let name = format!("{route} {buffer:?} {event:?} seen={seen} {way}");
+                        way_row(&name, (read, write), buffer, event, seen, way, tool).await;
+                        rows += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(rows, 4 * 3 * 4 * 2 * 7);
+}
+
+async fn way_row(
+    name: &str,
+    (read, write): (Route, Route),
+    buffer: Buffer,
+    event: Event,
+    seen: bool,
+    way: &str,
+    tool: &str,
+) {
+    let system = Memory::default();
+    system.route(read, write);
+    system.disk("f", "old\n");
+    match buffer {
+        Buffer::Absent => {}
+        Buffer::Clean => drop(system.buffer("f", "old\n")),
+        Buffer::Dirty => drop(system.buffer("f", "old\nunsaved\n")),
+    }
+    let (cx, _) = context(&system);
+    if seen {
+        text(&cx, "file_read", json!({"path": "f"})).await;
+    }
+    match event {
+        Event::Nothing => {}
+        Event::Command => {
+            system.world().scripts.push_back(crate::tools::testing::Script::default());
+            text(&cx, "bash", json!({"command": "echo theirs >> f"})).await;
+            system.disk("f", &format!("old\n{THEIRS}\n"));
+        }
+        Event::Others => drop(system.disk("f", &format!("old\n{THEIRS}\n"))),
+        Event::Gone => drop(system.world().disk.remove(&path("f"))),
+    }
+    let (disk, held) = (disk_of(&system), buffer_of(&system));
+    let said = text(&cx, tool, arguments(way)).await;
+    if said.starts_with("! ") {
+        assert_eq!(
+            (disk_of(&system), buffer_of(&system)),
+            (disk, held),
+            "{name}: refused, and yet it changed: {said}"
+        );
+        return;
+    }
+    // What there will be once the editor has saved: its text, if it took this one or still holds its own.
+    let left = buffer_of(&system)
+        .filter(|_| write == Route::Client)
+        .or_else(|| disk_of(&system))
+        .unwrap_or_default();
+    let told = said.contains("differs from the file on disk")
+        || said.contains("had changed since")
+        || said.contains("Changed since");
+    // A buffer that cannot be read is out of reach, and a model that never looked deletes the file for what it is.
+    let reads = read == Route::Client;
+    let deleted = way == "delete by patch";
+    let theirs = disk.as_deref().is_some_and(|text| text.contains(THEIRS));
+    if theirs && (seen || !deleted) {
+        assert!(left.contains(THEIRS) || told, "{name}: lost what is on disk: {said}");
+    }
+    if reads && held.as_deref().is_some_and(|text| text.contains("unsaved")) {
+        let known = seen || told;
+        assert!(left.contains("unsaved") || known, "{name}: lost what was unsaved: {said}");
+        let kept = buffer_of(&system).is_some_and(|text| text.contains("unsaved"));
+        assert!(
+            kept || left.contains("unsaved") || ["write", "delete by patch"].contains(&way),
+            "{name}: {said}"
+        );
+    }
+}
+
+fn disk_of(system: &Memory) -> Option<String> {
+    system.world().disk.get(&path("f")).map(|bytes| String::from_utf8(bytes.clone()).unwrap())
+}
+
+fn buffer_of(system: &Memory) -> Option<String> {
+    system.world().buffers.get(&path("f")).cloned()
+}
+
+/// A command changed a file that the editor shows as it was: the model hears of it before it can write over it.
+#[tokio::test]
+async fn a_command_that_changed_a_file_behind_the_editor_is_not_undone() {
+    let system = Memory::default();
+    system.route(Route::Client, Route::Client);
+    system.disk("f", "old\n").buffer("f", "old\n");
+    let (cx, _) = context(&system);
+    text(&cx, "file_read", json!({"path": "f"})).await;
+    system.disk("f", "old\nby a command\n");
+    let edit = json!({"path": "f", "old_string": "old", "new_string": "new"});
+    let refused = text(&cx, "file_edit", edit.clone()).await;
+    assert!(refused.starts_with("! f was changed or removed on disk (by a command, say)"), "{refused}");
+    let read = text(&cx, "file_read", json!({"path": "f"})).await;
+    assert!(read.contains("is not what the editor shows here"), "{read}");
+    let edited = text(&cx, "file_edit", edit).await;
+    assert!(edited.starts_with("Edited f"), "once told, it may decide: {edited}");
+
+    // The editor took the change up: nothing stands in the way.
+    system.disk("g", "old\n").buffer("g", "old\n");
+    text(&cx, "file_read", json!({"path": "g"})).await;
+    system.disk("g", "older\n").buffer("g", "older\n");
+    let edited = text(&cx, "file_edit", json!({"path": "g", "old_string": "older", "new_string": "x"})).await;
+    assert!(edited.starts_with("Edited g") && edited.contains("had changed since"), "{edited}");
+}
+
 #[tokio::test]
 async fn a_write_that_the_editor_has_not_saved_is_not_edited_away() {
     let system = Memory::default();
