@@ -9,6 +9,7 @@
 mod agent;
 mod cli;
 mod demo;
+mod durability;
 mod editor;
 mod end;
 mod headless;
@@ -19,3 +20,4 @@ mod permissions;
 mod protocol;
 mod providers;
 mod sessions;
+mod takeover;
