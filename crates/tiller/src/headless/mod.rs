@@ -5,10 +5,10 @@ pub(crate) mod output;
 
 use crate::{args::OutputFormat, exit, limits, signals::Signals};
 use agent::{
-    Content, CreateSession, ListQuery, OpenSession, PromptOutcome, Runtime, SessionHandle, SessionId,
-    StopReason, Surface, TurnError,
+    Content, CreateSession, ListQuery, OpenSession, PromptOutcome, Runtime, SessionError, SessionHandle,
+    SessionId, StopReason, StoreError, Surface, TurnError,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use client::{HeadlessClient, SharedOutput, with};
 use output::{Ending, Output};
 use std::{
@@ -88,9 +88,11 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
             last.with_context(|| format!("no session to continue in {}", run.cwd))?.id
         }
     };
-    let session = runtime
-        .open(&id, OpenSession { take_over: run.take_over, ..OpenSession::default() }, |_| surface)
-        .await?;
+    let how = OpenSession { take_over: run.take_over, ..OpenSession::default() };
+    let session = runtime.open(&id, how, |_| surface).await.map_err(|error| match error {
+        SessionError::Store(StoreError::Held { .. }) => anyhow!("{error} with --take-over"),
+        error => error.into(),
+    })?;
     let Overrides { model, mode, permission_mode } = &run.overrides;
     if let Some(model) = model {
         session.set_model(model).await?;

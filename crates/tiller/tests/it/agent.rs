@@ -116,9 +116,10 @@ impl Agent {
     }
 
     /// Sends a request without waiting for its answer.
-    pub(crate) fn post(&mut self, method: &str, params: Value) {
+    pub(crate) fn post(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }));
+        self.last_id
     }
 
     /// Sends a message.
@@ -140,12 +141,33 @@ impl Agent {
         }
     }
 
+    /// The next message before a moment; `Err` when the moment has come.
+    pub(crate) fn receive_before(&mut self, moment: Instant) -> Result<Value, ()> {
+        match self.lines.recv_timeout(moment.saturating_duration_since(Instant::now())) {
+            Ok(line) => Ok(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))),
+            Err(RecvTimeoutError::Timeout) => Err(()),
+            Err(RecvTimeoutError::Disconnected) => panic!("the agent ended by itself"),
+        }
+    }
+
+    /// Kills it where it stands; what it had written by then, but for a line that was cut off.
+    pub(crate) fn kill(&mut self) -> Vec<Value> {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.lines.iter().filter_map(|line| serde_json::from_str(&line).ok()).collect()
+    }
+
     /// Closes its input and waits for its end: how it ended, and how long that took.
     pub(crate) fn hang_up(&mut self) -> (ExitStatus, Duration) {
         drop(self.stdin.take());
         let start = Instant::now();
         let status = self.child.wait().unwrap();
         (status, start.elapsed())
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// The texts of all message chunks so far, in one.

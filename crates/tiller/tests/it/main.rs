@@ -9,6 +9,7 @@
 mod agent;
 mod cli;
 mod demo;
+mod durability;
 mod editor;
 mod end;
 mod headless;
@@ -20,3 +21,4 @@ mod permissions;
 mod protocol;
 mod providers;
 mod sessions;
+mod takeover;

@@ -1,0 +1,199 @@
+//! Killed at any moment: what was acknowledged is there, once, in order, and nothing is run again.
+//!
+//! Sessions of 40 prompts are played against the real program, which is killed at random moments of its life: while it starts, loads, streams,
+//! runs a command, writes. Each life begins with a load, whose replay is compared with all that was ever told. 25 kills by default;
+//! `TILLER_KILLS` says how many instead, and `TILLER_KILLS_SEED` which.
+
+use crate::{agent::Agent, home::Home};
+use serde_json::{Value, json};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+const PROMPTS: usize = 40;
+/// The longest life, in microseconds.
+const LIFE: u64 = 250_000;
+
+#[test]
+fn what_was_acknowledged_survives_any_kill() {
+    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let (kills, seed) = (number("TILLER_KILLS", 25), number("TILLER_KILLS_SEED", 7));
+    let mut random = Random(seed | 1);
+    let (mut killed, mut sessions, mut acknowledged) = (0, 0, 0);
+    while killed < kills {
+        let home = Home::new();
+        let mut story = Story::new();
+        while story.asked < PROMPTS && killed < kills {
+            story.live(&home, Some(Duration::from_micros(random.below(LIFE))));
+            killed += 1;
+        }
+        story.live(&home, None);
+        sessions += 1;
+        acknowledged += story.acknowledged.len();
+    }
+    println!("{killed} kills in {sessions} sessions, {acknowledged} acknowledged items");
+}
+
+/// A session as its client knows it.
+struct Story {
+    id: Option<String>,
+    /// How many prompts were sent; a prompt is never sent twice.
+    asked: usize,
+    /// What must be in every replay from now on, in this order.
+    acknowledged: Vec<String>,
+    /// The last replay: the next one begins with it.
+    played: Vec<String>,
+}
+
+impl Story {
+    fn new() -> Self {
+        Self { id: None, asked: 0, acknowledged: Vec::new(), played: Vec::new() }
+    }
+
+    /// One life of the program: it is started, plays the session back, and takes prompts until it is killed after a time or, without
+    /// one, until the replay has been checked.
+    fn live(&mut self, home: &Home, time: Option<Duration>) {
+        let mut agent = Agent::start(home, &["--yolo"]);
+        let end = Instant::now() + time.unwrap_or(Duration::from_secs(60));
+        let turn = self.talk(&mut agent, home, end, time.is_some());
+        let left = updates(agent.kill());
+        // A turn that was cut off: its texts may be gone, its calls may not. Half a replay acknowledges nothing new.
+        if let Err(Some(mut told)) = turn {
+            told.updates.extend(left);
+            self.acknowledged
+                .extend(items(&told.updates).into_iter().filter(|item| item.starts_with("call ")));
+        }
+    }
+
+    /// The error is what a turn had told when the time was up, if one was running.
+    fn talk(
+        &mut self,
+        agent: &mut Agent,
+        home: &Home,
+        end: Instant,
+        go_on: bool,
+    ) -> Result<(), Option<Told>> {
+        let capabilities = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        call(agent, "initialize", capabilities, end).map_err(|_| None)?;
+        match self.id.clone() {
+            None => {
+                let new = json!({ "cwd": home.project(), "mcpServers": [] });
+                let answer = call(agent, "session/new", new, end).map_err(|_| None)?.answer;
+                self.id = Some(answer["sessionId"].as_str().unwrap().to_owned());
+            }
+            Some(id) => {
+                let load = json!({ "sessionId": id, "cwd": home.project(), "mcpServers": [] });
+                let told = call(agent, "session/load", load, end).map_err(|_| None)?;
+                self.check(home, items(&told.updates));
+            }
+        }
+        while go_on && self.asked < PROMPTS {
+            let text = prompt(self.asked);
+            self.asked += 1;
+            let content = json!([{ "type": "text", "text": text }]);
+            let prompt = json!({ "sessionId": self.id, "prompt": content });
+            let told = call(agent, "session/prompt", prompt, end).map_err(Some)?;
+            assert_eq!(told.answer["stopReason"], "end_turn", "{text}");
+            self.acknowledged.push(format!("user {text}"));
+            self.acknowledged.extend(items(&told.updates));
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, home: &Home, played: Vec<String>) {
+        assert!(
+            played.starts_with(&self.played),
+            "the past has changed:\n{:#?}\nwas\n{:#?}",
+            played,
+            self.played
+        );
+        let mut rest = played.iter();
+        for item in &self.acknowledged {
+            assert!(rest.any(|played| played == item), "lost or out of order: {item}\nin {played:#?}");
+        }
+        let mut once = HashSet::new();
+        let twice: Vec<_> = played.iter().filter(|item| !once.insert(*item)).collect();
+        assert!(twice.is_empty(), "told twice: {twice:?}");
+        // Each command adds its own number to the file: twice would be a call that was run again.
+        let mut ran = HashSet::new();
+        for number in home.read("ran").unwrap_or_default().lines() {
+            assert!(ran.insert(number.to_owned()), "{number} was run again");
+        }
+        for n in (0..self.asked).filter(|n| n % 4 == 0) {
+            let answered = self.acknowledged.contains(&format!("user {}", prompt(n)));
+            assert!(!answered || ran.contains(&n.to_string()), "{n} was answered and never ran");
+        }
+        self.played = played;
+    }
+}
+
+fn prompt(n: usize) -> String {
+    match n % 4 {
+        0 => format!("run echo {n} >> ran"),
+        1 => format!("create f{n}.txt with 'text {n}'"),
+        2 => format!("list files in . then run true {n}"),
+        _ => format!("hello number {n}"),
+    }
+}
+
+/// What the agent told until it answered, or until its time was up.
+#[derive(Default)]
+struct Told {
+    updates: Vec<Value>,
+    answer: Value,
+}
+
+fn call(agent: &mut Agent, method: &str, params: Value, end: Instant) -> Result<Told, Told> {
+    let id = agent.post(method, params);
+    let mut told = Told::default();
+    while let Ok(mut message) = agent.receive_before(end) {
+        if message["id"] == id {
+            assert!(message.get("error").is_none(), "{method}: {message}");
+            told.answer = message["result"].take();
+            return Ok(told);
+        }
+        told.updates.extend(updates(vec![message]));
+    }
+    Err(told)
+}
+
+fn updates(messages: Vec<Value>) -> Vec<Value> {
+    messages
+        .into_iter()
+        .filter_map(|mut message| Some(message.pointer_mut("/params/update")?.take()))
+        .collect()
+}
+
+/// What was told, in order: texts joined, each state of each call.
+fn items(updates: &[Value]) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut last = None;
+    for update in updates {
+        let text = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
+        let id = update["messageId"].as_str().map(str::to_owned);
+        match update["sessionUpdate"].as_str().unwrap() {
+            "user_message_chunk" => items.push(format!("user {text}")),
+            "agent_message_chunk" if last.is_some() && last == id => items.last_mut().unwrap().push_str(text),
+            "agent_message_chunk" => items.push(format!("agent {} {text}", id.as_deref().unwrap())),
+            "tool_call" | "tool_call_update" if update["status"].is_string() => {
+                items.push(format!("call {} {}", update["toolCallId"], update["status"]));
+            }
+            _ => continue,
+        }
+        last = id;
+    }
+    items
+}
+
+/// A small generator (xorshift), so that a seed says it all.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
