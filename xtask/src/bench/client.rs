@@ -76,6 +76,11 @@ impl Client {
         self.editor.lock().expect("the reader does not panic with the lock held").asked(method)
     }
 
+    /// The time the editor has spent on its answers so far.
+    pub(super) fn editor_time(&self) -> Duration {
+        self.editor.lock().expect("the reader does not panic with the lock held").spent
+    }
+
     /// Sends a request and waits for its response.
     pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<Reply> {
         let pending = self.send(method, params)?;
@@ -132,6 +137,7 @@ fn read(mut from: impl BufRead, pipe: &Pipe, editor: &Mutex<Editor>, to: &Sender
                     Err(text) => response["error"] = json!({ "code": -32601, "message": text }),
                 }
                 write_line(pipe, &response)?;
+                editor.spent += at.elapsed();
                 continue;
             }
             Some("session/update") => Incoming::Update { at, update: message["params"]["update"].take() },

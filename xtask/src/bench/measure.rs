@@ -1,5 +1,6 @@
 //! The measurements. Each is a function from a bench to its figures; one that fails does not stop the others.
 
+mod delegation;
 mod memory;
 mod start;
 mod text;
@@ -31,12 +32,13 @@ struct Bench<'a> {
 
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
-const ALL: [(&str, Measurement); 7] = [
+const ALL: [(&str, Measurement); 8] = [
     ("start", start::measure),
     ("warm turn", turns::one_chunk),
     ("burst", text::burst),
     ("reading speed", text::paced),
     ("tool turn", turns::tools),
+    ("delegation", delegation::measure),
     ("cancel", turns::cancel),
     ("memory", memory::measure),
 ];

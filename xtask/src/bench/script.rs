@@ -12,6 +12,8 @@ pub(super) const PACED: usize = 100;
 pub(super) const PACE: Duration = Duration::from_millis(10);
 /// How many tools the tool turn calls.
 const TOOLS: usize = 3;
+/// How many calls a turn of one kind of call has.
+const CALLS: usize = 20;
 /// The file that the tool turn reads and writes, in the project's folder.
 pub(super) const FILE: &str = "notes.txt";
 
@@ -26,12 +28,27 @@ pub(super) enum Script {
     Paced,
     /// A read, a write and a command, each in a request of its own, then a word.
     Tools,
+    /// [`CALLS`] calls that touch nothing outside the agent.
+    Lookups,
+    /// [`CALLS`] reads.
+    Reads,
+    /// A read, so that the file is known, and [`CALLS`] writes.
+    Writes,
     /// One chunk, then nothing until the connection is closed.
     Hang,
 }
 
 impl Script {
-    const ALL: [Script; 5] = [Script::One, Script::Burst, Script::Paced, Script::Tools, Script::Hang];
+    const ALL: [Script; 8] = [
+        Script::One,
+        Script::Burst,
+        Script::Paced,
+        Script::Tools,
+        Script::Lookups,
+        Script::Reads,
+        Script::Writes,
+        Script::Hang,
+    ];
 
     /// The word by which a prompt asks for it.
     pub(super) fn word(self) -> &'static str {
@@ -40,6 +57,9 @@ impl Script {
             Script::Burst => "bench:burst",
             Script::Paced => "bench:paced",
             Script::Tools => "bench:tools",
+            Script::Lookups => "bench:lookups",
+            Script::Reads => "bench:reads",
+            Script::Writes => "bench:writes",
             Script::Hang => "bench:hang",
         }
     }
@@ -62,9 +82,19 @@ impl Script {
         if self == Script::Paced { PACE } else { Duration::ZERO }
     }
 
+    /// How many tools it calls, one a request.
+    fn calls(self) -> usize {
+        match self {
+            Script::Tools => TOOLS,
+            Script::Lookups | Script::Reads => CALLS,
+            Script::Writes => CALLS + 1,
+            Script::One | Script::Burst | Script::Paced | Script::Hang => 0,
+        }
+    }
+
     /// How many different answers it has.
     fn steps(self) -> usize {
-        if self == Script::Tools { TOOLS + 1 } else { 1 }
+        self.calls() + 1
     }
 
     fn events(self, step: usize) -> Vec<String> {
@@ -72,10 +102,19 @@ impl Script {
             Script::One => vec![text("done")],
             Script::Burst => (0..BURST).map(|index| text(&marker(index))).collect(),
             Script::Paced => (0..PACED).map(|index| text(&marker(index))).collect(),
+            _ if self.calls() > 0 && step == self.calls() => vec![text("done")],
             Script::Tools => vec![tool_step(step)],
+            Script::Lookups => vec![tool_call(step, "task_get", &json!({ "id": format!("t{step}") }))],
+            // No two calls are the same: a model that repeats itself is stopped.
+            Script::Reads => vec![tool_call(step, "file_read", &json!({ "path": FILE, "limit": step + 1 }))],
+            Script::Writes if step == 0 => vec![tool_call(0, "file_read", &json!({ "path": FILE }))],
+            Script::Writes => {
+                let content = format!("one\ntwo\n{step}\n");
+                vec![tool_call(step, "file_write", &json!({ "path": FILE, "content": content }))]
+            }
             Script::Hang => return vec![text("hanging")],
         };
-        let reason = if self == Script::Tools && step < TOOLS { "tool_calls" } else { "stop" };
+        let reason = if step < self.calls() { "tool_calls" } else { "stop" };
         events.into_iter().chain([end(reason), usage(), "[DONE]".to_owned()]).collect()
     }
 }
@@ -108,8 +147,7 @@ fn tool_step(step: usize) -> String {
     match step {
         0 => tool_call(0, "file_read", &json!({ "path": FILE })),
         1 => tool_call(1, "file_write", &json!({ "path": FILE, "content": "one\ntwo\nthree\n" })),
-        2 => tool_call(2, "bash", &json!({ "command": "echo done" })),
-        _ => text("done"),
+        _ => tool_call(2, "bash", &json!({ "command": "echo done" })),
     }
 }
 
@@ -161,8 +199,8 @@ mod tests {
     #[test]
     fn every_answer_ends_as_the_wire_wants() {
         let answers = Answers::prepare();
-        for script in [Script::One, Script::Burst, Script::Paced, Script::Tools] {
-            assert_eq!(answers.events(script, 9).last().unwrap(), "[DONE]");
+        for script in Script::ALL.into_iter().filter(|script| *script != Script::Hang) {
+            assert_eq!(answers.events(script, 99).last().unwrap(), "[DONE]");
         }
         assert_eq!(answers.events(Script::Burst, 0).len(), BURST + 3);
         assert_eq!(answers.events(Script::Hang, 0).len(), 1);
