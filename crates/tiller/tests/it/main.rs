@@ -20,4 +20,5 @@ mod permissions;
 mod protocol;
 mod providers;
 mod sessions;
+mod soak;
 mod takeover;
