@@ -8,6 +8,7 @@
 mod bench;
 mod ci;
 mod process;
+mod soak;
 mod tidy;
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ usage: cargo xtask COMMAND
   ci       fmt, tidy, deny, clippy, doc tests, clients and tests: everything that must pass, stopping at the first failure
   tidy     checks of the tree that no compiler makes
   clients  the official SDKs' clients against the debug binary: a part of ci
+  soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
 ";
 
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(),
         ["clients"] => ci::run_clients(),
         ["tidy"] => tidy::run(),
+        ["soak"] => soak::run(),
         ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -12,6 +12,7 @@ mod lints;
 mod machine_paths;
 mod manifest;
 mod module_docs;
+mod promises;
 mod proofs;
 mod size;
 mod sleeps;
@@ -62,6 +63,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("lints", lints::check),
     ("machine paths", machine_paths::check),
     ("module docs", module_docs::check),
+    ("promises", promises::check),
     ("proofs", proofs::check),
     ("size", size::check),
     ("sleeps", sleeps::check),

@@ -8,12 +8,12 @@ use crate::{
     ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolResult,
     ToolStatus,
     gate::{Answer, Applicant, Ruling},
-    limits::CANCEL_GRACE,
+    limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT},
     session_task::{Controls, Session},
 };
 use futures::FutureExt as _;
 use serde_json::Value;
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use system::Route;
 use tokio_util::sync::CancellationToken;
 
@@ -82,12 +82,22 @@ pub(crate) async fn run(
     let mut results = Vec::with_capacity(candidates.len());
     let mut dismissed = false;
     let mut batch: Vec<(Candidate, Ruling)> = Vec::new();
-    for candidate in candidates {
+    for mut candidate in candidates {
         let ruling = match &candidate.parsed {
             Ok(parsed) if !dismissed && !cancel.is_cancelled() => {
-                Some(session.gate.rule(&controls.state(), &candidate.applicant(parsed), &session.cwd).await)
+                let state = controls.state();
+                let applicant = candidate.applicant(parsed);
+                let ruling = session.gate.rule(&state, &applicant, &session.cwd);
+                Some(guarded(async { Ok(ruling.await) }, cancel, LOOK_WAIT).await)
             }
             _ => None,
+        };
+        let ruling = match ruling {
+            Some(Err(error)) if !cancel.is_cancelled() => {
+                candidate.parsed = Err(error.to_string());
+                None
+            }
+            ruling => ruling.and_then(Result::ok),
         };
         let parallel = matches!(&candidate.parsed, Ok(parsed) if parsed.effect == Effect::Reads);
         match ruling {
@@ -220,7 +230,7 @@ impl Candidate {
         cancel: &CancellationToken,
     ) -> Result<Vec<ToolContent>, ToolError> {
         let parsed = self.parsed.as_mut().expect("only parsed calls are prepared");
-        guarded(parsed.call.prepare(cx), cancel).await
+        guarded(parsed.call.prepare(cx), cancel, wait(parsed.effect)).await
     }
 
     async fn execute(
@@ -229,7 +239,7 @@ impl Candidate {
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, ToolError> {
         let parsed = self.parsed.as_mut().expect("only parsed calls are run");
-        guarded(parsed.call.run(cx), cancel).await
+        guarded(parsed.call.run(cx), cancel, wait(parsed.effect)).await
     }
 
     /// The result for the model and the events that end the call.
@@ -265,10 +275,19 @@ impl Candidate {
     }
 }
 
-/// Runs a step of a tool so that neither a panic nor a tool that ignores the cancellation reaches the turn.
+/// How long a step of a call may take.
+fn wait(effect: Effect) -> Duration {
+    match effect {
+        Effect::Reads | Effect::Writes => FILES_WAIT,
+        Effect::Session | Effect::Executes => CALL_WAIT,
+    }
+}
+
+/// Runs a step of a tool so that neither a panic nor a tool that never ends or ignores the cancellation reaches the turn.
 async fn guarded<T>(
     step: impl Future<Output = Result<T, ToolError>>,
     cancel: &CancellationToken,
+    wait: Duration,
 ) -> Result<T, ToolError> {
     let abandoned = async {
         cancel.cancelled().await;
@@ -280,6 +299,10 @@ async fn guarded<T>(
             Err(ToolError::message(format!("Error during tool execution: {}", panic_text(panic.as_ref()))))
         }),
         () = abandoned => Err(ToolError::Cancelled(None)),
+        () = tokio::time::sleep(wait) => {
+            let seconds = wait.as_secs();
+            Err(ToolError::message(format!("There was no answer within {seconds} s. It may have had an effect or not; check before you repeat it.")))
+        }
     }
 }
 

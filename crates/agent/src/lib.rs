@@ -27,6 +27,7 @@ mod session;
 mod session_task;
 mod store;
 mod task;
+mod timed_store;
 mod tool;
 pub mod tools;
 mod turn;

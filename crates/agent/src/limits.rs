@@ -86,6 +86,20 @@ pub(crate) const TITLE_CHARS: usize = 80;
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(400);
 /// Bytes of the project's instructions that go into the system prompt.
 pub(crate) const INSTRUCTIONS_BYTES: usize = 32 * 1024;
+/// How long a session waits for its project's instructions before it begins without them.
+pub(crate) const INSTRUCTIONS_WAIT: Duration = Duration::from_secs(5);
+/// How long the store has for an answer; then the operation counts as failed, and the log is read again before the next turn.
+pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);
+/// How long it may take to get at a model that is to be asked.
+pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
+/// How long a model may say nothing while it answers. Providers give up before that by themselves.
+pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);
+/// How long the files around a prompt may take: what is attached, where a path leads.
+pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
+/// How long a call that reads or writes may take.
+pub(crate) const FILES_WAIT: Duration = Duration::from_secs(600);
+/// How long any other call may take; commands have limits of their own below it.
+pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;
 /// Characters of one line that a search shows.

@@ -6,14 +6,17 @@ use crate::{
     StoreError, TaskList,
     gate::Gate,
     history::Restored,
-    limits::{EVENTS_PAGE, INSTRUCTIONS_BYTES},
+    limits::{EVENTS_PAGE, INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
     log::SessionLog,
     policy::Grants,
     session_task::{Controls, Session, SessionTask, read_log},
+    timed_store::TimedStore,
     tools,
 };
+use futures::FutureExt as _;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{AbsPath, System};
@@ -80,10 +83,10 @@ pub struct Surface {
 }
 
 impl Runtime {
-    /// A runtime over a store and models.
+    /// A runtime over a store and models. A store that does not answer in time has failed.
     pub fn new(store: Arc<dyn SessionStore>, models: Arc<dyn Models>, options: RuntimeOptions) -> Arc<Self> {
         Arc::new(Self {
-            store,
+            store: Arc::new(TimedStore(store)),
             models,
             options,
             open: Mutex::default(),
@@ -157,7 +160,7 @@ impl Runtime {
             return Err(SessionError::OtherFolder { session, actual, given });
         }
         if let Some(handle) = self.find(id) {
-            if !handle.is_lost() {
+            if !handle.is_lost() && !handle.is_closed() {
                 if let Some(folders) = how.additional_directories {
                     handle.set_directories(folders).await?;
                 }
@@ -332,6 +335,7 @@ impl Runtime {
             turns: 0,
             calls: 0,
             messages: 0,
+            unsure: false,
         };
         session.restore(restored);
         let (inbox, messages) = mpsc::unbounded_channel();
@@ -342,9 +346,26 @@ impl Runtime {
         let handle = SessionHandle::new(id.clone(), cwd, inbox, seen, self.models.clone(), told);
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
+        let started = handle.clone();
         tokio::spawn(async move {
-            task.run().await;
-            runtime.sessions().remove(&id);
+            let ended = AssertUnwindSafe(task.run()).catch_unwind().await;
+            {
+                let mut open = runtime.sessions();
+                // It may have been opened anew since.
+                if open.get(&id).is_some_and(|open| open.is(&started)) {
+                    open.remove(&id);
+                }
+            }
+            match ended {
+                // Whoever closed it may have stopped waiting.
+                Ok(closing) => closing.into_iter().for_each(|closed| {
+                    let _ = closed.send(());
+                }),
+                Err(panic) => {
+                    let text = crate::calls::panic_text(panic.as_ref());
+                    tracing::error!(session = %id, text, "a session's task panicked; the session can be opened again");
+                }
+            }
         });
         handle
     }
@@ -366,7 +387,8 @@ fn tighter(stored: PermissionMode, now: PermissionMode) -> PermissionMode {
 
 /// The project's `AGENTS.md`, from disk: it is read before anybody asked for anything, so no editor is bothered with it.
 async fn instructions(system: &dyn System, cwd: &AbsPath) -> Option<String> {
-    let bytes = system.read(&cwd.join("AGENTS.md")).await.ok()?;
+    let path = cwd.join("AGENTS.md");
+    let bytes = tokio::time::timeout(INSTRUCTIONS_WAIT, system.read(&path)).await.ok()?.ok()?;
     let end = bytes.len().min(INSTRUCTIONS_BYTES);
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }

@@ -156,6 +156,16 @@ impl SessionHandle {
         self.told.at_rest(then)
     }
 
+    /// Whether its task has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.inbox.is_closed()
+    }
+
+    /// Whether both send to the same task.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.inbox.same_channel(&other.inbox)
+    }
+
     /// Whether another process has taken the session over: nothing more can be recorded, and it must be opened anew.
     pub fn is_lost(&self) -> bool {
         self.told.is_lost()

@@ -72,6 +72,8 @@ pub(crate) struct Session {
     pub(crate) turns: u64,
     pub(crate) calls: u64,
     pub(crate) messages: u64,
+    /// Something failed half-way: the log is read again before the next turn.
+    pub(crate) unsure: bool,
 }
 
 impl Session {
@@ -139,6 +141,7 @@ impl Session {
         let restored = read_log(self.store.as_ref(), &self.id).await?;
         self.log.record(restored.repairs.clone()).await?;
         self.restore(restored);
+        self.unsure = false;
         Ok(())
     }
 }
@@ -219,8 +222,8 @@ pub(crate) struct SessionTask {
 }
 
 impl SessionTask {
-    /// Runs until the session is closed or every handle is gone.
-    pub(crate) async fn run(mut self) {
+    /// Runs until the session is closed or every handle is gone; whoever waits for the end is to be told of it.
+    pub(crate) async fn run(mut self) -> Vec<oneshot::Sender<()>> {
         while self.closing.is_empty() {
             let prompt = match self.waiting.pop_front() {
                 Some(prompt) => prompt,
@@ -240,13 +243,13 @@ impl SessionTask {
         if let Err(error) = self.session.log.release().await {
             tracing::warn!(session = %self.session.id, %error, "the lease could not be given back");
         }
-        for closed in self.closing {
-            // Whoever closed it may have stopped waiting.
-            let _ = closed.send(());
-        }
+        self.closing
     }
 
     async fn turn(&mut self, number: u64, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
+        if self.session.unsure {
+            self.session.recover().await?;
+        }
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
         self.session.work_in(self.controls.state().additional_directories);
@@ -255,25 +258,38 @@ impl SessionTask {
             let mut turn = std::pin::pin!(
                 AssertUnwindSafe(turn::run(session, controls, content, &cancel)).catch_unwind()
             );
+            let mut heard = true;
             loop {
                 tokio::select! {
                     biased;
-                    result = &mut turn => break result,
-                    message = inbox.recv() => match message {
-                        Some(message) => take(controls, waiting, closing, message, Some((number, &cancel))).await,
+                    // First, so that a cancel that was sent before the turn began is seen before the model is asked.
+                    message = inbox.recv(), if heard => match message {
+                        Some(message) => {
+                            take(controls, waiting, closing, message, Some((number, &cancel))).await;
+                        }
                         // Nobody is left who could want the result.
-                        None => cancel.cancel(),
+                        None => {
+                            heard = false;
+                            cancel.cancel();
+                        }
                     },
+                    result = &mut turn => break result,
                 }
             }
         };
         self.controls.update(|state| state.busy = false);
         match result {
-            Ok(result) => result,
+            Ok(result) => {
+                self.session.unsure = matches!(result, Err(TurnError::Store(_)));
+                result
+            }
             Err(panic) => {
                 let text = calls::panic_text(panic.as_ref());
                 tracing::error!(session = %self.session.id, text, "a turn panicked");
-                self.session.recover().await?;
+                self.session.unsure = true;
+                if let Err(error) = self.session.recover().await {
+                    tracing::warn!(session = %self.session.id, %error, "the log could not be read again yet");
+                }
                 Err(TurnError::Panicked(text))
             }
         }

@@ -5,7 +5,7 @@ use crate::{
     PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, ToolCallRequest, TurnEnd,
     TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
     commands::{self, Action},
-    limits::TITLE_CHARS,
+    limits::{LOOK_WAIT, MODEL_SILENCE, MODEL_WAIT, TITLE_CHARS},
     prompt,
     session_task::{Controls, Session},
 };
@@ -53,7 +53,14 @@ async fn attempt(
     let content = {
         let state = state();
         let may_read = |path: &_, canonical: &_| session.gate.may_attach(&state, path, canonical);
-        attachments::expand(content, session.gate.system.as_ref(), &may_read).await
+        let expanding = attachments::expand(content.clone(), session.gate.system.as_ref(), &may_read);
+        let expanded = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            expanded = tokio::time::timeout(LOOK_WAIT, expanding) => expanded.ok(),
+        };
+        // What was said is kept whatever becomes of the files it names.
+        expanded.unwrap_or(content)
     };
     record_prompt(session, controls, turn, &content).await?;
     if let Some(action) = single_text(&content).and_then(commands::parse) {
@@ -72,7 +79,12 @@ async fn attempt(
         *requests += 1;
 
         session.log.tell(SessionEvent::Phase(Phase::Thinking));
-        let model = session.model(&state().model).await?;
+        let model_id = state().model;
+        let model = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(StopReason::Cancelled),
+            model = session.model(&model_id) => model?,
+        };
         let request = prompt::build(&session.ingredients(&state()));
         let answer = ask(session, model.as_ref(), request, cancel).await;
         *usage += answer.usage;
@@ -147,7 +159,10 @@ async fn ask(
         let event = tokio::select! {
             biased;
             () = cancel.cancelled() => break Ok(ModelStop::EndTurn),
-            event = stream.next() => event,
+            event = tokio::time::timeout(MODEL_SILENCE, stream.next()) => event.unwrap_or_else(|_| {
+                let seconds = MODEL_SILENCE.as_secs();
+                Some(Err(ModelError::Transport(format!("the model said nothing for {seconds} s; try again"))))
+            }),
         };
         match event {
             None => {
@@ -298,7 +313,12 @@ impl Session {
         {
             return Ok(model.clone());
         }
-        let model = self.models.get(id).await?;
+        let model = tokio::time::timeout(MODEL_WAIT, self.models.get(id)).await.unwrap_or_else(|_| {
+            let seconds = MODEL_WAIT.as_secs();
+            Err(ModelError::Transport(format!(
+                "the model {id} could not be got at within {seconds} s; try again"
+            )))
+        })?;
         self.current_model = Some((id.to_owned(), model.clone()));
         Ok(model)
     }

@@ -12,7 +12,13 @@ async fn before_the_first_token_and_in_the_middle_of_a_text() {
         let script = vec![Reply::Hang(said.clone()), Reply::text("again")];
         let stage = stage(Setting { script, ..Setting::default() }).await;
         let cancel = async {
-            stage.client.until(|client| said.is_empty() || client.text() == "Half").await;
+            let asked = |e: &SessionEvent| matches!(e, SessionEvent::Phase(agent::Phase::Thinking));
+            stage
+                .client
+                .until(|client| {
+                    client.events().iter().any(asked) && (said.is_empty() || client.text() == "Half")
+                })
+                .await;
             stage.session.cancel();
         };
         let (outcome, ()) = tokio::join!(stage.prompt("go"), cancel);
@@ -101,4 +107,32 @@ async fn a_prompt_that_is_taken_back_takes_no_other_with_it() {
     let said: Vec<_> =
         stage.client.events().into_iter().filter(|e| matches!(e, SessionEvent::UserMessage { .. })).collect();
     assert_eq!(said.len(), 2, "the second never ran: {said:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_model_is_tried_again_and_right_after_a_load() {
+    let retrying = ModelEvent::Retrying {
+        attempt: 2,
+        after: std::time::Duration::from_secs(60),
+        reason: "overloaded".to_owned(),
+    };
+    let script = vec![Reply::Hang(vec![retrying])];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    let cancel = async {
+        stage
+            .client
+            .until(|client| client.events().iter().any(|e| matches!(e, SessionEvent::Notice { .. })))
+            .await;
+        stage.session.cancel();
+    };
+    let (outcome, ()) = tokio::join!(stage.prompt("go"), cancel);
+    assert_eq!(outcome.unwrap().stop_reason, StopReason::Cancelled);
+    stage.session.close().await;
+
+    let surface = agent::Surface { client: stage.client.clone(), system: stage.system.clone() };
+    let loaded =
+        stage.runtime.open(stage.session.id(), agent::OpenSession::default(), |_| surface).await.unwrap();
+    let mut prompt = loaded.start(vec![agent::Content::text("on")]);
+    loaded.cancel();
+    assert_eq!(prompt.settled().await.unwrap().stop_reason, StopReason::Cancelled);
 }

@@ -5,6 +5,8 @@
 mod cancel;
 mod conversation;
 mod faults;
+mod faulty;
 mod permission;
 mod restart;
+mod settling;
 mod stage;

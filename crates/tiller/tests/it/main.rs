@@ -21,4 +21,5 @@ mod permissions;
 mod protocol;
 mod providers;
 mod sessions;
+mod soak;
 mod takeover;

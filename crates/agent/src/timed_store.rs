@@ -1,0 +1,67 @@
+//! A store that always answers: what takes too long counts as failed.
+
+use crate::{
+    Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
+    StoreError, limits::STORE_WAIT,
+};
+use async_trait::async_trait;
+use std::sync::Arc;
+use system::AbsPath;
+
+/// Puts a limit on each operation of a store. One that is given up may still happen.
+pub(crate) struct TimedStore(pub(crate) Arc<dyn SessionStore>);
+
+async fn timed<T>(operation: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    tokio::time::timeout(STORE_WAIT, operation).await.unwrap_or_else(|_| {
+        let seconds = STORE_WAIT.as_secs();
+        Err(StoreError::Io(format!("no answer within {seconds} s; check the disk it is on and try again")))
+    })
+}
+
+#[async_trait]
+impl SessionStore for TimedStore {
+    async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
+        timed(self.0.create(session)).await
+    }
+
+    async fn get(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {
+        timed(self.0.get(id)).await
+    }
+
+    async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
+        timed(self.0.acquire(id, take_over)).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        timed(self.0.release(lease)).await
+    }
+
+    async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
+        timed(self.0.append(lease, events)).await
+    }
+
+    async fn events(
+        &self,
+        id: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
+        timed(self.0.events(id, after, limit)).await
+    }
+
+    async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {
+        timed(self.0.set_directories(lease, folders)).await
+    }
+
+    async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
+        timed(self.0.fork(from, session)).await
+    }
+
+    async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+        timed(self.0.delete(id)).await
+    }
+
+    async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
+        timed(self.0.list(query)).await
+    }
+}

@@ -1,0 +1,215 @@
+//! Whatever fails, and however: each prompt settles once and in time, the next one works, and other sessions do not notice.
+
+use crate::faulty::{Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan};
+use agent::fake::MemoryStore;
+use agent::{
+    Content, CreateSession, ModelInfo, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle,
+    StopReason, Surface, ToolStatus,
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use system::{AbsPath, FakeSystem, fake::Script};
+
+/// The longest that anything may take before it has failed, and a bit: a question to the user has the longest.
+const DEADLINE: Duration = Duration::from_secs(7 * 60 * 60);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seam {
+    Store,
+    Model,
+    Client,
+    System,
+}
+
+struct World {
+    runtime: Arc<Runtime>,
+    store: Arc<FaultyStore>,
+    model: FaultyModel,
+}
+
+impl World {
+    fn new() -> Self {
+        let store = Arc::new(FaultyStore { inner: MemoryStore::default(), victim: Mutex::default() });
+        let info = ModelInfo {
+            id: "fake/model".to_owned(),
+            name: "Fake".to_owned(),
+            description: None,
+            context_size: 1000,
+            max_output: 100,
+            images: false,
+            disclosure: None,
+        };
+        let model = FaultyModel { info, victim: Arc::default() };
+        let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
+        let runtime = Runtime::new(store.clone(), Arc::new(model.clone()), options);
+        Self { runtime, store, model }
+    }
+
+    /// A session of its own folder whose client and system follow these plans.
+    async fn session(&self, client: Arc<Plan>, system: Arc<Plan>) -> (SessionHandle, Arc<FaultyClient>) {
+        let inner = FakeSystem::new();
+        inner.add_file("/w/a.txt", "one\n");
+        inner.on_command("cargo test", |_| Script::exits(0).prints("ok\n"));
+        let client = Arc::new(FaultyClient { plan: client, events: Mutex::default() });
+        let surface = Surface {
+            client: client.clone(),
+            system: Arc::new(FaultySystem { inner: Arc::new(inner), plan: system }),
+        };
+        let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+        (self.runtime.create(new, |_| surface).await.unwrap(), client)
+    }
+}
+
+async fn prompt(session: &SessionHandle) -> Result<StopReason, agent::TurnError> {
+    let turn = session.prompt(vec![Content::text("go")]);
+    let settled = tokio::time::timeout(DEADLINE, turn).await.expect("a prompt settles in time");
+    settled.map(|outcome| outcome.stop_reason)
+}
+
+/// Every call that was announced ended once, and every turn that began ended once.
+fn whole(client: &FaultyClient) {
+    let mut calls: HashMap<String, ToolStatus> = HashMap::new();
+    let mut turn = None;
+    for event in client.events.lock().unwrap().iter() {
+        match event {
+            SessionEvent::ToolCall(update) => {
+                let Some(status) = update.status else { continue };
+                let before = calls.insert(update.id.to_string(), status);
+                assert!(before.is_none_or(|before| !before.is_final()), "{} ended twice", update.id);
+            }
+            SessionEvent::TurnStarted { turn: began } => {
+                assert_eq!(turn.replace(began.clone()), None, "a turn began inside another");
+            }
+            SessionEvent::TurnEnded { turn: ended, .. } => assert_eq!(turn.take().as_ref(), Some(ended)),
+            _ => {}
+        }
+    }
+    assert_eq!(turn, None, "a turn never ended");
+    assert!(calls.values().all(|status| status.is_final()), "{calls:?}");
+}
+
+/// One run with a fault; whether it came at all.
+async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
+    let world = World::new();
+    let plan = Plan::new(fault, at);
+    let of = |one: Seam| if one == seam { plan.clone() } else { Plan::none() };
+    let (victim, client) = world.session(of(Seam::Client), Plan::none()).await;
+    let (victim, client) = match seam {
+        // Its folder is looked at while it is made, too: that may fail as well, and must end.
+        Seam::System => {
+            let making = tokio::time::timeout(DEADLINE, world.session(Plan::none(), of(Seam::System)));
+            if fault == Fault::Panic && at == 1 {
+                return true;
+            }
+            making.await.expect("a session is made in time")
+        }
+        _ => (victim, client),
+    };
+    let (other, _) = world.session(Plan::none(), Plan::none()).await;
+    let target = Some((victim.id().clone(), plan.clone()));
+    match seam {
+        Seam::Store => *world.store.victim.lock().unwrap() = target,
+        Seam::Model => *world.model.victim.lock().unwrap() = target,
+        Seam::Client | Seam::System => {}
+    }
+    let unnoticed = async {
+        let begun = tokio::time::Instant::now();
+        assert_eq!(prompt(&other).await, Ok(StopReason::EndTurn));
+        assert!(begun.elapsed() < Duration::from_secs(1), "another session waited {:?}", begun.elapsed());
+    };
+    let (faulted, ()) = tokio::join!(prompt(&victim), unnoticed);
+    if !plan.came() {
+        assert_eq!(faulted, Ok(StopReason::EndTurn));
+        return false;
+    }
+    // A second one at most, while the log is read again; then all is well.
+    let again = prompt(&victim).await;
+    if again.is_err() {
+        assert_eq!(seam, Seam::Store);
+    }
+    assert_eq!(
+        prompt(&victim).await,
+        Ok(StopReason::EndTurn),
+        "{seam:?} {fault:?} {at}: {faulted:?} {again:?}"
+    );
+    whole(&client);
+    tokio::time::timeout(DEADLINE, world.runtime.shutdown()).await.expect("it closes in time");
+    true
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_prompt_settles_whatever_fails() {
+    for seam in [Seam::Store, Seam::Model, Seam::Client, Seam::System] {
+        for fault in [Fault::Error, Fault::Hang, Fault::Panic] {
+            let mut at = 1;
+            while run(seam, fault, at).await {
+                at += 1;
+            }
+            assert!(at > 2, "{seam:?}: {at} operations are not a turn");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_waits_for_its_user_delays_nobody() {
+    let world = World::new();
+    let (waiting, _) = world.session(Plan::new(Fault::Hang, 1), Plan::none()).await;
+    let stuck = waiting.start(vec![Content::text("go")]);
+    let begun = tokio::time::Instant::now();
+    let mut sessions = Vec::new();
+    for _ in 0..100 {
+        sessions.push(world.session(Plan::none(), Plan::none()).await.0);
+    }
+    for outcome in futures::future::join_all(sessions.iter().map(prompt)).await {
+        assert_eq!(outcome, Ok(StopReason::EndTurn));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    let mut stuck = stuck;
+    stuck.cancel();
+    assert_eq!(stuck.settled().await.unwrap().stop_reason, StopReason::Cancelled);
+}
+
+/// Cancels a turn once an operation hangs; whether one did.
+async fn cancel_in(seam: Seam, at: usize) -> bool {
+    let world = World::new();
+    let plan = Plan::new(Fault::Hang, at);
+    let of = |one: Seam| if one == seam { plan.clone() } else { Plan::none() };
+    let (session, client) = world.session(of(Seam::Client), of(Seam::System)).await;
+    if seam == Seam::Model {
+        *world.model.victim.lock().unwrap() = Some((session.id().clone(), plan.clone()));
+    }
+    let mut turn = session.start(vec![Content::text("go")]);
+    let hung = async {
+        while !plan.came() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        ended = turn.settled() => {
+            assert_eq!(ended.unwrap().stop_reason, StopReason::EndTurn);
+            return false;
+        }
+        () = hung => {}
+    }
+    let begun = tokio::time::Instant::now();
+    session.cancel();
+    assert_eq!(turn.settled().await.unwrap().stop_reason, StopReason::Cancelled, "{seam:?} {at}");
+    assert!(begun.elapsed() < Duration::from_millis(500), "{seam:?} {at}: {:?}", begun.elapsed());
+    assert_eq!(prompt(&session).await, Ok(StopReason::EndTurn));
+    whole(&client);
+    true
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_the_turn_whatever_it_waits_for() {
+    for (seam, first) in [(Seam::Model, 1), (Seam::Client, 1), (Seam::System, 2)] {
+        let mut at = first;
+        while cancel_in(seam, at).await {
+            at += 1;
+        }
+        assert!(at > first + 1, "{seam:?}: {at} operations are not a turn");
+    }
+}
