@@ -12,6 +12,7 @@ mod lints;
 mod machine_paths;
 mod manifest;
 mod module_docs;
+mod security;
 mod size;
 mod sleeps;
 mod spawns;
@@ -61,6 +62,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("lints", lints::check),
     ("machine paths", machine_paths::check),
     ("module docs", module_docs::check),
+    ("security", security::check),
     ("size", size::check),
     ("sleeps", sleeps::check),
     ("spawns", spawns::check),

@@ -10,6 +10,7 @@ mod client;
 mod commands;
 mod content;
 mod event;
+mod explain;
 pub mod fake;
 mod freshness;
 mod gate;
@@ -22,8 +23,10 @@ mod model;
 mod policy;
 mod prompt;
 mod runtime;
+mod sanitise;
 mod session;
 mod session_task;
+mod shown;
 mod store;
 mod task;
 mod tool;
@@ -39,6 +42,7 @@ pub use event::{
     Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus, TurnEnd,
     UsageUpdate,
 };
+pub use explain::{Step, explain};
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen};
 pub use history::History;
 pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
@@ -48,7 +52,9 @@ pub use model::{
     AnsweredCall, AssistantMessage, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
     ModelStop, Models, ToolSpec, Usage,
 };
+pub use policy::{PermissionRule, PermissionRules, SandboxOptions};
 pub use runtime::{CreateSession, Runtime, RuntimeOptions, Surface};
+pub use sanitise::{Sanitiser, one_line, sanitise};
 pub use session::{PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use store::{Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError};
 pub use task::{Task, TaskList, TaskStatus};

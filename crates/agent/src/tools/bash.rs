@@ -9,7 +9,7 @@ use crate::{
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::time::Duration;
-use system::{AbsPath, Command, ExitStatus, Output, Process, Route};
+use system::{AbsPath, Command, Confinement, ExitStatus, Output, Process, Route};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Runs a shell line.
@@ -20,6 +20,8 @@ pub(super) struct Bash {
     /// Seconds.
     #[serde(default, deserialize_with = "args::count")]
     timeout: Option<u64>,
+    #[serde(default)]
+    outside_sandbox: bool,
 }
 
 /// How the wait for a process ended.
@@ -41,7 +43,8 @@ impl Tool for Bash {
             "type": "object",
             "properties": {
                 "command": {"type": "string", "description": "The command"},
-                "timeout": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "Seconds it may run (default 120)"}
+                "timeout": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "Seconds it may run (default 120)"},
+                "outside_sandbox": {"type": "boolean", "description": "Run outside of the sandbox, with the network and the user's files; the user is asked. Only after the sandbox stood in the way"}
             },
             "required": ["command"]
         })
@@ -59,7 +62,11 @@ impl Tool for Bash {
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         match self.is_empty() {
             true => args::touches_nothing(Self::NAME),
-            false => vec![Access::Execute { command: self.command.clone(), cwd: cwd.clone() }],
+            false => vec![Access::Execute {
+                command: self.command.clone(),
+                cwd: cwd.clone(),
+                unconfined: self.outside_sandbox,
+            }],
         }
     }
 
@@ -80,7 +87,10 @@ impl Tool for Bash {
             return Err(ToolError::message("No command provided"));
         }
         let limit = self.limit(cx);
-        let command = Command::shell(&self.command, cx.cwd.clone(), cx.limits.command_output_bytes);
+        let mut command = Command::shell(&self.command, cx.cwd.clone(), cx.limits.command_output_bytes);
+        if self.outside_sandbox {
+            command.confinement = Confinement::Lifted;
+        }
         let mut process = unless_cancelled(cx, cx.system.spawn(command)).await??;
         let terminal = process.terminal().cloned().map(ToolContent::Terminal);
         let mut live = Live::new(cx, terminal.is_some());
@@ -96,7 +106,11 @@ impl Tool for Bash {
         let said = output::cap_tail(tail.text(), &cx.limits);
         let said = said.trim_end_matches('\n');
         let (text, success) = match end {
-            End::Exited(status) => (format!("{}\n{}", or_nothing(said), ending(&status)), status.success()),
+            End::Exited(status) => {
+                let hint =
+                    if cx.confined && !self.outside_sandbox { sandbox_hint(said, &status) } else { "" };
+                (format!("{}\n{}{hint}", or_nothing(said), ending(&status)), status.success())
+            }
             End::TimedOut if said.is_empty() => (timed_out(limit), false),
             End::TimedOut => (format!("{said}\n{}", timed_out(limit)), false),
             End::Cancelled => {
@@ -171,6 +185,26 @@ fn ending(status: &ExitStatus) -> String {
         (Some(signal), _) => format!("Killed by signal: {signal}"),
         (None, Some(code)) => format!("Exit code: {code}"),
         (None, None) => "Exit status unknown".to_owned(),
+    }
+}
+
+/// What the model is told when a failure looks like the sandbox's doing.
+fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
+    const SIGNS: [&str; 7] = [
+        "Permission denied",
+        "Operation not permitted",
+        "Read-only file system",
+        "Could not resolve",
+        "Temporary failure in name resolution",
+        "Network is unreachable",
+        "EPERM",
+    ];
+    match !status.success() && SIGNS.iter().any(|sign| said.contains(sign)) {
+        true => {
+            "\n(This ran in a sandbox: no network, writes only below the project and the temporary folder. If that is why it failed, call bash again \
+             with outside_sandbox set; the user is asked.)"
+        }
+        false => "",
     }
 }
 

@@ -18,4 +18,5 @@ mod parity;
 mod permissions;
 mod protocol;
 mod providers;
+mod sandbox;
 mod sessions;
