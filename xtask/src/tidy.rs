@@ -14,6 +14,7 @@ mod manifest;
 mod module_docs;
 mod promises;
 mod proofs;
+mod security;
 mod size;
 mod sleeps;
 mod spawns;
@@ -65,6 +66,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("module docs", module_docs::check),
     ("promises", promises::check),
     ("proofs", proofs::check),
+    ("security", security::check),
     ("size", size::check),
     ("sleeps", sleeps::check),
     ("spawns", spawns::check),

@@ -15,6 +15,8 @@ pub enum Access {
         command: String,
         /// Where it runs.
         cwd: AbsPath,
+        /// Whether it asks to run outside of the sandbox.
+        unconfined: bool,
     },
     /// Fetches a URL.
     Fetch(String),

@@ -104,7 +104,7 @@ pub(crate) async fn run(
             Some(ruling) if parallel && ruling.allows() => batch.push((candidate, ruling)),
             ruling => {
                 results.extend(run_batch(session, std::mem::take(&mut batch), cancel).await?);
-                let (result, dismiss) = run_alone(session, candidate, ruling, cancel).await?;
+                let (result, dismiss) = run_alone(session, controls, candidate, ruling, cancel).await?;
                 results.push(result);
                 dismissed |= dismiss;
             }
@@ -122,11 +122,13 @@ async fn run_batch(
     if batch.is_empty() {
         return Ok(Vec::new());
     }
-    let started =
-        batch.iter().map(|(candidate, _)| SessionEvent::ToolCall(candidate.update(ToolStatus::InProgress)));
+    let started = batch.iter().flat_map(|(candidate, ruling)| {
+        let started = SessionEvent::ToolCall(candidate.update(ToolStatus::InProgress));
+        ruling.record(&candidate.request.id).into_iter().chain([started])
+    });
     session.log.record(started.collect()).await?;
-    let ended = futures::future::join_all(batch.into_iter().map(async |(mut candidate, _)| {
-        let cx = session.tool_context(&candidate.request.id, cancel, false);
+    let ended = futures::future::join_all(batch.into_iter().map(async |(mut candidate, ruling)| {
+        let cx = session.tool_context(&candidate.request.id, cancel, false, &ruling);
         let outcome = candidate.execute(&cx, cancel).await;
         candidate.ended(outcome, Vec::new())
     }))
@@ -139,6 +141,7 @@ async fn run_batch(
 /// One call by itself, with all that may stand in its way. The flag says that the user wants the turn to end.
 async fn run_alone(
     session: &Session,
+    controls: &Controls,
     mut candidate: Candidate,
     ruling: Option<Ruling>,
     cancel: &CancellationToken,
@@ -150,12 +153,13 @@ async fn run_alone(
             break 'outcome (Err(ToolError::message(reason.clone())), Vec::new());
         }
         let Some(ruling) = ruling else { break 'outcome (Err(ToolError::Cancelled(None)), Vec::new()) };
+        session.log.record(ruling.record(&id).into_iter().collect()).await?;
         if let Some(reason) = ruling.denial() {
             let text = format!("{reason} Try a different approach.");
             break 'outcome (Err(ToolError::message(text)), Vec::new());
         }
         let asked = !ruling.allows();
-        let cx = session.tool_context(&id, cancel, asked);
+        let cx = session.tool_context(&id, cancel, asked, &ruling);
         let content = match candidate.prepare(&cx, cancel).await {
             Ok(content) => content,
             Err(error) => break 'outcome (Err(error), Vec::new()),
@@ -163,7 +167,20 @@ async fn run_alone(
         if asked {
             let parsed = candidate.parsed.as_ref().expect("checked above");
             match session.gate.ask(&ruling, &candidate.applicant(parsed), content.clone(), cancel).await? {
-                Answer::Allowed => {}
+                Answer::Allowed => {
+                    // A question may stay open for long: what was approved must still be what would happen.
+                    let now = session
+                        .gate
+                        .rule(&controls.state(), &candidate.applicant(parsed), &session.cwd)
+                        .await;
+                    if let Some(reason) = now.denial() {
+                        break 'outcome (Err(ToolError::message(reason)), content);
+                    }
+                    if !now.is_same_as(&ruling) {
+                        let text = "What this call touches, or where it would run, changed while the user was asked; nothing was done. Call it again.";
+                        break 'outcome (Err(ToolError::message(text)), content);
+                    }
+                }
                 Answer::Refused(reason) => break 'outcome (Err(ToolError::message(reason)), content),
                 Answer::Cancelled => {
                     dismissed = true;

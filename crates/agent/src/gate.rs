@@ -1,16 +1,16 @@
 //! The gate: the one place where it is decided whether a call may run.
 
 use crate::{
-    AnyCall, Description, Effect, PermissionOutcome, PermissionRequest, SessionEvent, StoreError, ToolCallId,
-    ToolContent,
+    AnyCall, Description, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent,
+    StoreError, ToolCallId, ToolContent,
     limits::Limits,
     log::SessionLog,
-    policy::{self, Decision, Grants, Policy, Resolved, Subject},
+    policy::{self, Decision, Grants, PermissionRules, Policy, Resolved, SandboxOptions, Shelter, Subject},
     session::SessionState,
 };
 use serde_json::Value;
 use std::sync::Arc;
-use system::{AbsPath, Route, System};
+use system::{AbsPath, Confined, Route, Sandbox, SandboxLevel, SandboxSupport, System};
 use tokio_util::sync::CancellationToken;
 
 /// What the gate needs of a session.
@@ -22,6 +22,8 @@ pub(crate) struct Gate {
     pub(crate) allowed_paths: Vec<AbsPath>,
     pub(crate) blocked_paths: Vec<String>,
     pub(crate) denied_tools: Vec<String>,
+    pub(crate) rules: PermissionRules,
+    pub(crate) sandbox: SandboxOptions,
     pub(crate) limits: Limits,
 }
 
@@ -41,12 +43,44 @@ pub(crate) struct Applicant<'a> {
 pub(crate) struct Ruling {
     decision: Decision,
     accesses: Vec<Resolved>,
+    /// Where commands would run.
+    shelter: Shelter,
+    /// What commands that run here are confined by; its level is off where nothing can be.
+    sandbox: Sandbox,
 }
 
 impl Ruling {
     /// Whether the call runs without a question.
     pub(crate) fn allows(&self) -> bool {
         matches!(self.decision, Decision::Allow { .. })
+    }
+
+    /// The record of a decision that nobody is asked about.
+    pub(crate) fn record(&self, id: &ToolCallId) -> Option<SessionEvent> {
+        let (outcome, rule) = match &self.decision {
+            Decision::Allow { rule } => (PermissionOutcome::AllowOnce, rule),
+            Decision::Deny { rule, .. } => (PermissionOutcome::RejectOnce, rule),
+            Decision::Ask { .. } => return None,
+        };
+        Some(SessionEvent::PermissionResolved { id: id.clone(), outcome, rule: (*rule).to_owned() })
+    }
+
+    /// Whether commands run in a sandbox.
+    pub(crate) fn is_confined(&self) -> bool {
+        matches!(self.shelter, Shelter::Sandbox { .. })
+    }
+
+    /// Whether another ruling is about the very same thing: the same command in the same folder, the same files behind the same names, the
+    /// same executor and the same sandbox. Whether a file's text is still the one that was shown is for the tool that showed it.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let touched = |ruling: &Self| -> Vec<_> {
+            ruling
+                .accesses
+                .iter()
+                .map(|resolved| (resolved.access.clone(), resolved.canonical.clone()))
+                .collect()
+        };
+        self.shelter == other.shelter && self.sandbox == other.sandbox && touched(self) == touched(other)
     }
 
     /// The reason of a denial.
@@ -78,20 +112,30 @@ impl Gate {
     ) -> Ruling {
         let mut accesses = Vec::new();
         for access in applicant.call.accesses(cwd) {
-            let canonical = match &access {
-                // A link on another machine cannot be seen from here.
-                crate::Access::Read(path) | crate::Access::Write(path) if applicant.executor.is_none() => {
-                    self.system.resolve(path).await.ok()
-                }
-                _ => None,
-            };
-            accesses.push(Resolved::new(access, canonical));
+            accesses.push(resolved(self.system.as_ref(), access, applicant.executor).await);
         }
-        let decision =
-            policy::decide(&self.policy(settings, applicant.executor), &self.subject(applicant, &accesses));
+        let (shelter, sandbox) = shelter(
+            self.system.as_ref(),
+            &self.sandbox,
+            settings.mode,
+            &self.roots,
+            &self.blocked_paths,
+            &accesses,
+            applicant.executor,
+        )
+        .await;
+        let decision = policy::decide(&self.policy(settings, shelter), &self.subject(applicant, &accesses));
         let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
         tracing::debug!(tool = applicant.tool, call = %applicant.id, rule, "decided");
-        Ruling { decision, accesses }
+        Ruling { decision, accesses, shelter, sandbox }
+    }
+
+    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of.
+    pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
+        match ruling.sandbox.level {
+            SandboxLevel::Off => Arc::clone(&self.system),
+            _ => Arc::new(Confined::new(Arc::clone(&self.system), ruling.sandbox.clone())),
+        }
     }
 
     /// Asks the user what the policy left open, and remembers "always". `content` is what the call would do.
@@ -121,7 +165,7 @@ impl Gate {
         let (outcome, rule) = tokio::select! {
             biased;
             () = cancel.cancelled() => (PermissionOutcome::Cancelled, "cancelled"),
-            outcome = self.log.client().request_permission(request.clone()) => (outcome, "user"),
+            outcome = self.log.ask(request.clone()) => (outcome, "user"),
             () = tokio::time::sleep(self.limits.permission_wait) => (PermissionOutcome::RejectOnce, "timeout"),
         };
         match outcome {
@@ -148,22 +192,105 @@ impl Gate {
         let subject =
             Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
         policy::inside(&self.roots, &accesses[0])
-            && matches!(policy::decide(&self.policy(settings, None), &subject), Decision::Allow { .. })
+            && matches!(
+                policy::decide(&self.policy(settings, Shelter::Off), &subject),
+                Decision::Allow { .. }
+            )
     }
 
-    fn policy<'a>(&'a self, settings: &SessionState, executor: Option<Route>) -> Policy<'a> {
+    fn policy<'a>(&'a self, settings: &SessionState, shelter: Shelter) -> Policy<'a> {
         Policy {
             mode: settings.mode,
             permission_mode: settings.permission_mode,
             allowed_paths: &self.allowed_paths,
             blocked_paths: &self.blocked_paths,
             denied_tools: &self.denied_tools,
+            rules: &self.rules,
             grants: &self.grants,
-            executor: executor.unwrap_or_else(|| self.system.routes().spawn),
+            shelter,
         }
     }
 
     fn subject<'a>(&'a self, applicant: &Applicant<'a>, accesses: &'a [Resolved]) -> Subject<'a> {
         Subject { tool: applicant.tool, effect: applicant.effect, accesses, roots: &self.roots }
     }
+}
+
+/// A call that nobody makes.
+pub(crate) struct Question<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) effect: Effect,
+    pub(crate) access: crate::Access,
+}
+
+/// What each rule says of a call in a new session, and what would be decided.
+pub(crate) async fn explain(
+    options: &RuntimeOptions,
+    system: &dyn System,
+    cwd: &AbsPath,
+    question: Question<'_>,
+) -> Vec<(&'static str, String)> {
+    let roots = [cwd.clone()];
+    let accesses = [resolved(system, question.access, None).await];
+    let (shelter, _) =
+        shelter(system, &options.sandbox, options.mode, &roots, &options.blocked_paths, &accesses, None)
+            .await;
+    let policy = Policy {
+        mode: options.mode,
+        permission_mode: options.permission_mode,
+        allowed_paths: &options.allowed_paths,
+        blocked_paths: &options.blocked_paths,
+        denied_tools: &options.denied_tools,
+        rules: &options.rules,
+        grants: &Grants::default(),
+        shelter,
+    };
+    let subject =
+        Subject { tool: question.tool, effect: question.effect, accesses: &accesses, roots: &roots };
+    policy::chain(&policy, &subject)
+}
+
+async fn resolved(system: &dyn System, access: crate::Access, executor: Option<Route>) -> Resolved {
+    let canonical = match &access {
+        // A link on another machine cannot be seen from here.
+        crate::Access::Read(path) | crate::Access::Write(path) if executor.is_none() => {
+            system.resolve(path).await.ok()
+        }
+        _ => None,
+    };
+    Resolved::new(access, canonical)
+}
+
+/// Where the commands of a call would run, and what they would be confined by.
+async fn shelter(
+    system: &dyn System,
+    options: &SandboxOptions,
+    mode: Mode,
+    roots: &[AbsPath],
+    blocked_paths: &[String],
+    accesses: &[Resolved],
+    executor: Option<Route>,
+) -> (Shelter, Sandbox) {
+    let lifted = accesses.iter().find_map(|resolved| match resolved.access {
+        crate::Access::Execute { unconfined, .. } => Some(unconfined),
+        _ => None,
+    });
+    let Some(lifted) = lifted else {
+        return (Shelter::Off, Sandbox { level: SandboxLevel::Off, ..Sandbox::default() });
+    };
+    // With links resolved, as whoever confines a command needs them.
+    let mut canonical = Vec::with_capacity(roots.len());
+    for root in roots {
+        canonical.push(system.resolve(root).await.unwrap_or_else(|_| root.clone()));
+    }
+    let mut sandbox = policy::sandbox(options, mode, &canonical, blocked_paths);
+    let support = match sandbox.level {
+        SandboxLevel::Off => SandboxSupport::default(),
+        _ => system.sandbox_support().await,
+    };
+    let shelter = Shelter::of(&sandbox, support, executor.unwrap_or_else(|| system.routes().spawn), lifted);
+    if !support.applies() {
+        sandbox.level = SandboxLevel::Off;
+    }
+    (shelter, sandbox)
 }

@@ -11,6 +11,7 @@ mod commands;
 mod content;
 mod effort;
 mod event;
+mod explain;
 pub mod fake;
 mod freshness;
 mod gate;
@@ -23,8 +24,10 @@ mod model;
 mod policy;
 mod prompt;
 mod runtime;
+mod sanitise;
 mod session;
 mod session_task;
+mod shown;
 mod store;
 mod task;
 mod timed_store;
@@ -42,6 +45,7 @@ pub use event::{
     SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
     TurnEnd, UsageUpdate,
 };
+pub use explain::{Step, explain};
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
 pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
@@ -51,7 +55,9 @@ pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
     ModelRequest, ModelStop, Models, ToolSpec, Usage,
 };
+pub use policy::{PermissionRule, PermissionRules, SandboxOptions};
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
+pub use sanitise::{Sanitiser, one_line, sanitise};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use store::{
     Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,

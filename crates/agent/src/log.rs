@@ -1,6 +1,9 @@
 //! A session's way to its store and its client: what is durable is stored first, then told.
 
-use crate::{Client, Lease, SessionEvent, SessionStore, StoreError};
+use crate::{
+    Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionStore, StoreError,
+    shown::{self, Cleaner},
+};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering},
@@ -14,6 +17,7 @@ pub(crate) struct SessionLog {
     lease: Lease,
     client: Arc<dyn Client>,
     told: Arc<Told>,
+    cleaner: Arc<Cleaner>,
 }
 
 /// How far the client was told.
@@ -53,7 +57,7 @@ impl SessionLog {
         last: u64,
     ) -> Self {
         let told = Arc::new(Told { last: Mutex::new(last), lost: AtomicBool::new(false) });
-        Self { store, lease, client, told }
+        Self { store, lease, client, told, cleaner: Arc::default() }
     }
 
     /// Stores the durable ones among the events, all or none, and then tells the client of each of them, in order. When storing fails the
@@ -62,7 +66,7 @@ impl SessionLog {
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
         let mut last = self.told.lock();
-        events.iter().for_each(|event| self.client.notify(event));
+        events.iter().for_each(|event| self.client.notify(&self.cleaner.event(event)));
         *last = stored.unwrap_or(*last);
         Ok(())
     }
@@ -71,7 +75,12 @@ impl SessionLog {
     pub(crate) fn tell(&self, event: SessionEvent) {
         debug_assert!(!event.is_durable(), "a durable event must be recorded: {event:?}");
         let _told = self.told.lock();
-        self.client.notify(&event);
+        self.client.notify(&self.cleaner.event(&event));
+    }
+
+    /// Asks the client; what it shows is cleaned as events are.
+    pub(crate) async fn ask(&self, request: PermissionRequest) -> PermissionOutcome {
+        self.client.request_permission(shown::request(request)).await
     }
 
     /// Stores the further folders.

@@ -8,8 +8,9 @@ use crate::{
     history::Restored,
     limits::{EVENTS_PAGE, INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
     log::SessionLog,
-    policy::Grants,
+    policy::{Grants, PermissionRules, SandboxOptions},
     session_task::{Controls, Session, SessionTask, read_log},
+    shown::Cleaner,
     timed_store::TimedStore,
     tools,
 };
@@ -49,6 +50,10 @@ pub struct RuntimeOptions {
     pub blocked_paths: Vec<String>,
     /// Tools that are denied in every mode.
     pub denied_tools: Vec<String>,
+    /// Rules from the settings, of all layers.
+    pub rules: PermissionRules,
+    /// How commands are confined.
+    pub sandbox: SandboxOptions,
     /// The limits.
     pub limits: Limits,
 }
@@ -268,11 +273,12 @@ impl Runtime {
         each: &mut (dyn FnMut(&SessionEvent) + Send),
     ) -> Result<(), StoreError> {
         let mut after = 0;
+        let cleaner = Cleaner::default();
         loop {
             let page = self.store.events(id, after, EVENTS_PAGE).await?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = *last;
-            page.iter().for_each(|(_, event)| each(event));
+            page.iter().for_each(|(_, event)| each(&cleaner.event(event)));
         }
     }
 
@@ -318,6 +324,8 @@ impl Runtime {
                 allowed_paths: self.options.allowed_paths.clone(),
                 blocked_paths: self.options.blocked_paths.clone(),
                 denied_tools: self.options.denied_tools.clone(),
+                rules: self.options.rules.clone(),
+                sandbox: self.options.sandbox.clone(),
                 limits: self.options.limits.clone(),
             },
             log: log.clone(),

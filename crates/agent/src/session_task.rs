@@ -3,8 +3,13 @@
 use crate::{
     AnyTool, Content, Effort, FileTracker, History, LanguageModel, MessageId, Mode, Models, PermissionMode,
     PromptOutcome, SessionEvent, SessionId, SessionState, SessionStore, StopReason, StoreError, TaskList,
-    ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls, gate::Gate, history::Restored,
-    limits::EVENTS_PAGE, log::SessionLog, policy::Grants, turn,
+    ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
+    gate::{Gate, Ruling},
+    history::Restored,
+    limits::EVENTS_PAGE,
+    log::SessionLog,
+    policy::Grants,
+    turn,
 };
 use futures::FutureExt as _;
 use std::{
@@ -97,10 +102,11 @@ impl Session {
         call: &ToolCallId,
         cancel: &CancellationToken,
         asked: bool,
+        ruling: &Ruling,
     ) -> ToolContext {
         let log = self.log.clone();
         ToolContext {
-            system: self.gate.system.clone(),
+            system: self.gate.confined(ruling),
             cwd: self.cwd.clone(),
             files: self.files.clone(),
             tasks: self.tasks.clone(),
@@ -115,6 +121,7 @@ impl Session {
             }),
             cancel: cancel.clone(),
             asked,
+            confined: ruling.is_confined(),
             limits: self.gate.limits.tools.clone(),
         }
     }

@@ -85,6 +85,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Whether the user was asked between [`Tool::prepare`] and [`Tool::run`], so that files may have changed since.
     pub asked: bool,
+    /// Whether its commands run in a sandbox.
+    pub confined: bool,
     /// The limits in force.
     pub limits: ToolLimits,
 }

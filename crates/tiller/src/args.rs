@@ -25,6 +25,11 @@ pub(crate) enum Command {
     Sessions(SessionsCommand),
     /// List the models that can be chosen now.
     Models,
+    /// Tell what this machine and these settings give, and what is wrong with them.
+    Doctor(DoctorArgs),
+    /// Explain what would be allowed, or show what was.
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
 }
 
 /// How a session begins.
@@ -156,6 +161,37 @@ pub(crate) enum SessionsCommand {
         /// The session's id.
         id: String,
         /// Print one JSON object a line, as `-o stream-json` does.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `tiller doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tiller permissions`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PermissionsCommand {
+    /// Show what each rule says of a command or a path, and the decision.
+    Explain {
+        /// The command, or the path.
+        #[arg(value_name = "COMMAND|PATH", allow_hyphen_values = true)]
+        what: String,
+        /// The path is to be written, not read.
+        #[arg(long)]
+        write: bool,
+    },
+    /// Show the decisions of a session: the last one of this folder, unless one is named.
+    Log {
+        /// The session.
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+        /// Print one JSON object a line.
         #[arg(long)]
         json: bool,
     },

@@ -5,6 +5,7 @@
 mod args;
 mod config;
 mod demo;
+mod doctor;
 mod environment;
 mod exit;
 mod folders;
@@ -13,6 +14,7 @@ mod limits;
 mod logging;
 mod models;
 mod options;
+mod permissions;
 mod sessions;
 mod signals;
 mod start;
@@ -22,6 +24,11 @@ use clap::Parser;
 use std::{io::Write, process::ExitCode};
 
 fn main() -> ExitCode {
+    let mut given = std::env::args_os().skip(1);
+    if given.next().is_some_and(|first| first == wiring::LAUNCHER) {
+        // Before there is a second thread: this process confines itself and becomes a command.
+        return system::run_sandboxed(given.map(|arg| arg.to_string_lossy().into_owned()));
+    }
     let cli = args::Cli::parse();
     match start::run(cli) {
         Ok(code) => ExitCode::from(code),

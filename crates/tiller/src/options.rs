@@ -1,8 +1,8 @@
 //! Everything that can be set, resolved: what the rest of the program is given instead of files, variables and flags.
 
-use agent::{Limits, Mode, PermissionMode};
+use agent::{Limits, Mode, PermissionMode, PermissionRules};
 use std::{collections::BTreeMap, fmt};
-use system::AbsPath;
+use system::{AbsPath, SandboxLevel};
 
 /// Names of providers that are built in.
 const BUILT_IN: [&str; 5] = ["openai", "anthropic", "local", "offline", "replay"];
@@ -22,6 +22,16 @@ pub(crate) struct Options {
     pub(crate) blocked_paths: Vec<String>,
     /// Paths outside the project that are not asked about.
     pub(crate) allowed_paths: Vec<AbsPath>,
+    /// Rules about tools, commands and paths.
+    pub(crate) rules: PermissionRules,
+    /// What commands of this machine are confined to.
+    pub(crate) sandbox: SandboxLevel,
+    /// Whether confined commands reach the network.
+    pub(crate) network: bool,
+    /// Folders outside the project that confined commands may write.
+    pub(crate) writable_paths: Vec<AbsPath>,
+    /// Variables that commands get although their names say that they hold a secret.
+    pub(crate) keep_variables: Vec<String>,
     pub(crate) openai: Provider,
     pub(crate) anthropic: Provider,
     /// Further providers, by the name that models of theirs begin with.
@@ -110,6 +120,11 @@ impl Options {
             denied_tools: Vec::new(),
             blocked_paths: Vec::new(),
             allowed_paths: vec![folders.temp.clone()],
+            rules: PermissionRules::default(),
+            sandbox: SandboxLevel::default(),
+            network: false,
+            writable_paths: Vec::new(),
+            keep_variables: Vec::new(),
             openai: Provider::with_key_in("OPENAI_API_KEY"),
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
             custom: BTreeMap::new(),

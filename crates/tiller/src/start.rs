@@ -3,13 +3,13 @@
 use crate::{
     args::{AcpArgs, Cli, Command, Events, PrintArgs, SessionArgs},
     config::{self, Flags, Layers, Resolved},
-    demo,
+    demo, doctor,
     environment::{self, Environment},
     exit, folders,
     headless::{self, Begin, Overrides, Run},
     limits, logging, models,
     options::Options,
-    sessions,
+    permissions, sessions,
     signals::Signals,
     wiring::{self, Keep},
 };
@@ -26,6 +26,8 @@ use system::AbsPath;
 struct Settled {
     options: Options,
     cwd: AbsPath,
+    /// What was ignored, and why.
+    notices: Vec<String>,
 }
 
 /// Does what the command line says and returns the exit code.
@@ -45,12 +47,21 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
-            let Settled { options, cwd } = settle(environment, None, Flags::default())?;
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default())?;
             let wired = wiring::wire(&options, &cwd, Keep::InData)?;
             sessions::run(&wired.runtime, &cwd, command).await
         }
+        Some(Command::Doctor(args)) => {
+            let Settled { options, notices, .. } = settle(environment, None, Flags::default())?;
+            doctor::run(&options, &notices, &args).await
+        }
+        Some(Command::Permissions(command)) => {
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default())?;
+            let wired = wiring::wire(&options, &cwd, Keep::InData)?;
+            permissions::run(&wired, &options, &cwd, command).await
+        }
         Some(Command::Models) => {
-            let Settled { options, cwd } = settle(environment, None, Flags::default())?;
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default())?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun)?).await
         }
         None => print(cli.print, environment).await,
@@ -59,7 +70,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
 
 async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let AcpArgs { cwd, session, events: Events::Off } = args;
-    let Settled { options, cwd } = settle(environment, cwd.as_deref(), flags(&session, None, None)?)?;
+    let Settled { options, cwd, .. } = settle(environment, cwd.as_deref(), flags(&session, None, None)?)?;
     let wired = wiring::wire(&options, &cwd, Keep::InData)?;
     let mut signals = Signals::new()?;
     let code = tokio::select! {
@@ -89,7 +100,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     let flags = flags(&args.session, args.append_system_prompt, args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Settled { mut options, cwd } = settle(environment, args.cwd.as_deref(), flags)?;
+    let Settled { mut options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags)?;
     options.append_prompt(headless::NOBODY);
     let wired = wiring::wire(&options, &cwd, if args.no_session { Keep::ForThisRun } else { Keep::InData })?;
     let session = match (args.session_id, args.resume) {
@@ -106,7 +117,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
         take_over: args.take_over,
         overrides,
     };
-    headless::run(&wired.runtime, wiring::local_system(), run).await
+    headless::run(&wired.runtime, wiring::local_system(&options.keep_variables), run).await
 }
 
 fn prompt_from_stdin() -> Result<String> {
@@ -138,10 +149,10 @@ fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result
     let project = config::read(config::project_path(&cwd))?;
     let Resolved { options, notices } =
         config::resolve(Layers { folders, user, project, environment, flags })?;
-    for notice in notices {
+    for notice in &notices {
         tracing::warn!("{notice}");
     }
-    Ok(Settled { options, cwd })
+    Ok(Settled { options, cwd, notices })
 }
 
 fn folder(given: Option<&Path>) -> Result<AbsPath> {

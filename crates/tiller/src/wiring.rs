@@ -2,7 +2,7 @@
 
 use crate::options::{Options, Provider, Terminal, Tools, Wire};
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{Runtime, RuntimeOptions, SessionStore};
+use agent::{Runtime, RuntimeOptions, SandboxOptions, SessionStore};
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
 use std::sync::Arc;
@@ -38,20 +38,34 @@ pub(crate) fn wire(options: &Options, cwd: &AbsPath, keep: Keep) -> Result<Wired
     };
     let store: Arc<dyn SessionStore> =
         Arc::new(SqliteStore::open_in_background(folder.join("sessions.db").as_std())?);
-    let catalog = Catalog::new(providers(options, cwd), local_system(), Arc::new(OfflinePilot::default()));
+    let catalog = Catalog::new(
+        providers(options, cwd),
+        local_system(&options.keep_variables),
+        Arc::new(OfflinePilot::default()),
+    );
     let catalog = Arc::new(catalog);
     let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options));
     Ok(Wired { runtime, catalog, _temporary: temporary })
 }
 
+/// The first argument of this program when it is to confine a command and nothing else.
+pub(crate) const LAUNCHER: &str = "__sandbox-exec";
+
 /// The machine this process runs on.
-pub(crate) fn local_system() -> Arc<dyn System> {
-    Arc::new(LocalSystem::new())
+pub(crate) fn local_system(keep_variables: &[String]) -> Arc<dyn System> {
+    // This very program, also when its file was replaced by an update in the meantime.
+    let launcher = ["/proc/self/exe", LAUNCHER].map(str::to_owned).to_vec();
+    Arc::new(LocalSystem::with_options(system::LocalOptions {
+        launcher,
+        hide_secrets: true,
+        keep_variables: keep_variables.to_vec(),
+    }))
 }
 
 /// Serves the protocol on stdin and stdout until the client hangs up.
 pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Result<()> {
-    let mut acp = AcpOptions::new(local_system(), env!("CARGO_PKG_VERSION"), cwd.clone());
+    let mut acp =
+        AcpOptions::new(local_system(&options.keep_variables), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.terminal = match options.terminal {
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,
@@ -80,7 +94,40 @@ fn sessions(options: &Options) -> RuntimeOptions {
         allowed_paths: options.allowed_paths.clone(),
         blocked_paths: options.blocked_paths.clone(),
         denied_tools: options.denied_tools.clone(),
+        rules: options.rules.clone(),
+        sandbox: sandbox(options),
         limits: options.limits.clone(),
+    }
+}
+
+/// Folders and files below the home folder that no build needs and that hold keys.
+const HIDDEN: [&str; 14] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".kube",
+    ".docker/config.json",
+    ".netrc",
+    ".git-credentials",
+    ".pypirc",
+    ".cargo/credentials.toml",
+    ".password-store",
+    ".local/share/keyrings",
+    ".config/gh",
+];
+
+/// How commands are confined.
+pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
+    let folders = &options.folders;
+    let own = [folders.config.clone(), folders.data.clone()];
+    SandboxOptions {
+        level: options.sandbox,
+        network: options.network,
+        writable: std::iter::once(folders.temp.clone()).chain(options.writable_paths.clone()).collect(),
+        hidden: HIDDEN.iter().map(|name| folders.home.join(name)).chain([folders.data.clone()]).collect(),
+        guarded: own.to_vec(),
     }
 }
 

@@ -235,7 +235,7 @@ impl AnyCall for Terminal {
     }
 
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
-        vec![Access::Execute { command: self.line(), cwd: self.cwd(cwd) }]
+        vec![Access::Execute { command: self.line(), cwd: self.cwd(cwd), unconfined: false }]
     }
 
     async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {

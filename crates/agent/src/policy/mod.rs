@@ -6,13 +6,18 @@
 
 mod grants;
 mod rules;
+mod settings;
 mod shell;
+mod shelter;
 
 pub(crate) use grants::{Grants, label, scope};
+pub use settings::{PermissionRule, PermissionRules};
 pub(crate) use shell::Shell;
+pub use shelter::SandboxOptions;
+pub(crate) use shelter::{Shelter, sandbox};
 
 use crate::{Access, Effect, Mode, PermissionMode};
-use system::{AbsPath, Route};
+use system::AbsPath;
 
 /// What a decision is about.
 pub(crate) struct Subject<'a> {
@@ -60,10 +65,12 @@ pub(crate) struct Policy<'a> {
     pub(crate) blocked_paths: &'a [String],
     /// Tools that are denied.
     pub(crate) denied_tools: &'a [String],
+    /// Rules from the settings.
+    pub(crate) rules: &'a PermissionRules,
     /// What the user said "always" to.
     pub(crate) grants: &'a Grants,
-    /// Who would run a command.
-    pub(crate) executor: Route,
+    /// Who would run a command, and what would hold it back.
+    pub(crate) shelter: Shelter,
 }
 
 /// What the chain says, and which rule said it.
@@ -94,37 +101,73 @@ const SAFE_TOOLS: &[&str] = &[
 const APPROVAL_REQUIRED: &[&str] =
     &["file_write", "file_edit", "apply_patch", "bash", "ide_write_file", "ide_terminal"];
 
+/// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.
+const LONG_COMMAND: usize = 200;
+
 /// Walks the chain.
 pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     if let Some(denial) = mode_denial(policy, subject)
         .or_else(|| blocked_path(policy, subject))
         .or_else(|| denied_command(subject))
         .or_else(|| denied_tool(policy, subject))
+        .or_else(|| settings::denied(policy, subject))
     {
         return denial;
     }
+    // What decides about running things asks every time; what a rule asks about, in every mode.
     let protected = protected_path(subject);
-    let asks = protected
+    let always = protected.clone().or_else(|| settings::asks(policy, subject));
+    let asks = always
         .clone()
         .or_else(|| project_boundary(policy, subject))
+        .or_else(|| settings::allows(policy, subject).then_some(Decision::Allow { rule: "AllowRule" }))
         .or_else(|| approval_required(policy, subject));
     let Some(Decision::Ask { rule, question }) = asks else {
         return asks.unwrap_or_else(|| not_listed(subject));
     };
     match policy.grants.answer(subject) {
-        Some(true) => return Decision::Allow { rule: "SessionGrant" },
+        Some(true) if protected.is_none() => return Decision::Allow { rule: "SessionGrant" },
         Some(false) => {
             let reason = format!("User denied permission for '{}'.", subject.tool);
             return Decision::Deny { rule: "SessionGrant", reason };
         }
-        None => {}
+        _ => {}
     }
     match policy.permission_mode {
-        PermissionMode::Prometheus if protected.is_none() => Decision::Allow { rule: "Prometheus" },
-        PermissionMode::Guardian if rule == "ApprovalRequired" && guardian_allows(subject) => {
+        PermissionMode::Prometheus if always.is_none() => Decision::Allow { rule: "Prometheus" },
+        PermissionMode::Guardian if rule == "ApprovalRequired" && guardian_allows(policy, subject) => {
             Decision::Allow { rule: "Guardian" }
         }
         _ => Decision::Ask { rule, question },
+    }
+}
+
+/// Each rule of the chain by itself, in order, with what it says; and what the chain says.
+pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static str, String)> {
+    let allowed = settings::allows(policy, subject).then_some(Decision::Allow { rule: "AllowRule" });
+    let mut steps: Vec<_> = [
+        ("Mode", mode_denial(policy, subject)),
+        ("BlockedPath", blocked_path(policy, subject)),
+        ("DenyPattern", denied_command(subject)),
+        ("DeniedTools", denied_tool(policy, subject)),
+        ("DenyRule", settings::denied(policy, subject)),
+        ("ProtectedPath", protected_path(subject)),
+        ("AskRule", settings::asks(policy, subject)),
+        ("ProjectBoundary", project_boundary(policy, subject)),
+        ("AllowRule", allowed),
+        ("ToolLists", approval_required(policy, subject)),
+    ]
+    .map(|(rule, said)| (rule, said.map_or_else(|| "-".to_owned(), |decision| words(&decision))))
+    .to_vec();
+    steps.push(("decision", words(&decide(policy, subject))));
+    steps
+}
+
+fn words(decision: &Decision) -> String {
+    match decision {
+        Decision::Allow { rule } => format!("allow ({rule})"),
+        Decision::Ask { rule, question } => format!("ask ({rule}): {question}"),
+        Decision::Deny { rule, reason } => format!("deny ({rule}): {reason}"),
     }
 }
 
@@ -180,6 +223,10 @@ fn is_blocked(policy: &Policy<'_>, path: &str) -> bool {
 fn denied_command(subject: &Subject<'_>) -> Option<Decision> {
     subject.accesses.iter().filter_map(|a| a.shell.as_ref()).find_map(|shell| {
         let (Shell::Commands(commands) | Shell::Unknown { seen: commands, .. }) = shell;
+        if let Shell::Unknown { why: shell::TOO_MUCH, .. } = shell {
+            let reason = format!("Command not run: {}. Split it, or put it into a script.", shell::TOO_MUCH);
+            return Some(Decision::Deny { rule: "TooMuch", reason });
+        }
         commands.iter().find_map(rules::denied).map(|pattern| Decision::Deny {
             rule: "DenyPattern",
             reason: format!("Command matches the denied pattern '{pattern}' and is never run."),
@@ -246,12 +293,13 @@ fn question(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
     let mut writes = Vec::new();
     for resolved in subject.accesses {
         match &resolved.access {
-            Access::Execute { command, cwd } => {
-                let executor = match policy.executor {
-                    Route::Client => "in the editor's terminal",
-                    _ => "on this machine",
+            Access::Execute { command, cwd, .. } => {
+                let size = match command.len() {
+                    0..=LONG_COMMAND => String::new(),
+                    long => format!(" ({long} bytes)"),
                 };
-                return format!("Run `{command}` {executor}, in {cwd}?");
+                let line = crate::one_line(command);
+                return format!("Run `{line}`{size} {}, in {cwd}?", policy.shelter.words());
             }
             Access::Write(path) => writes.push(path.as_str()),
             _ => {}
@@ -264,8 +312,8 @@ fn question(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
 }
 
 /// What Guardian lets pass without asking: writes of the file tools inside the project with no symbolic link on the way, and commands that are
-/// all known to be safe.
-fn guardian_allows(subject: &Subject<'_>) -> bool {
+/// all known to be safe, or that run the project's own code in a sandbox that holds.
+fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     subject.accesses.iter().all(|resolved| match &resolved.access {
         Access::Write(path) => {
             subject.tool != "apply_patch"
@@ -274,7 +322,11 @@ fn guardian_allows(subject: &Subject<'_>) -> bool {
         }
         Access::Execute { .. } => match resolved.shell.as_ref() {
             Some(Shell::Commands(commands)) => {
-                !commands.is_empty() && commands.iter().all(|c| rules::is_safe(c) && names_no_secret(c))
+                let held = |c: &shell::SimpleCommand| policy.shelter.holds() && rules::is_confinable(c);
+                let passes = |c: &shell::SimpleCommand| rules::is_safe(c) || held(c);
+                policy.shelter != Shelter::Lifted
+                    && !commands.is_empty()
+                    && commands.iter().all(|c| passes(c) && names_no_secret(c))
             }
             _ => false,
         },
@@ -285,11 +337,12 @@ fn guardian_allows(subject: &Subject<'_>) -> bool {
 
 /// A command that names a blocked path is never safe, whatever the program.
 fn names_no_secret(command: &shell::SimpleCommand) -> bool {
-    !command.words.iter().skip(1).any(|word| {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        !rules::NOT_BLOCKED.iter().any(|pattern| rules::matches(pattern, name))
-            && rules::BLOCKED_PATHS.iter().any(|p| rules::matches(p, word) || rules::matches(p, name))
-    })
+    !command.globs.iter().any(|word| rules::may_name_secret(word))
+        && !command.words.iter().skip(1).any(|word| {
+            let name = word.rsplit('/').next().unwrap_or(word);
+            !rules::NOT_BLOCKED.iter().any(|pattern| rules::matches(pattern, name))
+                && rules::BLOCKED_PATHS.iter().any(|p| rules::matches(p, word) || rules::matches(p, name))
+        })
 }
 
 fn not_listed(subject: &Subject<'_>) -> Decision {
@@ -297,5 +350,7 @@ fn not_listed(subject: &Subject<'_>) -> Decision {
     Decision::Deny { rule: "NotListed", reason }
 }
 
+#[cfg(test)]
+mod corpus;
 #[cfg(test)]
 mod tests;

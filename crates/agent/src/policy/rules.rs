@@ -271,21 +271,115 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "deno",
 ];
 
-/// Whether a pattern with `*` for any characters matches a text, both without case.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
-    let mut parts = pattern.split('*');
-    let first = parts.next().expect("split yields at least one part");
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut parts: Vec<_> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
+/// Programs that build, test, check or run the project's own code, by their first words. What they do is bounded by the sandbox and not by
+/// their arguments, so they pass where it holds.
+const CONFINABLE: &[&str] = &[
+    "node",
+    "deno",
+    "bun",
+    "python",
+    "python3",
+    "ruby",
+    "php",
+    "java",
+    "javac",
+    "make",
+    "cmake",
+    "ctest",
+    "ninja",
+    "meson",
+    "cargo build",
+    "cargo check",
+    "cargo clippy",
+    "cargo test",
+    "cargo nextest",
+    "cargo run",
+    "cargo fmt",
+    "cargo doc",
+    "cargo bench",
+    "cargo metadata",
+    "cargo tree",
+    "rustc",
+    "rustfmt",
+    "npm test",
+    "npm t",
+    "npm run",
+    "npm start",
+    "npm ls",
+    "pnpm test",
+    "pnpm run",
+    "yarn test",
+    "yarn run",
+    "go build",
+    "go test",
+    "go vet",
+    "go run",
+    "go fmt",
+    "go list",
+    "gofmt",
+    "gradle",
+    "mvn",
+    "dotnet build",
+    "dotnet test",
+    "dotnet run",
+    "swift build",
+    "swift test",
+    "zig build",
+    "zig test",
+    "gcc",
+    "g++",
+    "cc",
+    "c++",
+    "clang",
+    "clang++",
+    "ld",
+    "ar",
+    "pytest",
+    "tox",
+    "ruff",
+    "mypy",
+    "black",
+    "isort",
+    "flake8",
+    "pylint",
+    "tsc",
+    "eslint",
+    "prettier",
+    "jest",
+    "vitest",
+    "phpunit",
+    "rspec",
+    "rubocop",
+    "shellcheck",
+    "mkdir",
+    "touch",
+    "cp",
+    "sed",
+    "awk",
+    "jq",
+    "xxd",
+    "test",
+    "printf",
+    "sleep",
+    "seq",
+    "tee",
+];
+
+/// Whether a command may run without a question in a sandbox that holds: a known builder or interpreter, or a program of the project.
+pub(super) fn is_confinable(command: &SimpleCommand) -> bool {
+    let line = format!("{} ", command.line());
+    let own = command.words.first().is_some_and(|word| word.starts_with("./") && !word.contains(".."));
+    !command.elevated && (own || CONFINABLE.iter().any(|prefix| line.starts_with(&format!("{prefix} "))))
+}
+
+pub(super) use system::pattern_matches as matches;
+
+/// Whether an unquoted pattern may stand for a blocked file: it does not end in an extension, or in one of those.
+pub(super) fn may_name_secret(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let rest = name.rsplit(['*', '?', ']']).next().unwrap_or(name);
+    let example = format!("x{rest}");
+    !rest.starts_with('.') || rest.len() < 2 || BLOCKED_PATHS.iter().any(|pattern| matches(pattern, &example))
 }
 
 /// The denied pattern that a command matches, if any.

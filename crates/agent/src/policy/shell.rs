@@ -19,6 +19,8 @@ pub(crate) enum Shell {
 pub(crate) struct SimpleCommand {
     /// The program and its arguments, quotes removed.
     pub(crate) words: Vec<String>,
+    /// Words with an unquoted pattern: what they stand for is known when it runs.
+    pub(crate) globs: Vec<String>,
     /// Files it writes by redirection.
     pub(crate) writes: Vec<String>,
     /// Whether it runs with more rights (`sudo`, `doas`).
@@ -39,10 +41,13 @@ impl SimpleCommand {
 
 /// The most wrappers and nested `sh -c` that are looked through.
 const NESTING: usize = 8;
-/// The most commands of a line that are looked at; a longer line is unknown.
-const COMMANDS: usize = 512;
+/// The most commands of a line that are looked at.
+const COMMANDS: usize = 20_000;
 /// The most bytes of a line that are parsed.
 const LINE_BYTES: usize = 64 * 1024;
+
+/// Why a line is unknown that no check can see all of. Such a line is denied: asking would hide the commands that are denied in it.
+pub(crate) const TOO_MUCH: &str = "the line is too long or too deeply nested to be checked";
 
 /// Parses a line.
 pub(crate) fn parse(line: &str) -> Shell {
@@ -52,7 +57,7 @@ pub(crate) fn parse(line: &str) -> Shell {
 fn parse_nested(line: &str, depth: usize) -> Shell {
     let mut reader = Reader { source: line, commands: Vec::new(), unknown: None, depth };
     if line.len() > LINE_BYTES || depth > NESTING {
-        return Shell::Unknown { why: "the line is too long or too deeply nested", seen: Vec::new() };
+        return Shell::Unknown { why: TOO_MUCH, seen: Vec::new() };
     }
     let mut parser = Parser::new();
     parser
@@ -64,11 +69,27 @@ fn parse_nested(line: &str, depth: usize) -> Shell {
     if tree.root_node().has_error() {
         reader.unknown("the line cannot be parsed");
     }
+    if misread(line) {
+        reader.unknown("it escapes a space or a line break");
+    }
     reader.visit(tree.root_node(), 0);
     match reader.unknown {
         None => Shell::Commands(reader.commands),
         Some(why) => Shell::Unknown { why, seen: reader.commands },
     }
+}
+
+/// Whether a line holds what the grammar reads otherwise than a shell: a backslash before a line break joins two words, and one before a space
+/// or a tab begins or makes a word. Both were found by comparison with another parser.
+fn misread(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let inside_word = |at: usize| at > 0 && bytes[at - 1].is_ascii_alphanumeric();
+    let misread = |at: usize| match bytes.get(at + 1) {
+        Some(b' ' | b'\t') => !inside_word(at),
+        Some(next) => next.is_ascii_whitespace(),
+        None => true,
+    };
+    line.contains('\r') || bytes.iter().enumerate().any(|(at, byte)| *byte == b'\\' && misread(at))
 }
 
 struct Reader<'a> {
@@ -82,6 +103,11 @@ struct Reader<'a> {
 const TREE_DEPTH: usize = 200;
 
 impl Reader<'_> {
+    /// Covers every other reason.
+    fn too_much(&mut self) {
+        self.unknown = Some(TOO_MUCH);
+    }
+
     fn unknown(&mut self, why: &'static str) {
         self.unknown.get_or_insert(why);
     }
@@ -92,7 +118,7 @@ impl Reader<'_> {
 
     fn visit(&mut self, node: Node<'_>, level: usize) {
         if level > TREE_DEPTH || self.commands.len() > COMMANDS {
-            return self.unknown("the line holds too much to be checked");
+            return self.too_much();
         }
         match node.kind() {
             "program" | "list" | "pipeline" | "subshell" | "compound_statement" | "negated_command"
@@ -187,16 +213,31 @@ impl Reader<'_> {
                     self.unknown_if_expands(child, level);
                 }
                 kind if kind.ends_with("_redirect") => self.redirect(child, &mut command.writes, level),
-                _ => command.words.push(self.word(child, level)),
+                _ => {
+                    let word = self.word(child, level);
+                    if self.globbed(child) {
+                        command.globs.push(word.clone());
+                    }
+                    command.words.push(word);
+                }
             }
         }
         self.unwrap(command);
     }
 
+    /// Whether a word holds a pattern outside of quotes.
+    fn globbed(&self, node: Node<'_>) -> bool {
+        match node.kind() {
+            "word" => self.text(node).contains(['*', '?', '[']),
+            "concatenation" => node.children(&mut node.walk()).any(|child| self.globbed(child)),
+            _ => false,
+        }
+    }
+
     /// The text a word stands for, when it stands for one text.
     fn word(&mut self, node: Node<'_>, level: usize) -> String {
         if level > TREE_DEPTH {
-            self.unknown("the line holds too much to be checked");
+            self.too_much();
             return String::new();
         }
         match node.kind() {
@@ -237,7 +278,7 @@ impl Reader<'_> {
     /// Looks for substitutions and expansions anywhere below a node.
     fn unknown_if_expands(&mut self, node: Node<'_>, level: usize) {
         if level > TREE_DEPTH {
-            return self.unknown("the line holds too much to be checked");
+            return self.too_much();
         }
         for child in node.children(&mut node.walk()) {
             match child.kind() {
@@ -310,8 +351,10 @@ impl Reader<'_> {
             Shell::Commands(inner) => (inner, None),
             Shell::Unknown { why, seen } => (seen, Some(why)),
         };
-        if let Some(why) = why {
-            self.unknown(why);
+        match why {
+            Some(TOO_MUCH) => self.too_much(),
+            Some(why) => self.unknown(why),
+            None => {}
         }
         for mut inner in inner {
             inner.writes.extend(command.writes.clone());

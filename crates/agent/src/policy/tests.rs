@@ -6,11 +6,18 @@ use std::sync::Arc;
 struct Case {
     mode: Mode,
     grants: Grants,
+    shelter: Shelter,
+    rules: PermissionRules,
 }
 
 impl Case {
     fn new() -> Self {
-        Self { mode: Mode::Edit, grants: Grants::default() }
+        Self {
+            mode: Mode::Edit,
+            grants: Grants::default(),
+            shelter: Shelter::Off,
+            rules: PermissionRules::default(),
+        }
     }
 
     fn decide(
@@ -29,8 +36,9 @@ impl Case {
             allowed_paths: &tmp,
             blocked_paths: &[],
             denied_tools: &["grep".to_owned()],
+            rules: &self.rules,
             grants: &self.grants,
-            executor: Route::Local,
+            shelter: self.shelter,
         };
         decide(&policy, &subject)
     }
@@ -61,7 +69,10 @@ fn read(text: &str) -> Vec<Resolved> {
 }
 
 fn run(command: &str) -> Vec<Resolved> {
-    vec![Resolved::new(Access::Execute { command: command.to_owned(), cwd: path("/w") }, None)]
+    vec![Resolved::new(
+        Access::Execute { command: command.to_owned(), cwd: path("/w"), unconfined: false },
+        None,
+    )]
 }
 
 #[test]
@@ -175,4 +186,152 @@ fn grants_are_shared_between_threads() {
     std::thread::spawn(move || other.remember(vec![Grant::Tool("x".into())], true)).join().unwrap();
     let subject = Subject { tool: "x", effect: Effect::Reads, accesses: &[], roots: &[] };
     assert_eq!(grants.answer(&subject), Some(true));
+}
+
+const WHOLE: Shelter =
+    Shelter::Sandbox { level: system::SandboxLevel::WorkspaceWrite, network: false, holds: true };
+
+#[test]
+fn builders_pass_only_where_the_sandbox_holds() {
+    let partly =
+        Shelter::Sandbox { level: system::SandboxLevel::WorkspaceWrite, network: false, holds: false };
+    let online = Shelter::Sandbox { level: system::SandboxLevel::WorkspaceWrite, network: true, holds: true };
+    for line in [
+        "cargo test",
+        "npm test",
+        "python3 -c 'print(1)'",
+        "make -j4 && ./run.sh",
+        "node a.js > out.txt",
+        "mkdir -p a/b",
+    ] {
+        for (shelter, expected) in [
+            (WHOLE, "a?a"),
+            (partly, "??a"),
+            (online, "??a"),
+            (Shelter::Delegated, "??a"),
+            (Shelter::Off, "??a"),
+            (Shelter::Unavailable, "??a"),
+            (Shelter::Lifted, "??a"),
+        ] {
+            let case = Case { shelter, ..Case::new() };
+            assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line} {shelter:?}");
+        }
+    }
+    let case = Case { shelter: WHOLE, ..Case::new() };
+    for line in [
+        "git push",
+        "curl x",
+        "npm install",
+        "sudo make",
+        "../x/run.sh",
+        "PATH=. make",
+        "make $X",
+        "python3 .env",
+        "cargo publish",
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "??a", "{line}");
+    }
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("make && rm -rf x")), "ddd");
+    let lifted = Case { shelter: Shelter::Lifted, ..Case::new() };
+    assert_eq!(
+        lifted.verdicts("bash", Effect::Executes, &run("ls")),
+        "??a",
+        "outside of the sandbox even this asks"
+    );
+}
+
+#[test]
+fn a_question_names_the_command_the_folder_the_executor_and_the_sandbox() {
+    for (shelter, expected) in [
+        (WHOLE, "Run `git push` on this machine (sandbox: workspace-write, no network), in /w?"),
+        (Shelter::Delegated, "Run `git push` in the editor's terminal (no sandbox), in /w?"),
+        (Shelter::Off, "Run `git push` on this machine (sandbox off), in /w?"),
+    ] {
+        let case = Case { shelter, ..Case::new() };
+        let decision = case.decide(PermissionMode::Guardian, "bash", Effect::Executes, run("git push"));
+        assert_eq!(decision, Decision::Ask { rule: "ApprovalRequired", question: expected.to_owned() });
+    }
+}
+
+fn rules(deny: &[&str], ask: &[&str], allow: &[&str]) -> PermissionRules {
+    let parse = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+    PermissionRules { deny: parse(deny), ask: parse(ask), allow: parse(allow) }
+}
+
+#[test]
+fn s39_deny_beats_ask_beats_allow_for_every_combination() {
+    let rule = "bash(git push*)";
+    for (deny, ask, allow) in (0..8).map(|bits| (bits & 4 != 0, bits & 2 != 0, bits & 1 != 0)) {
+        let pick = |on: bool| if on { vec![rule] } else { Vec::new() };
+        let case = Case { rules: rules(&pick(deny), &pick(ask), &pick(allow)), ..Case::new() };
+        let expected = match (deny, ask, allow) {
+            (true, ..) => "ddd",
+            (_, true, _) => "???",
+            (_, _, true) => "aaa",
+            _ => "??a",
+        };
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git push origin")), expected);
+    }
+}
+
+#[test]
+fn s08_rules_speak_of_every_command_and_every_spelling() {
+    let case = Case {
+        rules: rules(
+            &["bash(curl*)", "file_read(*/private/*)", "file_read(/etc/*)"],
+            &["file_write(docs/*)"],
+            &["bash(make *)", "bash(git push*)", "file_write", "file_read"],
+        ),
+        ..Case::new()
+    };
+    let linked = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/etc/passwd")))];
+    for (tool, effect, accesses, expected) in [
+        ("bash", Effect::Executes, run("make"), "aaa"),
+        ("bash", Effect::Executes, run("make all && git push"), "aaa"),
+        ("bash", Effect::Executes, run("make all && rmdir x"), "??a"),
+        ("bash", Effect::Executes, run("make all; env curl x"), "ddd"),
+        ("bash", Effect::Executes, run("make $X"), "??a"),
+        ("bash", Effect::Executes, run("make > x"), "??a"),
+        ("bash", Effect::Executes, run("sudo make x"), "??a"),
+        ("bash", Effect::Executes, run("make all && rm -rf x"), "ddd"),
+        ("file_read", Effect::Reads, read("/w/a/private/b"), "ddd"),
+        ("file_read", Effect::Reads, linked, "ddd"),
+        ("file_read", Effect::Reads, read("/w/.env"), "ddd"),
+        ("file_write", Effect::Writes, write("/w/a"), "aaa"),
+        ("file_write", Effect::Writes, write("/w/docs/a"), "???"),
+        ("file_write", Effect::Writes, write("/w/.mcp.json"), "???"),
+        ("file_write", Effect::Writes, write("/opt/a"), "??a"),
+    ] {
+        assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
+    }
+    for bad in ["", "bash(", "bash()", "a b", "(x)", "bash(x"] {
+        assert!(bad.parse::<PermissionRule>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn s05_protected_paths_ask_every_time_in_every_mode() {
+    let case = Case { shelter: WHOLE, rules: rules(&[], &[], &["file_write"]), ..Case::new() };
+    let roots = [path("/w")];
+    let first = write("/w/a.txt");
+    let subject = Subject { tool: "file_write", effect: Effect::Writes, accesses: &first, roots: &roots };
+    case.grants.remember(scope(&subject), true);
+    for file in [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".tiller/config.toml", ".MCP.json"] {
+        let accesses = write(&format!("/w/{file}"));
+        assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
+        // "Always" for one protected file is no "always" for the next write.
+        let subject =
+            Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &roots };
+        case.grants.remember(scope(&subject), true);
+        assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
+    }
+    for file in [".git/hooks/pre-commit", ".GIT/HOOKS/x", ".git/config"] {
+        assert_eq!(
+            case.verdicts("file_write", Effect::Writes, &write(&format!("/w/{file}"))),
+            "ddd",
+            "{file}"
+        );
+    }
+    // Through a command, in a sandbox that holds: the kernel refuses, and the words are looked at too.
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("cp a .git/hooks/pre-commit")), "??a");
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use system::{AbsPath, Command, ExitStatus, Route};
+use system::{AbsPath, Command, Confinement, ExitStatus, Route};
 
 /// Runs a shell line.
 #[derive(Debug, serde::Deserialize)]
@@ -17,6 +17,8 @@ pub(super) struct Bash {
     /// Seconds.
     #[serde(default, deserialize_with = "args::count")]
     timeout: Option<u64>,
+    #[serde(default)]
+    outside_sandbox: bool,
 }
 
 #[async_trait]
@@ -31,7 +33,8 @@ impl Tool for Bash {
             "type": "object",
             "properties": {
                 "command": {"type": "string", "description": "The command"},
-                "timeout": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "Seconds it may run (default 120)"}
+                "timeout": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "Seconds it may run (default 120)"},
+                "outside_sandbox": {"type": "boolean", "description": "Run outside of the sandbox, with the network and the user's files; the user is asked. Only after the sandbox stood in the way"}
             },
             "required": ["command"]
         })
@@ -49,7 +52,11 @@ impl Tool for Bash {
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         match self.is_empty() {
             true => args::touches_nothing(Self::NAME),
-            false => vec![Access::Execute { command: self.command.clone(), cwd: cwd.clone() }],
+            false => vec![Access::Execute {
+                command: self.command.clone(),
+                cwd: cwd.clone(),
+                unconfined: self.outside_sandbox,
+            }],
         }
     }
 
@@ -70,12 +77,18 @@ impl Tool for Bash {
             return Err(ToolError::message("No command provided"));
         }
         let limit = command::limit(cx, self.timeout);
-        let command = Command::shell(&self.command, cx.cwd.clone(), cx.limits.command_output_bytes);
+        let mut command = Command::shell(&self.command, cx.cwd.clone(), cx.limits.command_output_bytes);
+        if self.outside_sandbox {
+            command.confinement = Confinement::Lifted;
+        }
         let process = unless_cancelled(cx, cx.system.spawn(command)).await??;
         let ran = command::follow(cx, Self::NAME, process, limit).await?;
         let said = ran.said.as_str();
         let (text, success) = match &ran.exit {
-            Some(status) => (format!("{}\n{}", or_nothing(said), ending(status)), status.success()),
+            Some(status) => {
+                let hint = if cx.confined && !self.outside_sandbox { sandbox_hint(said, status) } else { "" };
+                (format!("{}\n{}{hint}", or_nothing(said), ending(status)), status.success())
+            }
             None if said.is_empty() => (command::timed_out(limit), false),
             None => (format!("{said}\n{}", command::timed_out(limit)), false),
         };
@@ -98,6 +111,26 @@ fn ending(status: &ExitStatus) -> String {
         (Some(signal), _) => format!("Killed by signal: {signal}"),
         (None, Some(code)) => format!("Exit code: {code}"),
         (None, None) => "Exit status unknown".to_owned(),
+    }
+}
+
+/// What the model is told when a failure looks like the sandbox's doing.
+fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
+    const SIGNS: [&str; 7] = [
+        "Permission denied",
+        "Operation not permitted",
+        "Read-only file system",
+        "Could not resolve",
+        "Temporary failure in name resolution",
+        "Network is unreachable",
+        "EPERM",
+    ];
+    match !status.success() && SIGNS.iter().any(|sign| said.contains(sign)) {
+        true => {
+            "\n(This ran in a sandbox: no network, writes only below the project and the temporary folder. If that is why it failed, call bash again \
+             with outside_sandbox set; the user is asked.)"
+        }
+        false => "",
     }
 }
 

@@ -103,6 +103,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
         progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
         cancel: CancellationToken::new(),
         asked: false,
+        confined: false,
         limits: ToolLimits::default(),
     };
     (cx, shown)

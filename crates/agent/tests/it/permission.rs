@@ -2,8 +2,13 @@
 
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::Reply;
-use agent::{PermissionMode, PermissionOutcome, SessionEvent, StopReason, ToolContent, ToolStatus};
+use agent::{
+    Client, Content, CreateSession, PermissionMode, PermissionOutcome, PermissionRequest, SessionEvent,
+    StopReason, Surface, ToolContent, ToolStatus,
+};
 use serde_json::json;
+use std::sync::Arc;
+use system::{AbsPath, FakeSystem, System};
 
 fn edit() -> Reply {
     Reply::calls(&[("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1"}))])
@@ -112,4 +117,73 @@ async fn a_question_nobody_answers_is_a_refusal_in_the_end() {
     .await;
     assert_eq!(stage.prompt("edit").await.unwrap().stop_reason, StopReason::EndTurn);
     assert_eq!(stage.statuses(), [("tool_0".to_owned(), ToolStatus::Failed)]);
+}
+
+/// Says yes, after it has put a link where a folder was.
+struct Meddler(Arc<FakeSystem>);
+
+#[async_trait::async_trait]
+impl Client for Meddler {
+    fn notify(&self, _: &SessionEvent) {}
+
+    async fn request_permission(&self, _: PermissionRequest) -> PermissionOutcome {
+        self.0.remove(&AbsPath::new("/w/out").unwrap()).await.unwrap();
+        self.0.add_link("/w/out", "/etc");
+        PermissionOutcome::AllowOnce
+    }
+}
+
+#[tokio::test]
+async fn what_was_approved_must_still_be_what_happens() {
+    let write = Reply::calls(&[("file_write", json!({"path": "out/a.txt", "content": "x"}))]);
+    let script = vec![write, Reply::text("ok")];
+    let stage = stage(Setting { script, permission_mode: PermissionMode::Argus, ..Setting::default() }).await;
+    stage.system.add_dir("/w/out");
+    stage.system.add_dir("/etc");
+    let client = Arc::new(Meddler(stage.system.clone()));
+    let surface = Surface { client, system: stage.system.clone() };
+    let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+    let session = stage.runtime.create(new, |_| surface).await.unwrap();
+    session.prompt(vec![Content::text("write")]).await.unwrap();
+    assert_eq!(stage.system.text_of("/etc/a.txt"), None);
+    assert!(stage.results()[0].contains("changed while the user was asked"), "{:?}", stage.results());
+}
+
+#[tokio::test]
+async fn every_decision_is_recorded_with_its_rule() {
+    let script = vec![
+        Reply::calls(&[("file_read", json!({"path": "a.txt"})), ("bash", json!({"command": "rm -rf x"}))]),
+        Reply::text("ok"),
+    ];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.prompt("look").await.unwrap();
+    let rules: Vec<_> = stage
+        .stored()
+        .await
+        .into_iter()
+        .filter_map(|event| match event {
+            SessionEvent::PermissionResolved { outcome, rule, .. } => Some((outcome, rule)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            (PermissionOutcome::AllowOnce, "SafeTools".to_owned()),
+            (PermissionOutcome::RejectOnce, "DenyPattern".to_owned())
+        ]
+    );
+}
+
+#[tokio::test]
+async fn s33_what_a_client_is_shown_holds_no_sequence_and_the_model_reads_it_as_it_is() {
+    let read = Reply::calls(&[("file_read", json!({"path": "evil.txt"}))]);
+    let stage =
+        stage(Setting { script: vec![read, Reply::text("a\u{1b}]0;x\u{7}b")], ..Setting::default() }).await;
+    stage.system.add_file("/w/evil.txt", "\u{1b}[2Jgone\u{202e}\n");
+    stage.prompt("read").await.unwrap();
+    assert!(stage.results()[0].contains("\u{1b}[2J"), "{:?}", stage.results());
+    let shown = format!("{:?}", stage.client.events());
+    assert!(!shown.contains("u{1b}") && !shown.contains("u{202e}") && shown.contains("gone"), "{shown}");
+    assert_eq!(stage.client.text(), "ab");
 }

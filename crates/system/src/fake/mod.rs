@@ -14,7 +14,8 @@ pub use faults::Call;
 pub use process::Script;
 
 use crate::{
-    AbsPath, Command, Entry, Metadata, Process, Routes, System, SystemError, TextRange, WalkOptions, text,
+    AbsPath, Command, Entry, Metadata, Process, Routes, SandboxSupport, System, SystemError, TextRange,
+    WalkOptions, text,
 };
 use async_trait::async_trait;
 use faults::{Fault, Faults};
@@ -32,6 +33,7 @@ pub struct FakeSystem {
     faults: Mutex<Faults>,
     running: Arc<Running>,
     routes: Routes,
+    sandbox: SandboxSupport,
 }
 
 impl Default for FakeSystem {
@@ -49,12 +51,19 @@ impl FakeSystem {
             faults: Mutex::default(),
             running: Arc::default(),
             routes: Routes::LOCAL,
+            sandbox: SandboxSupport::default(),
         }
     }
 
     /// Says that operations go elsewhere, for code that looks at [`System::routes`]. They are still done here.
     pub fn with_routes(mut self, routes: Routes) -> Self {
         self.routes = routes;
+        self
+    }
+
+    /// Says that commands can be confined, for code that looks at [`System::sandbox_support`]. A script sees what confinement its command got.
+    pub fn with_sandbox(mut self, support: SandboxSupport) -> Self {
+        self.sandbox = support;
         self
     }
 
@@ -222,6 +231,10 @@ impl System for FakeSystem {
             lock(&self.tree).add_file(path, bytes)?;
         }
         Ok(Box::new(FakeProcess::start(script, line, command.output_limit, Arc::clone(&self.running))))
+    }
+
+    async fn sandbox_support(&self) -> SandboxSupport {
+        self.sandbox
     }
 
     fn routes(&self) -> Routes {

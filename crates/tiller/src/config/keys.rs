@@ -2,6 +2,8 @@
 
 use super::key::{InProject, Key};
 use crate::options::{Options, Terminal, Tools, Wire};
+use agent::PermissionRule;
+use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
 const PROMPT: &str = "a project must not add to the system prompt";
@@ -59,6 +61,44 @@ pub(crate) const KEYS: &[Key] = &[
             }
             Ok(o.limits.tools.command_timeout = given)
         },
+    },
+    Key {
+        name: "permissions.deny",
+        in_project: InProject::Adds,
+        set: |o, _, v| Ok(o.rules.deny.extend(rules(v)?)),
+    },
+    Key {
+        name: "permissions.ask",
+        in_project: InProject::Adds,
+        set: |o, _, v| Ok(o.rules.ask.extend(rules(v)?)),
+    },
+    Key {
+        name: "permissions.allow",
+        in_project: InProject::Never(PATHS),
+        set: |o, _, v| Ok(o.rules.allow.extend(rules(v)?)),
+    },
+    Key {
+        name: "sandbox.level",
+        in_project: InProject::Tightens(|before, after| after.sandbox >= before.sandbox),
+        set: |o, _, v| {
+            let words = [SandboxLevel::Off, SandboxLevel::WorkspaceWrite, SandboxLevel::ReadOnly];
+            Ok(o.sandbox = v.one_of(&words.map(|level| (level.id(), level)))?)
+        },
+    },
+    Key {
+        name: "sandbox.network",
+        in_project: InProject::Tightens(|before, after| after.network <= before.network),
+        set: |o, _, v| Ok(o.network = v.one_of(&[("on", true), ("off", false)])?),
+    },
+    Key {
+        name: "sandbox.writable_paths",
+        in_project: InProject::Never(PATHS),
+        set: |o, _, v| Ok(o.writable_paths.extend(v.paths(&o.folders.home)?)),
+    },
+    Key {
+        name: "sandbox.keep_variables",
+        in_project: InProject::Never(PATHS),
+        set: |o, _, v| Ok(o.keep_variables.extend(v.texts()?)),
     },
     Key {
         name: "context.max_output_lines",
@@ -202,6 +242,10 @@ fn order_of_permission(options: &Options) -> u8 {
         agent::PermissionMode::Guardian => 1,
         agent::PermissionMode::Argus => 2,
     }
+}
+
+fn rules(value: &super::key::Value) -> Result<Vec<PermissionRule>, String> {
+    value.texts()?.iter().map(|text| text.parse()).collect()
 }
 
 /// A model's full id.

@@ -20,6 +20,7 @@ mod parity;
 mod permissions;
 mod protocol;
 mod providers;
+mod sandbox;
 mod sessions;
 mod soak;
 mod takeover;

@@ -1,0 +1,43 @@
+//! What the chain would say of a call that nobody makes: for `tiller permissions explain`.
+
+use crate::{
+    Access, Effect, RuntimeOptions,
+    gate::{self, Question},
+};
+use std::sync::Arc;
+use system::{AbsPath, System};
+
+/// One rule of the chain and what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The rule.
+    pub rule: String,
+    /// What it says, in words; the last step is the decision.
+    pub says: String,
+}
+
+/// Walks the chain for a command, or for a path when `what` begins with `/`, `./` or `~/` and holds no space, or names something that exists in
+/// the folder. A path is read, or written when `write` is set.
+pub async fn explain(
+    options: &RuntimeOptions,
+    system: Arc<dyn System>,
+    cwd: &AbsPath,
+    what: &str,
+    write: bool,
+) -> Vec<Step> {
+    let looks_like_path =
+        !what.contains(' ') && ["/", "./", "../"].iter().any(|start| what.starts_with(start));
+    let exists = !what.contains('\0') && system.metadata(&cwd.join(what)).await.is_ok();
+    let question = if write || looks_like_path || exists {
+        let path = cwd.join(what);
+        match write {
+            true => Question { tool: "file_write", effect: Effect::Writes, access: Access::Write(path) },
+            false => Question { tool: "file_read", effect: Effect::Reads, access: Access::Read(path) },
+        }
+    } else {
+        let access = Access::Execute { command: what.to_owned(), cwd: cwd.clone(), unconfined: false };
+        Question { tool: "bash", effect: Effect::Executes, access }
+    };
+    let steps = gate::explain(options, system.as_ref(), cwd, question).await;
+    steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
+}

@@ -1,0 +1,204 @@
+//! Lines that were used to get round rules like these, as data. The files beside this one say what must be true of them.
+
+use super::{
+    Access, Decision, Effect, Grants, Mode, PermissionMode, Policy, Resolved, Shell, Shelter, Subject,
+    decide, scope, shell,
+};
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+use system::{AbsPath, SandboxLevel};
+
+const COMPOUND: &str = include_str!("compound.txt");
+const ESCAPES: &str = include_str!("escapes.txt");
+const WHOLE: Shelter = Shelter::Sandbox { level: SandboxLevel::WorkspaceWrite, network: false, holds: true };
+
+fn lines(file: &str) -> Vec<String> {
+    let lines = file.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    lines.map(|line| line.replace("\\n", "\n")).collect()
+}
+
+fn execute(line: &str) -> Vec<Resolved> {
+    let cwd = AbsPath::new("/w").unwrap();
+    vec![Resolved::new(Access::Execute { command: line.to_owned(), cwd, unconfined: false }, None)]
+}
+
+fn verdict(line: &str, permission_mode: PermissionMode, shelter: Shelter, grants: &Grants) -> Decision {
+    let roots = [AbsPath::new("/w").unwrap()];
+    let accesses = execute(line);
+    let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &accesses, roots: &roots };
+    let policy = Policy {
+        mode: Mode::Edit,
+        permission_mode,
+        allowed_paths: &[],
+        blocked_paths: &[],
+        denied_tools: &[],
+        rules: &super::PermissionRules::default(),
+        grants,
+        shelter,
+    };
+    decide(&policy, &subject)
+}
+
+fn passes(line: &str, shelter: Shelter, grants: &Grants) -> bool {
+    matches!(verdict(line, PermissionMode::Guardian, shelter, grants), Decision::Allow { .. })
+}
+
+#[test]
+fn s13_no_compound_form_of_an_allowed_prefix_passes() {
+    let roots = [AbsPath::new("/w").unwrap()];
+    let allowed = execute("echo a");
+    let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &allowed, roots: &roots };
+    let grants = Grants::default();
+    grants.remember(vec![super::grants::Grant::CommandPrefix("echo".to_owned())], true);
+    grants.remember(scope(&subject), true);
+    assert!(passes("echo a", Shelter::Off, &grants));
+    let lines = lines(COMPOUND);
+    assert!(lines.len() >= 60, "{}", lines.len());
+    for line in lines {
+        assert!(!passes(&line, Shelter::Off, &grants), "{line}");
+    }
+}
+
+#[test]
+fn s17_s18_no_program_that_runs_or_writes_passes_without_a_sandbox() {
+    let lines = lines(ESCAPES);
+    assert!(lines.len() >= 150, "{}", lines.len());
+    for line in lines {
+        assert!(!passes(&line, Shelter::Off, &Grants::default()), "{line}");
+        assert!(!passes(&line, Shelter::Delegated, &Grants::default()), "{line}");
+    }
+}
+
+#[test]
+fn s15_expansions_are_unknown() {
+    for line in [
+        "echo ${v@P}",
+        "echo ${v:=x}",
+        "echo ${!v}",
+        "echo $(echo $(id))",
+        "ls ${a[$(id)]}",
+        "echo $((a[$(id)]))",
+    ] {
+        assert!(matches!(shell::parse(line), Shell::Unknown { .. }), "{line}");
+        assert!(!passes(line, WHOLE, &Grants::default()), "{line}");
+    }
+}
+
+#[test]
+fn s16_variables_of_later_commands_ask() {
+    for line in [
+        "export PAGER=./x",
+        "GIT_SSH_COMMAND=./x git status",
+        "LD_PRELOAD=./x ls",
+        "X=1",
+        "declare -x A=b",
+        "typeset A=b",
+        "env A=b ls",
+    ] {
+        assert!(!passes(line, WHOLE, &Grants::default()), "{line}");
+    }
+}
+
+#[test]
+fn s14_a_cap_never_weakens_a_denial() {
+    let long = format!("{}rm -rf /", "true; ".repeat(10_000));
+    let padded = format!("{}rm -rf /", "true; ".repeat(20_000));
+    let nested = format!("{} rm -rf / {}", "(".repeat(5000), ")".repeat(5000));
+    let head = format!("rm -rf / {}", "&& true ".repeat(5000));
+    let scripts =
+        (0..12).fold("rm -rf /".to_owned(), |inner, _| format!("sh -c '{}'", inner.replace('\'', "'\\''")));
+    for line in [long, padded, nested, head, scripts] {
+        for mode in PermissionMode::ALL {
+            let said = verdict(&line, mode, WHOLE, &Grants::default());
+            assert!(matches!(said, Decision::Deny { .. }), "{mode:?}: {}", &line[..40]);
+        }
+    }
+}
+
+#[test]
+fn patterns_that_may_name_a_secret_ask() {
+    for line in ["cat .e*", "cat *", "cat src/?env", "head [.]env", "cat a.p[e]m", "cat *.env", "cat .en\\v"]
+    {
+        assert!(!passes(line, Shelter::Off, &Grants::default()), "{line}");
+    }
+    for line in ["cat *.rs", "ls src/*.toml", "grep 'fo*' a", "find . -name '*'"] {
+        assert!(passes(line, Shelter::Off, &Grants::default()), "{line}");
+    }
+}
+
+/// Decisions are in every tool call's way. The bounds are those of the release build, times ten for this one.
+#[test]
+fn a_decision_is_quick() {
+    let line = format!("git log --oneline {}", "src/some/file.rs ".repeat(60));
+    let start = Instant::now();
+    for _ in 0..20 {
+        assert!(passes(&line, Shelter::Off, &Grants::default()));
+    }
+    let each = start.elapsed() / 20;
+    println!("{} bytes: {each:?}", line.len());
+    assert!(each < Duration::from_millis(10), "{each:?}");
+}
+
+/// A word of a generated line: what the shell is given, and nothing that makes it unknown by itself in most cases.
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[a-z]{1,5}",
+        1 => "'[a-z ;&|$`]{0,6}'",
+        1 => "\"[a-z ;&|]{0,6}\"",
+        1 => "-[a-z]",
+        1 => "\\\\[;&|a-z ]",
+    ]
+}
+
+fn simple() -> impl Strategy<Value = String> {
+    prop::collection::vec(word(), 1..4).prop_map(|words| format!("ls {}", words.join(" ")))
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let joint = prop::sample::select(vec![
+        "; ", " && ", " || ", " | ", "\n", ";", "&&", "|", " & ", "\\\n", " #", "\r\n", "\t",
+    ]);
+    (simple(), prop::collection::vec((joint, simple()), 0..4))
+        .prop_map(|(first, rest)| rest.into_iter().fold(first, |line, (joint, next)| line + joint + &next))
+}
+
+/// The commands of a line as another parser sees them: how many, and how many words each has. `None` when it cannot read it.
+fn second_opinion(line: &str) -> Option<Vec<usize>> {
+    use brush_parser::ast::{Command, CommandPrefixOrSuffixItem};
+    let mut parser = brush_parser::Parser::new(
+        std::io::Cursor::new(line.to_owned()),
+        &brush_parser::ParserOptions::default(),
+    );
+    let program = parser.parse_program().ok()?;
+    let mut found = Vec::new();
+    for item in program.complete_commands.iter().flat_map(|list| &list.0) {
+        for (_, pipeline) in &item.0 {
+            for command in &pipeline.seq {
+                let Command::Simple(simple) = command else { return None };
+                let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+                let words = suffix.filter(|item| matches!(item, CommandPrefixOrSuffixItem::Word(_))).count();
+                found.push(usize::from(simple.word_or_name.is_some()) + words);
+            }
+        }
+    }
+    Some(found)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_safe_is_read_the_same_way_by_another_parser(line in line()) {
+        if let Shell::Commands(commands) = shell::parse(&line) {
+            let ours: Vec<_> = commands.iter().map(|command| command.words.len()).collect();
+            let theirs = second_opinion(&line);
+            prop_assert_eq!(Some(ours), theirs, "{:?}", line);
+        }
+    }
+
+    #[test]
+    fn no_line_breaks_the_reader(line in "[ -~\n\t\r\\u{0}é]{0,80}") {
+        let _ = shell::parse(&line);
+        let _ = verdict(&line, PermissionMode::Guardian, WHOLE, &Grants::default());
+    }
+}

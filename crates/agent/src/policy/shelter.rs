@@ -1,0 +1,134 @@
+//! Where a command would run, and what would hold it back there.
+
+use crate::{
+    Mode,
+    policy::rules::{BLOCKED_PATHS, NOT_BLOCKED},
+};
+use system::{AbsPath, Route, Sandbox, SandboxLevel, SandboxSupport};
+
+/// How the commands of sessions are confined; resolved once, at the edge.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SandboxOptions {
+    /// What is left of the file system. In the modes that read only, it is [`SandboxLevel::ReadOnly`] at least.
+    pub level: SandboxLevel,
+    /// Whether commands reach the network.
+    pub network: bool,
+    /// Folders that may be written beside the session's own: the temporary one, caches of build tools.
+    pub writable: Vec<AbsPath>,
+    /// Files and folders that commands cannot read: keys, and this program's own data.
+    pub hidden: Vec<AbsPath>,
+    /// Paths that commands cannot write although they lie below a writable folder: this program's own settings.
+    pub guarded: Vec<AbsPath>,
+}
+
+/// What stands between a command and the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Shelter {
+    /// The client's terminal: nobody here can tell, so nothing.
+    Delegated,
+    /// Nothing, because the settings say so.
+    Off,
+    /// Nothing, because this machine has no sandbox.
+    Unavailable,
+    /// Nothing, because the call asks to be outside.
+    Lifted,
+    /// A sandbox. `holds` when what decides about running things is read-only in it too.
+    Sandbox { level: SandboxLevel, network: bool, holds: bool },
+}
+
+impl Shelter {
+    /// What a command gets.
+    pub(crate) fn of(sandbox: &Sandbox, support: SandboxSupport, executor: Route, lifted: bool) -> Self {
+        match executor {
+            Route::Client => Self::Delegated,
+            _ if lifted => Self::Lifted,
+            _ if sandbox.level == SandboxLevel::Off => Self::Off,
+            _ if !support.applies() => Self::Unavailable,
+            _ => {
+                let Sandbox { level, network, .. } = *sandbox;
+                Self::Sandbox { level, network, holds: support.holds() }
+            }
+        }
+    }
+
+    /// Whether what runs the project's own code may run without a question.
+    pub(crate) fn holds(self) -> bool {
+        matches!(self, Self::Sandbox { network: false, holds: true, .. })
+    }
+
+    /// Who runs it and what holds it back, for a question.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Self::Delegated => "in the editor's terminal (no sandbox)".to_owned(),
+            Self::Off => "on this machine (sandbox off)".to_owned(),
+            Self::Unavailable => {
+                "on this machine (no sandbox: this system cannot confine commands)".to_owned()
+            }
+            Self::Lifted => "on this machine, outside of the sandbox".to_owned(),
+            Self::Sandbox { level, network, holds } => {
+                let network = if network { "network" } else { "no network" };
+                let partly = if holds { "" } else { ", hooks and secrets of the project in reach" };
+                format!("on this machine (sandbox: {}, {network}{partly})", level.id())
+            }
+        }
+    }
+}
+
+/// Files of a project that decide what is run later, by name: a confined command does not write them.
+const GUARDED: [&str; 7] =
+    [".git/hooks", ".git/config", ".mcp.json", ".tiller", ".vscode/mcp.json", ".cursor/mcp.json", ".envrc"];
+
+/// The sandbox of a session's commands.
+pub(crate) fn sandbox(
+    options: &SandboxOptions,
+    mode: Mode,
+    roots: &[AbsPath],
+    blocked_paths: &[String],
+) -> Sandbox {
+    let level = match (options.level, mode) {
+        (SandboxLevel::Off, _) => SandboxLevel::Off,
+        (_, Mode::Plan | Mode::Ask) => SandboxLevel::ReadOnly,
+        (level, Mode::Edit) => level,
+    };
+    let guarded = roots.iter().flat_map(|root| GUARDED.iter().map(|name| root.join(name)));
+    // `.git` is blocked for tools that take a path; a build may look at its own history.
+    let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
+    Sandbox {
+        level,
+        network: options.network,
+        writable: roots.iter().chain(&options.writable).cloned().collect(),
+        guarded: guarded.chain(options.guarded.iter().cloned()).collect(),
+        hidden: options.hidden.clone(),
+        secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(blocked_paths.iter().cloned()).collect(),
+        not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_sandbox_without_a_network_holds() {
+        let whole = SandboxSupport { landlock_abi: 4, seccomp: true, namespaces: true, launcher: true };
+        let partly = SandboxSupport { namespaces: false, ..whole };
+        let old = SandboxSupport { landlock_abi: 2, ..whole };
+        let on = Sandbox { level: SandboxLevel::WorkspaceWrite, ..Sandbox::default() };
+        let online = Sandbox { network: true, ..on.clone() };
+        let off = Sandbox { level: SandboxLevel::Off, ..Sandbox::default() };
+        for (sandbox, support, executor, lifted, holds, words) in [
+            (&on, whole, Route::Local, false, true, "sandbox: workspace-write, no network)"),
+            (&on, partly, Route::Local, false, false, "hooks and secrets"),
+            (&on, old, Route::Local, false, false, "cannot confine"),
+            (&on, SandboxSupport::default(), Route::Local, false, false, "cannot confine"),
+            (&online, whole, Route::Local, false, false, "workspace-write, network"),
+            (&off, whole, Route::Local, false, false, "sandbox off"),
+            (&on, whole, Route::Local, true, false, "outside of the sandbox"),
+            (&on, whole, Route::Client, false, false, "editor's terminal (no sandbox)"),
+        ] {
+            let shelter = Shelter::of(sandbox, support, executor, lifted);
+            assert_eq!(shelter.holds(), holds, "{shelter:?}");
+            assert!(shelter.words().contains(words), "{}", shelter.words());
+        }
+    }
+}

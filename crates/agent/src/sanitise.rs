@@ -1,0 +1,169 @@
+//! Text that others wrote, made safe to show.
+//!
+//! A tool's output, a file's name or a command can hold sequences that repaint a terminal, write the clipboard, hide what they say or turn it
+//! around. What is shown to people passes here; what the model reads does not change.
+
+/// Takes sequences out of a stream of pieces; one that begins in a piece may end in another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sanitiser {
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// After ESC.
+    Escape,
+    /// After ESC and an intermediate character, before the last one.
+    Intermediate,
+    /// In a control sequence, before its last character.
+    Control,
+    /// In a string (title, clipboard, link, …), before its end.
+    String,
+    /// In a string, after an ESC that may end it.
+    StringEscape,
+}
+
+/// What begins a sequence.
+const ESC: char = '\u{1b}';
+
+impl Sanitiser {
+    /// What may be shown of a piece.
+    pub fn push(&mut self, piece: &str) -> String {
+        let mut out = String::with_capacity(piece.len());
+        for c in piece.chars() {
+            self.character(c, &mut out);
+        }
+        out
+    }
+
+    fn character(&mut self, c: char, out: &mut String) {
+        // A line break ends whatever it stands in, so that a sequence cannot swallow an output.
+        if c == '\n' {
+            self.state = State::Text;
+            return out.push(c);
+        }
+        self.state = match (self.state, c) {
+            (State::String, ESC) => State::StringEscape,
+            (_, ESC) => State::Escape,
+            (State::Escape, '[') => State::Control,
+            (State::Escape | State::StringEscape, ']' | 'P' | 'X' | '^' | '_') => State::String,
+            (State::StringEscape, _) => State::Text,
+            (State::Escape | State::Intermediate, ' '..='/') => State::Intermediate,
+            (State::Escape | State::Intermediate, _) => State::Text,
+            (State::Control, '@'..='~') => State::Text,
+            (State::Control, ' '..='?') => State::Control,
+            (State::String, '\u{7}' | '\u{9c}') => State::Text,
+            (State::String, _) => State::String,
+            (State::Text | State::Control, '\u{9b}') => State::Control,
+            (State::Text | State::Control, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}') => State::String,
+            (State::Text | State::Control, c) => {
+                if is_shown(c) {
+                    out.push(c);
+                }
+                State::Text
+            }
+        };
+    }
+}
+
+/// What may be shown of a whole text.
+pub fn sanitise(text: &str) -> String {
+    Sanitiser::default().push(text)
+}
+
+/// What may be shown on one line: line breaks and tabs are marked, and so is a run of spaces that would push the rest out of sight.
+pub fn one_line(text: &str) -> String {
+    const RUN: usize = 8;
+    let mut out = String::with_capacity(text.len());
+    let mut spaces = 0;
+    let flush = |spaces: &mut usize, out: &mut String| {
+        match *spaces {
+            0..=RUN => out.push_str(&" ".repeat(*spaces)),
+            many => out.push_str(&format!(" ⟨{many} spaces⟩ ")),
+        }
+        *spaces = 0;
+    };
+    // Not by the stream's rules: a command is shown with what it holds, escaped.
+    for c in text.chars() {
+        if c == ' ' {
+            spaces += 1;
+            continue;
+        }
+        flush(&mut spaces, &mut out);
+        match c {
+            '\n' => out.push('⏎'),
+            '\t' => out.push('⇥'),
+            c if is_shown(c) => out.push(c),
+            c => out.extend(c.escape_unicode()),
+        }
+    }
+    flush(&mut spaces, &mut out);
+    out
+}
+
+/// Whether a character shows what it is: no control, no change of direction, nothing without width, no tag.
+fn is_shown(c: char) -> bool {
+    match c {
+        '\n' | '\t' => true,
+        // A carriage return lets a line be written over; with its line feed the line feed is enough.
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => false,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => false,
+        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn s33_sequences_and_hidden_characters_are_taken_out() {
+        for (given, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}[2J\u{1b}[Hgone", "gone"),
+            ("a\u{1b}]52;c;ZXZpbA==\u{7}b", "ab"),
+            ("a\u{1b}]8;;http://evil\u{1b}\\link\u{1b}]8;;\u{1b}\\b", "alinkb"),
+            ("a\u{1b}]0;title\u{9c}b", "ab"),
+            ("\u{9b}31mx", "x"),
+            ("\u{9d}52;c;x\u{7}y", "y"),
+            ("\u{1b}Pq#0\u{1b}\\z", "z"),
+            ("\u{1b}(Bx", "x"),
+            ("safe\rEVIL", "safeEVIL"),
+            ("a\u{8}\u{8}b", "ab"),
+            ("abc\u{202e}txt.exe", "abctxt.exe"),
+            ("zero\u{200b}width\u{feff}", "zerowidth"),
+            ("tags\u{e0041}\u{e0042}", "tags"),
+            ("\u{1b}]never ended\nthe next line", "\nthe next line"),
+            ("é 漢 🙂", "é 漢 🙂"),
+        ] {
+            assert_eq!(sanitise(given), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn s34_a_line_shows_what_would_hide() {
+        assert_eq!(one_line("ls\nrm x"), "ls⏎rm x");
+        assert_eq!(one_line(&format!("ls{}; rm x", " ".repeat(300))), "ls ⟨300 spaces⟩ ; rm x");
+        assert_eq!(one_line("echo \u{1b}[8mx\u{202e}"), "echo \\u{1b}[8mx\\u{202e}");
+        assert_eq!(one_line("a  b"), "a  b");
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_anywhere_changes_nothing(
+            text in "[ab\\n\u{7}\u{1b}\u{9b}\u{9c}\u{9d}\\[\\]P;0m\\\\\u{202e}é]{0,40}",
+            at in 0usize..40,
+        ) {
+            let cut = text.char_indices().map(|(index, _)| index).nth(at).unwrap_or(text.len());
+            let mut sanitiser = Sanitiser::default();
+            let pieces = sanitiser.push(&text[..cut]) + &sanitiser.push(&text[cut..]);
+            prop_assert_eq!(&pieces, &sanitise(&text));
+            prop_assert!(!pieces.chars().any(|c| c != '\n' && c.is_control()));
+        }
+    }
+}

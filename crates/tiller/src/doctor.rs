@@ -1,0 +1,94 @@
+//! `tiller doctor`: what this machine and these settings give, and what is wrong with them.
+
+use crate::{args::DoctorArgs, exit, options::Options, wiring};
+use anyhow::Result;
+use serde_json::json;
+use std::io::Write;
+use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
+
+/// Prints the report; the exit code says whether there is a problem. No secret is ever part of it.
+pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<u8> {
+    let support = wiring::local_system(&options.keep_variables).sandbox_support().await;
+    let problems = problems(options, support);
+    let code = if problems.is_empty() { exit::OK } else { exit::ERROR };
+    let providers = [("openai", &options.openai), ("anthropic", &options.anthropic)]
+        .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()));
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        let report = json!({
+            "success": problems.is_empty(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "sandbox": {
+                "level": options.sandbox.id(),
+                "network": if options.network { "on" } else { "off" },
+                "landlock_abi": support.landlock_abi,
+                "seccomp": support.seccomp,
+                "namespaces": support.namespaces,
+                "applies": support.applies(),
+                "holds": support.holds(),
+            },
+            "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
+            "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
+            "notices": notices,
+            "issues": problems,
+        });
+        writeln!(stdout, "{report}")?;
+        return Ok(code);
+    }
+    writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
+    writeln!(stdout, "config     {}", options.folders.config)?;
+    writeln!(stdout, "data       {}", options.folders.data)?;
+    writeln!(
+        stdout,
+        "sandbox    {}, network {}",
+        options.sandbox.id(),
+        if options.network { "on" } else { "off" }
+    )?;
+    writeln!(stdout, "kernel     {}", kernel(support))?;
+    for (name, key, base) in providers {
+        let key = if key { "key set" } else { "no key" };
+        writeln!(stdout, "{name:<10} {key}, {}", base.as_deref().unwrap_or("the vendor's own address"))?;
+    }
+    notices.iter().try_for_each(|notice| writeln!(stdout, "note       {notice}"))?;
+    problems.iter().try_for_each(|problem| writeln!(stdout, "problem    {problem}"))?;
+    Ok(code)
+}
+
+fn kernel(support: SandboxSupport) -> String {
+    let landlock = match support.landlock_abi {
+        0 => "no Landlock".to_owned(),
+        abi => format!("Landlock {abi}"),
+    };
+    let has = |has: bool| if has { "" } else { "no " };
+    format!("{landlock}, {}system call filter, {}namespaces", has(support.seccomp), has(support.namespaces))
+}
+
+fn problems(options: &Options, support: SandboxSupport) -> Vec<String> {
+    let mut problems = Vec::new();
+    if options.sandbox != SandboxLevel::Off && !support.applies() {
+        problems.push(format!(
+            "commands cannot be confined here (Landlock {} is needed at least, there is {}), so builds and interpreters ask; \
+             set sandbox.level to \"off\" if that is what you want",
+            MIN_LANDLOCK_ABI, support.landlock_abi
+        ));
+    } else if options.sandbox != SandboxLevel::Off && !support.holds() {
+        problems.push(
+            "commands are confined, but without namespaces git hooks and secret files of a project are in their reach, so builds and interpreters ask; \
+             allow unprivileged user namespaces to change that"
+                .to_owned(),
+        );
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_the_kernel_gives() {
+        let whole = SandboxSupport { landlock_abi: 6, seccomp: true, namespaces: true, launcher: true };
+        assert_eq!(kernel(whole), "Landlock 6, system call filter, namespaces");
+        assert_eq!(kernel(SandboxSupport::default()), "no Landlock, no system call filter, no namespaces");
+    }
+}

@@ -1,0 +1,85 @@
+//! `tiller permissions`: what would be decided, and what was.
+
+use crate::{
+    args::PermissionsCommand,
+    exit,
+    options::Options,
+    wiring::{self, Wired},
+};
+use agent::{ListQuery, PermissionOutcome, Runtime, SessionEvent, SessionId, explain};
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::{collections::HashMap, io::Write, sync::Arc};
+use system::AbsPath;
+
+/// Does what the command says.
+pub(crate) async fn run(
+    wired: &Wired,
+    options: &Options,
+    cwd: &AbsPath,
+    command: PermissionsCommand,
+) -> Result<u8> {
+    match command {
+        PermissionsCommand::Explain { what, write } => {
+            let system = wiring::local_system(&options.keep_variables);
+            let chain = explain(wired.runtime.options(), system, cwd, &what, write).await;
+            let mut stdout = std::io::stdout().lock();
+            for step in &chain {
+                writeln!(stdout, "{:<18} {}", step.rule, step.says)?;
+            }
+            Ok(exit::OK)
+        }
+        PermissionsCommand::Log { session, json } => {
+            let id = match session {
+                Some(id) => SessionId(id),
+                None => last(&wired.runtime, cwd).await?,
+            };
+            log(&wired.runtime, &id, json).await
+        }
+    }
+}
+
+async fn last(runtime: &Arc<Runtime>, cwd: &AbsPath) -> Result<SessionId> {
+    let page = runtime.list(ListQuery { cwd: Some(cwd.clone()), cursor: None, limit: 1 }).await?;
+    Ok(page.sessions.into_iter().next().with_context(|| format!("no session in {cwd}; pass --session"))?.id)
+}
+
+async fn log(runtime: &Runtime, id: &SessionId, as_json: bool) -> Result<u8> {
+    let mut titles: HashMap<String, String> = HashMap::new();
+    let mut lines = Vec::new();
+    runtime
+        .replay(id, &mut |event| match event {
+            SessionEvent::ToolCall(update) => {
+                if let Some(title) = &update.title {
+                    titles.insert(update.id.to_string(), title.clone());
+                }
+            }
+            SessionEvent::PermissionResolved { id, outcome, rule } => {
+                let call = id.to_string();
+                let title = titles.get(&call).cloned().unwrap_or_default();
+                let said = word(*outcome);
+                lines.push(match as_json {
+                    true => {
+                        json!({ "call": call, "title": title, "outcome": said, "rule": rule }).to_string()
+                    }
+                    false => format!("{call:<9} {said:<13} {rule:<17} {title}"),
+                });
+            }
+            _ => {}
+        })
+        .await?;
+    let mut stdout = std::io::stdout().lock();
+    // A reader that has gone has seen enough.
+    lines.iter().try_for_each(|line| writeln!(stdout, "{line}")).ok();
+    Ok(exit::OK)
+}
+
+fn word(outcome: PermissionOutcome) -> &'static str {
+    match outcome {
+        PermissionOutcome::AllowOnce => "allowed",
+        PermissionOutcome::AllowAlways => "always",
+        PermissionOutcome::RejectOnce => "refused",
+        PermissionOutcome::RejectAlways => "never",
+        PermissionOutcome::Cancelled => "cancelled",
+    }
+}

@@ -1,0 +1,112 @@
+//! Commands on this machine are confined, and those in the editor's terminal are asked about.
+
+use crate::{
+    agent::Agent,
+    editor::Editor,
+    home::{Home, stdout},
+};
+
+/// Runs a line headless in Guardian; what the model was told of it.
+fn run(home: &Home, line: &str, variables: &[(&str, &str)]) -> String {
+    let mut command = home.tiller(&["-p", &format!("run `{line}`"), "-o", "json"]);
+    // The homes of tests lie in the temporary folder, which commands may write.
+    let temp = home.path().join("temp");
+    std::fs::create_dir_all(&temp).unwrap();
+    let output = command.env("TMPDIR", temp).envs(variables.iter().copied()).output().unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    answer["tool_calls"][0]["output"].as_str().unwrap().to_owned()
+}
+
+/// Whether commands can be confined on the machine that runs the tests.
+fn confines(home: &Home) -> bool {
+    run(home, "mkdir made", &[]).contains("Exit code: 0")
+}
+
+#[test]
+fn s36_a_builder_runs_confined_and_without_a_question_or_not_at_all() {
+    let home = Home::new();
+    home.write("build.sh", "#!/bin/sh\necho built > out\necho x > \"$HOME/escaped\"\n");
+    let script = home.project().join("build.sh");
+    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+    std::fs::set_permissions(script, mode).unwrap();
+    let said = run(&home, "./build.sh", &[]);
+    if confines(&home) {
+        assert!(said.contains("ermission denied") && said.contains("outside_sandbox"), "{said}");
+        assert_eq!(home.read("out").as_deref(), Some("built\n"));
+    } else {
+        assert!(said.contains("was denied"), "nobody could answer: {said}");
+        assert_eq!(home.read("out"), None);
+    }
+    assert_eq!(home.read("../home/escaped"), None);
+}
+
+#[test]
+fn s26_a_canary_key_does_not_reach_a_command() {
+    let home = Home::new();
+    let variables = [("CANARY_API_KEY", "canary-1"), ("MY_TOKEN", "canary-2"), ("PLAIN", "plain-3")];
+    home.settings(
+        "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n",
+    );
+    let said = run(&home, "env", &variables);
+    assert!(said.contains("plain-3") && !said.contains("canary"), "{said}");
+    home.settings(
+        "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n[sandbox]\nkeep_variables = ['MY_TOKEN']\n",
+    );
+    let said = run(&home, "env", &variables);
+    assert!(said.contains("canary-2") && !said.contains("canary-1"), "{said}");
+}
+
+#[test]
+fn a_builder_in_the_editors_terminal_asks() {
+    let home = Home::new();
+    home.write("Makefile", "all:\n\techo made > out\n");
+    let mut editor = Editor::with_everything();
+    let (mut agent, session) = Agent::open(&home, &[], &editor);
+    agent.prompt(&session, "run `make all`", &mut editor).unwrap();
+    assert_eq!(editor.verbs().iter().filter(|verb| **verb == "permission").count(), 1, "{:?}", editor.log);
+}
+
+#[test]
+fn with_the_sandbox_off_a_builder_asks() {
+    let home = Home::new();
+    home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = 'off'\n");
+    let said = run(&home, "touch made", &[]);
+    assert!(said.contains("was denied") && said.contains("sandbox off"), "{said}");
+    assert_eq!(home.read("made"), None);
+}
+
+#[test]
+fn doctor_tells_what_holds_and_no_key() {
+    let home = Home::new();
+    let mut command = home.tiller(&["doctor", "--json"]);
+    let output = command.env("OPENAI_API_KEY", "canary-key").output().unwrap();
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["sandbox"]["level"], "workspace-write");
+    assert_eq!(report["success"], report["sandbox"]["holds"], "{report}");
+    assert_eq!(output.status.success(), report["success"] == true);
+    assert_eq!(report["providers"][0]["key"], true);
+    assert!(!stdout(&output).contains("canary"));
+    assert!(stdout(&home.run(&["doctor"])).contains("no key"));
+}
+
+#[test]
+fn permissions_are_explained_and_logged() {
+    let home = Home::new();
+    let explained = |what: &[&str]| stdout(&home.run(&[&["permissions", "explain"], what].concat()));
+    assert!(
+        explained(&["make && rm -rf x"]).ends_with("never run.\n"),
+        "{}",
+        explained(&["make && rm -rf x"])
+    );
+    assert!(explained(&["ls -la"]).contains("decision           allow (Guardian)"));
+    assert!(explained(&["git push"]).contains("decision           ask (ApprovalRequired): Run `git push`"));
+    assert!(explained(&["./.env"]).contains("decision           deny (BlockedPath)"));
+    assert!(explained(&["--write", "./.mcp.json"]).contains("decision           ask (ProtectedPath)"));
+    home.write("a.txt", "a\n");
+    assert!(home.run(&["-p", "show a.txt"]).status.success());
+    let log = stdout(&home.run(&["permissions", "log"]));
+    assert!(log.contains("allowed") && log.contains("SafeTools") && log.contains("a.txt"), "{log}");
+    let line = stdout(&home.run(&["permissions", "log", "--json"]));
+    let line: serde_json::Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+    assert_eq!(line["rule"], "SafeTools");
+}
