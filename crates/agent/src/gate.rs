@@ -130,12 +130,10 @@ impl Gate {
         Ruling { decision, accesses, shelter, sandbox }
     }
 
-    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of.
+    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of, and a
+    /// walk passes over secret files.
     pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
-        match ruling.sandbox.level {
-            SandboxLevel::Off => Arc::clone(&self.system),
-            _ => Arc::new(Confined::new(Arc::clone(&self.system), ruling.sandbox.clone())),
-        }
+        Arc::new(Confined::new(Arc::clone(&self.system), ruling.sandbox.clone()))
     }
 
     /// Asks the user what the policy left open, and remembers "always". `content` is what the call would do.
@@ -276,7 +274,9 @@ async fn shelter(
         _ => None,
     });
     let Some(lifted) = lifted else {
-        return (Shelter::Off, Sandbox { level: SandboxLevel::Off, ..Sandbox::default() });
+        // Nothing is run; which files are secret still holds for a search.
+        let sandbox = policy::sandbox(options, mode, roots, blocked_paths);
+        return (Shelter::Off, Sandbox { level: SandboxLevel::Off, ..sandbox });
     };
     // With links resolved, as whoever confines a command needs them.
     let mut canonical = Vec::with_capacity(roots.len());

@@ -7,8 +7,8 @@ use crate::{
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// Passes everything on; a command that says nothing of its confinement gets this one. Files are not affected: whoever reads or
-/// writes them has asked the gate.
+/// Passes everything on; a command that says nothing of its confinement gets this one. A walk passes over
+/// secret files; reads and writes are not affected: whoever does them has asked the gate.
 pub struct Confined {
     inner: Arc<dyn System>,
     sandbox: Sandbox,
@@ -64,7 +64,9 @@ impl System for Confined {
     }
 
     async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
-        self.inner.walk(root, options).await
+        let mut files = self.inner.walk(root, options).await?;
+        files.retain(|file| !self.sandbox.is_secret(file));
+        Ok(files)
     }
 
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {

@@ -187,3 +187,21 @@ async fn s33_what_a_client_is_shown_holds_no_sequence_and_the_model_reads_it_as_
     assert!(!shown.contains("u{1b}") && !shown.contains("u{202e}") && shown.contains("gone"), "{shown}");
     assert_eq!(stage.client.text(), "ab");
 }
+
+#[tokio::test]
+async fn a_search_passes_over_blocked_files() {
+    let grep = Reply::calls(&[
+        ("grep", json!({"pattern": "canary"})),
+        ("glob", json!({"pattern": "**/*"})),
+        ("grep", json!({"pattern": "canary", "path": "server.pem"})),
+    ]);
+    let stage = stage(Setting { script: vec![grep, Reply::text("ok")], ..Setting::default() }).await;
+    stage.system.add_file("/w/server.pem", "canary\n");
+    stage.system.add_file("/w/deep/my.key", "canary\n");
+    stage.system.add_file("/w/plain.txt", "canary\n");
+    stage.prompt("search").await.unwrap();
+    let results = stage.results();
+    assert!(results[0].contains("plain.txt") && !results[0].contains("my.key"), "{results:?}");
+    assert!(!results[1].contains("server.pem") && results[1].contains("plain.txt"), "{results:?}");
+    assert!(results[2].contains("blocked by policy"), "{results:?}");
+}
