@@ -85,10 +85,7 @@ pub(crate) async fn run(
     for mut candidate in candidates {
         let ruling = match &candidate.parsed {
             Ok(parsed) if !dismissed && !cancel.is_cancelled() => {
-                let state = controls.state();
-                let applicant = candidate.applicant(parsed);
-                let ruling = session.gate.rule(&state, &applicant, &session.cwd);
-                Some(guarded(async { Ok(ruling.await) }, cancel, LOOK_WAIT).await)
+                Some(rule(session, controls, &candidate.applicant(parsed), cancel).await)
             }
             _ => None,
         };
@@ -169,10 +166,10 @@ async fn run_alone(
             match session.gate.ask(&ruling, &candidate.applicant(parsed), content.clone(), cancel).await? {
                 Answer::Allowed => {
                     // A question may stay open for long: what was approved must still be what would happen.
-                    let now = session
-                        .gate
-                        .rule(&controls.state(), &candidate.applicant(parsed), &session.cwd)
-                        .await;
+                    let now = match rule(session, controls, &candidate.applicant(parsed), cancel).await {
+                        Ok(now) => now,
+                        Err(error) => break 'outcome (Err(error), content),
+                    };
                     if let Some(reason) = now.denial() {
                         break 'outcome (Err(ToolError::message(reason)), content);
                     }
@@ -298,6 +295,18 @@ fn wait(effect: Effect) -> Duration {
         Effect::Reads | Effect::Writes => FILES_WAIT,
         Effect::Session | Effect::Executes => CALL_WAIT,
     }
+}
+
+/// What the gate says of a call; the looks at files that it takes have an end.
+async fn rule(
+    session: &Session,
+    controls: &Controls,
+    applicant: &Applicant<'_>,
+    cancel: &CancellationToken,
+) -> Result<Ruling, ToolError> {
+    let state = controls.state();
+    let ruling = session.gate.rule(&state, applicant, &session.cwd);
+    guarded(async { Ok(ruling.await) }, cancel, LOOK_WAIT).await
 }
 
 /// Runs a step of a tool so that neither a panic nor a tool that never ends or ignores the cancellation reaches the turn.
