@@ -20,16 +20,22 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// Starts `BINARY acp` with an empty home and nothing of this process's environment but `PATH`.
+    /// Starts `BINARY acp` with a home of its own that was used once before, and nothing of this process's environment but `PATH`.
     pub(super) fn start(binary: &Path, base_url: &str) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let project = home.path().join("project");
         std::fs::create_dir(&project)?;
         std::fs::write(project.join(super::script::FILE), "one\ntwo\n")?;
-        let mut command = Command::new(binary);
-        command.args(["acp", "--permission-mode", "prometheus"]).current_dir(&project).env_clear();
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        command.env("HOME", home.path()).env("TILLER_HOME", home.path().join("tiller"));
+        let command = |args: &[&str]| {
+            let mut command = Command::new(binary);
+            command.args(args).current_dir(&project).env_clear();
+            command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+            command.env("HOME", home.path()).env("TILLER_HOME", home.path().join("tiller"));
+            command
+        };
+        // The home of somebody who has used it before: the database is made once in a life, not once a start.
+        command(&["sessions", "list"]).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        let mut command = command(&["acp", "--permission-mode", "prometheus"]);
         command
             .env("OPENAI_BASE_URL", base_url)
             .env("OPENAI_API_KEY", "test")
