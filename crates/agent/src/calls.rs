@@ -145,12 +145,14 @@ async fn run_alone(
 ) -> Result<(ToolResult, bool), StoreError> {
     let id = candidate.request.id.clone();
     let mut dismissed = false;
+    // What was decided without a question is recorded with what comes of it: one wait for the disk less.
+    let mut decided = Vec::new();
     let (outcome, content) = 'outcome: {
         if let Err(reason) = &candidate.parsed {
             break 'outcome (Err(ToolError::message(reason.clone())), Vec::new());
         }
         let Some(ruling) = ruling else { break 'outcome (Err(ToolError::Cancelled(None)), Vec::new()) };
-        session.log.record(ruling.record(&id).into_iter().collect()).await?;
+        decided.extend(ruling.record(&id));
         if let Some(reason) = ruling.denial() {
             let text = format!("{reason} Try a different approach.");
             break 'outcome (Err(ToolError::message(text)), Vec::new());
@@ -187,11 +189,13 @@ async fn run_alone(
         }
         let mut started = candidate.update(ToolStatus::InProgress);
         started.content = (!content.is_empty()).then(|| content.clone());
-        session.log.record(vec![SessionEvent::ToolCall(started)]).await?;
+        decided.push(SessionEvent::ToolCall(started));
+        session.log.record(std::mem::take(&mut decided)).await?;
         (candidate.execute(&cx, cancel).await, content)
     };
     let (result, events) = candidate.ended(outcome, content);
-    session.log.record(events).await?;
+    decided.extend(events);
+    session.log.record(decided).await?;
     Ok((result, dismissed))
 }
 
