@@ -34,7 +34,9 @@ impl Agent {
             command
         };
         // The home of somebody who has used it before: the database is made once in a life, not once a start.
-        command(&["sessions", "list"]).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        let mut before = command(&["sessions", "list"]);
+        before.stdout(Stdio::null()).stderr(Stdio::null());
+        before.status().with_context(|| format!("{} did not start", binary.display()))?;
         let mut command = command(&["acp", "--permission-mode", "prometheus"]);
         command
             .env("OPENAI_BASE_URL", base_url)
