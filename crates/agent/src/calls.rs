@@ -208,7 +208,7 @@ impl Candidate {
         };
         let (arguments, parsed) = match &request.arguments {
             Err(malformed) => (Value::String(malformed.raw.clone()), Err(malformed_text(malformed))),
-            Ok(arguments) => match session.tools.iter().find(|tool| tool.spec().name == request.name) {
+            Ok(arguments) => match session.tools.iter().find(|tool| tool.is_called(&request.name)) {
                 None => (arguments.clone(), Err(unknown_tool_text(&request.name, &session.tools))),
                 Some(tool) => {
                     let parsed = tool

@@ -146,6 +146,11 @@ pub trait AnyTool: Send + Sync {
     /// What models are told.
     fn spec(&self) -> ToolSpec;
 
+    /// Whether models call it by this name.
+    fn is_called(&self, name: &str) -> bool {
+        self.spec().name == name
+    }
+
     /// What it does to the world.
     fn effect(&self) -> Effect;
 
@@ -212,6 +217,11 @@ impl<T: Tool> AnyTool for Typed<T> {
             description: T::DESCRIPTION.to_owned(),
             parameters: T::parameters(),
         }
+    }
+
+    // Without the schema that a specification carries: this is asked of every tool for every call.
+    fn is_called(&self, name: &str) -> bool {
+        T::NAME == name
     }
 
     fn effect(&self) -> Effect {
