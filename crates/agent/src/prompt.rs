@@ -1,8 +1,11 @@
 //! What a model is asked: the system prompt and the request, built from values alone.
 
-use crate::{AnyTool, Effect, Effort, History, Mode, ModelRequest, SessionId};
+use crate::{
+    AnyTool, Effect, Effort, History, Mode, ModelRequest, SessionId,
+    limits::{INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
+};
 use std::{fmt::Write as _, sync::Arc};
-use system::{AbsPath, Route, Routes};
+use system::{AbsPath, Route, Routes, System};
 
 /// What a request is built from.
 pub(crate) struct Ingredients<'a> {
@@ -35,6 +38,14 @@ pub(crate) fn build(from: &Ingredients<'_>) -> ModelRequest {
         reasoning_effort: from.effort.map(|effort| effort.id().to_owned()),
         cache_key: Some(from.session.to_string()),
     }
+}
+
+/// The project's `AGENTS.md`, from disk: it is read before anybody asked for anything, so no editor is bothered with it.
+pub(crate) async fn instructions(system: &dyn System, cwd: &AbsPath) -> Option<String> {
+    let path = cwd.join("AGENTS.md");
+    let bytes = tokio::time::timeout(INSTRUCTIONS_WAIT, system.read(&path)).await.ok()?.ok()?;
+    let end = bytes.len().min(INSTRUCTIONS_BYTES);
+    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
 /// Whether a tool exists in a mode.

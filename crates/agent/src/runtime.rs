@@ -6,7 +6,7 @@ use crate::{
     StoreError, TaskList,
     gate::Gate,
     history::Restored,
-    limits::{EVENTS_PAGE, INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
+    limits::EVENTS_PAGE,
     log::SessionLog,
     policy::{Grants, PermissionRules, SandboxOptions},
     session_task::{Controls, Session, SessionTask, read_log},
@@ -145,7 +145,7 @@ impl Runtime {
         };
         let lease = self.store.create(record).await?;
         let surface = attach(&id);
-        Ok(self.start(new.cwd, state, lease, surface, Restored::default(), 0).await)
+        Ok(self.start(new.cwd, state, lease, surface, Restored::default(), 0))
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
@@ -228,7 +228,7 @@ impl Runtime {
             additional_directories,
             busy: false,
         };
-        Ok(self.start(record.cwd, state, lease, attach(&id), restored, last).await)
+        Ok(self.start(record.cwd, state, lease, attach(&id), restored, last))
     }
 
     /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
@@ -294,7 +294,7 @@ impl Runtime {
     }
 
     /// Starts the task of a session in a folder whose client needs no news of events up to number `last`.
-    async fn start(
+    fn start(
         self: &Arc<Self>,
         cwd: AbsPath,
         state: SessionState,
@@ -309,7 +309,6 @@ impl Runtime {
         let log = SessionLog::new(self.store.clone(), lease, surface.client, last);
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
-        let instructions = instructions(surface.system.as_ref(), &cwd).await;
         let additional_directories = state.additional_directories.clone();
         let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
         let mut session = Session {
@@ -337,12 +336,13 @@ impl Runtime {
             models: self.models.clone(),
             current_model: None,
             disclosed: HashSet::new(),
-            instructions,
+            instructions: None,
             append_system_prompt: self.options.append_system_prompt.clone(),
             usage: crate::Usage::default(),
             turns: 0,
             calls: 0,
             messages: 0,
+            storing: None,
             unsure: false,
         };
         session.restore(restored);
@@ -391,12 +391,4 @@ fn tighter(stored: PermissionMode, now: PermissionMode) -> PermissionMode {
         PermissionMode::Prometheus => 2,
     };
     std::cmp::min_by_key(stored, now, |mode| strictness(*mode))
-}
-
-/// The project's `AGENTS.md`, from disk: it is read before anybody asked for anything, so no editor is bothered with it.
-async fn instructions(system: &dyn System, cwd: &AbsPath) -> Option<String> {
-    let path = cwd.join("AGENTS.md");
-    let bytes = tokio::time::timeout(INSTRUCTIONS_WAIT, system.read(&path)).await.ok()?.ok()?;
-    let end = bytes.len().min(INSTRUCTIONS_BYTES);
-    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }

@@ -9,16 +9,19 @@ use crate::{
     limits::EVENTS_PAGE,
     log::SessionLog,
     policy::Grants,
-    turn,
+    prompt, turn,
 };
 use futures::FutureExt as _;
 use std::{
     collections::{HashSet, VecDeque},
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, resume_unwind},
     sync::Arc,
 };
 use system::AbsPath;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 /// What a handle sends.
@@ -77,6 +80,8 @@ pub(crate) struct Session {
     pub(crate) turns: u64,
     pub(crate) calls: u64,
     pub(crate) messages: u64,
+    /// Stores the running turn's prompt, while the model is being asked.
+    pub(crate) storing: Option<JoinHandle<Result<(), StoreError>>>,
     /// Something failed half-way: the log is read again before the next turn.
     pub(crate) unsure: bool,
 }
@@ -143,8 +148,18 @@ impl Session {
         self.messages = restored.messages;
     }
 
+    /// Completes when the prompt is stored and told of; at once from then on.
+    pub(crate) async fn stored(&mut self) -> Result<(), StoreError> {
+        let Some(storing) = &mut self.storing else { return Ok(()) };
+        let stored = storing.await;
+        self.storing = None;
+        // Nobody aborts it, so what it can end with beside its result is a panic.
+        stored.unwrap_or_else(|error| resume_unwind(error.into_panic()))
+    }
+
     /// Reads the log again after a defect, so that the next turn starts from what is really stored.
     async fn recover(&mut self) -> Result<(), StoreError> {
+        self.stored().await?;
         let restored = read_log(self.store.as_ref(), &self.id).await?;
         self.log.record(restored.repairs.clone()).await?;
         self.restore(restored);
@@ -231,6 +246,8 @@ pub(crate) struct SessionTask {
 impl SessionTask {
     /// Runs until the session is closed or every handle is gone; whoever waits for the end is to be told of it.
     pub(crate) async fn run(mut self) -> Vec<oneshot::Sender<()>> {
+        let Session { gate, cwd, .. } = &self.session;
+        self.session.instructions = prompt::instructions(gate.system.as_ref(), cwd).await;
         while self.closing.is_empty() {
             let prompt = match self.waiting.pop_front() {
                 Some(prompt) => prompt,

@@ -2,14 +2,14 @@
 
 use crate::{
     Content, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
-    PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, ToolCallRequest, TurnEnd,
-    TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
+    PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, StoreError, ToolCallRequest,
+    TurnEnd, TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
     commands::{self, Action},
     limits::{LOOK_WAIT, MODEL_SILENCE, MODEL_WAIT, TITLE_CHARS},
     prompt,
     session_task::{Controls, Session},
 };
-use futures::StreamExt as _;
+use futures::{StreamExt as _, stream::BoxStream};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -26,18 +26,37 @@ pub(crate) async fn run(
         ));
     }
     let turn = session.next_turn();
-    let mut usage = Usage::default();
-    let mut requests = 0;
-    let end = attempt(session, controls, &turn, content, cancel, &mut usage, &mut requests).await;
-    session.log.tell(SessionEvent::Phase(Phase::Idle));
+    let mut course = Course::default();
+    let end = attempt(session, controls, &turn, content, cancel, &mut course).await;
+    let end = session.stored().await.map_err(TurnError::from).and(end);
     let recorded = match &end {
-        Ok(stop) => TurnEnd::Stopped(*stop),
+        Ok(stop) => Some(TurnEnd::Stopped(*stop)),
         // Nothing more can be stored, the end of the turn included.
-        Err(TurnError::Store(error)) => return Err(TurnError::Store(error.clone())),
-        Err(error) => TurnEnd::Failed(error.to_string()),
+        Err(TurnError::Store(_)) => None,
+        Err(error) => Some(TurnEnd::Failed(error.to_string())),
     };
-    session.log.record(vec![SessionEvent::TurnEnded { turn, end: recorded }]).await?;
-    end.map(|stop_reason| PromptOutcome { stop_reason, usage, requests })
+    let idle = SessionEvent::Phase(Phase::Idle);
+    let ended = match recorded {
+        Some(end) => {
+            course.last.extend([idle.clone(), SessionEvent::TurnEnded { turn, end }]);
+            session.log.record(course.last).await
+        }
+        None => Ok(()),
+    };
+    if ended.is_err() || matches!(end, Err(TurnError::Store(_))) {
+        session.log.tell(idle);
+    }
+    ended?;
+    end.map(|stop_reason| PromptOutcome { stop_reason, usage: course.usage, requests: course.requests })
+}
+
+/// How far a turn has come.
+#[derive(Default)]
+struct Course {
+    usage: Usage,
+    requests: u32,
+    /// What is stored together with the end of the turn: one flush to the disk for both.
+    last: Vec<SessionEvent>,
 }
 
 async fn attempt(
@@ -46,8 +65,7 @@ async fn attempt(
     turn: &TurnId,
     content: Vec<Content>,
     cancel: &CancellationToken,
-    usage: &mut Usage,
-    requests: &mut u32,
+    course: &mut Course,
 ) -> Result<StopReason, TurnError> {
     let state = || controls.state();
     let content = {
@@ -62,10 +80,13 @@ async fn attempt(
         // What was said is kept whatever becomes of the files it names.
         expanded.unwrap_or(content)
     };
-    record_prompt(session, controls, turn, &content).await?;
+    let mut prompt = prompt_events(session, controls, turn, &content);
     if let Some(action) = single_text(&content).and_then(commands::parse) {
-        return run_command(session, controls, action).await;
+        session.log.record(prompt).await?;
+        return run_command(session, controls, action, course).await;
     }
+    prompt.push(SessionEvent::Phase(Phase::Thinking));
+    session.store_while_asking(prompt);
     session.history.push_user(attachments::for_model(&content));
 
     let mut repetition = Repetition::default();
@@ -73,12 +94,11 @@ async fn attempt(
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
         }
-        if *requests >= session.gate.limits.turn_requests {
+        if course.requests >= session.gate.limits.turn_requests {
             return Ok(StopReason::MaxTurnRequests);
         }
-        *requests += 1;
+        course.requests += 1;
 
-        session.log.tell(SessionEvent::Phase(Phase::Thinking));
         let model_id = state().model;
         let model = tokio::select! {
             biased;
@@ -86,26 +106,21 @@ async fn attempt(
             model = session.model(&model_id) => model?,
         };
         let request = prompt::build(&session.ingredients(&state()));
-        let answer = ask(session, model.as_ref(), request, cancel).await;
-        *usage += answer.usage;
+        let answer = ask(session, model.as_ref(), request, cancel).await?;
+        course.usage += answer.usage;
         session.usage += answer.usage;
 
         let (candidates, announced) = calls::announce(session, &answer.response.calls);
         let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
         events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), answer.usage)));
         events.extend(announced);
-        session.log.record(events).await?;
-        let stop = match answer.stop {
-            Ok(stop) => stop,
-            Err(error) => {
-                session.history.push_response(answer.response, Vec::new());
-                return Err(error.into());
-            }
-        };
         if answer.response.calls.is_empty() {
+            course.last = events;
             session.history.push_response(answer.response, Vec::new());
+            let stop = answer.stop?;
             return Ok(if cancel.is_cancelled() { StopReason::Cancelled } else { stop_reason(stop) });
         }
+        session.log.record(events).await?;
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
         let repeated = repetition.count(&answer.response.calls);
@@ -122,6 +137,7 @@ async fn attempt(
             });
             return Ok(StopReason::MaxTurnRequests);
         }
+        session.log.tell(SessionEvent::Phase(Phase::Thinking));
     }
 }
 
@@ -138,7 +154,7 @@ async fn ask(
     model: &dyn LanguageModel,
     request: ModelRequest,
     cancel: &CancellationToken,
-) -> Answer {
+) -> Result<Answer, StoreError> {
     let (id, thought_id) = (session.next_message(), session.next_message());
     let mut response = ModelResponse {
         id: id.clone(),
@@ -150,19 +166,19 @@ async fn ask(
     };
     let mut usage = Usage::default();
     let mut unfinished_reasoning = String::new();
+    let mut stream = model.stream(request);
+    // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
+    let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
+    stored?;
     if let Some(disclosure) = session.disclose(model.info()) {
         session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: disclosure.clone() });
         response.text.push_str(&disclosure);
     }
-    let mut stream = model.stream(request);
+    let mut first = Some(first);
     let stop = loop {
-        let event = tokio::select! {
-            biased;
-            () = cancel.cancelled() => break Ok(ModelStop::EndTurn),
-            event = tokio::time::timeout(MODEL_SILENCE, stream.next()) => event.unwrap_or_else(|_| {
-                let seconds = MODEL_SILENCE.as_secs();
-                Some(Err(ModelError::Transport(format!("the model said nothing for {seconds} s; try again"))))
-            }),
+        let event = match first.take() {
+            Some(event) => event,
+            None => next(&mut stream, cancel).await,
         };
         match event {
             None => {
@@ -208,15 +224,31 @@ async fn ask(
     if stop.is_err() || cancel.is_cancelled() {
         response.calls.clear();
     }
-    Answer { response, usage, stop }
+    Ok(Answer { response, usage, stop })
 }
 
-async fn record_prompt(
+/// The next thing the model says; an end, when it was cancelled or says nothing for too long.
+async fn next(
+    stream: &mut BoxStream<'_, Result<ModelEvent, ModelError>>,
+    cancel: &CancellationToken,
+) -> Option<Result<ModelEvent, ModelError>> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Some(Ok(ModelEvent::Stop(ModelStop::EndTurn))),
+        event = tokio::time::timeout(MODEL_SILENCE, stream.next()) => event.unwrap_or_else(|_| {
+            let seconds = MODEL_SILENCE.as_secs();
+            Some(Err(ModelError::Transport(format!("the model said nothing for {seconds} s; try again"))))
+        }),
+    }
+}
+
+/// What begins a turn.
+fn prompt_events(
     session: &mut Session,
     controls: &Controls,
     turn: &TurnId,
     content: &[Content],
-) -> Result<(), TurnError> {
+) -> Vec<SessionEvent> {
     let mut events = vec![
         SessionEvent::TurnStarted { turn: turn.clone() },
         SessionEvent::UserMessage { id: session.next_message(), content: content.to_vec() },
@@ -227,13 +259,14 @@ async fn record_prompt(
         controls.update(|state| state.title = Some(title.clone()));
         events.push(SessionEvent::TitleChanged(title));
     }
-    Ok(session.log.record(events).await?)
+    events
 }
 
 async fn run_command(
     session: &mut Session,
     controls: &Controls,
     action: Action,
+    course: &mut Course,
 ) -> Result<StopReason, TurnError> {
     let text = match action {
         Action::PermissionMode(mode) => {
@@ -262,7 +295,7 @@ async fn run_command(
         text,
         calls: Vec::new(),
     };
-    session.log.record(vec![SessionEvent::ModelResponse(response)]).await?;
+    course.last.push(SessionEvent::ModelResponse(response));
     Ok(StopReason::EndTurn)
 }
 
@@ -306,6 +339,12 @@ impl Repetition {
 }
 
 impl Session {
+    /// Begins to store events; whoever needs them stored awaits [`Session::stored`].
+    fn store_while_asking(&mut self, events: Vec<SessionEvent>) {
+        let log = self.log.clone();
+        self.storing = Some(tokio::spawn(async move { log.record(events).await }));
+    }
+
     /// The model with an id, kept between rounds.
     async fn model(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         if let Some((held, model)) = &self.current_model

@@ -18,6 +18,7 @@ mod permissions;
 mod sessions;
 mod signals;
 mod start;
+mod stdio;
 mod wiring;
 
 use clap::Parser;

@@ -1,6 +1,9 @@
 //! Which implementation stands behind which seam. All that this program assumes of the other crates' constructors is here.
 
-use crate::options::{Options, Provider, Terminal, Tools, Wire};
+use crate::{
+    options::{Options, Provider, Terminal, Tools, Wire},
+    stdio,
+};
 use acp::{AcpOptions, ClientTools, TerminalPlace};
 use agent::{Runtime, RuntimeOptions, SandboxOptions, SessionStore};
 use anyhow::Result;
@@ -80,7 +83,7 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Re
     // that are refused where nothing runs.
     let catalog = Arc::clone(&wired.catalog);
     let looking = tokio::spawn(async move { catalog.discover().await });
-    let served = acp::serve(Arc::clone(&wired.runtime), tokio::io::stdin(), tokio::io::stdout(), acp).await;
+    let served = acp::serve(Arc::clone(&wired.runtime), stdio::input(), stdio::output(), acp).await;
     looking.abort();
     Ok(served?)
 }

@@ -128,13 +128,14 @@ async fn a_title_that_was_given_stays() {
 
 #[tokio::test]
 async fn a_session_that_was_taken_over_can_be_opened_again() {
-    let script = vec![Reply::text("Back.")];
+    let script = vec![Reply::text("Not to be heard."), Reply::text("Back.")];
     let stage = stage(Setting { script, ..Setting::default() }).await;
     let id = stage.session.id().clone();
     agent::SessionStore::acquire(stage.store.as_ref(), &id, true).await.unwrap();
     let error = stage.prompt("x").await.unwrap_err();
     assert_eq!(error, agent::TurnError::Store(StoreError::Fenced(id.clone())));
     assert!(stage.session.is_lost());
+    assert!(stage.client.text().is_empty(), "the answer to a prompt that was not stored is not shown");
     let surface = Surface { client: stage.client.clone(), system: stage.system.clone() };
     let again = stage.runtime.open(&id, OpenSession::default(), |_| surface).await.unwrap();
     again.prompt(vec![agent::Content::text("x")]).await.unwrap();

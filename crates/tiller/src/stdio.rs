@@ -1,0 +1,69 @@
+//! The client's end of stdin and stdout.
+//!
+//! A pipe or a socket is read and written by the event loop itself. What cannot be waited for that way (a terminal, a file) costs a thread
+//! and two switches to it for every message.
+
+use std::{
+    fs::File,
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{fs::FileTypeExt, net::UnixStream as StdUnixStream},
+    },
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{UnixStream, unix::pipe},
+};
+
+/// Stdin. Needs a tokio runtime with io.
+pub(crate) fn input() -> Box<dyn AsyncRead + Send + Unpin> {
+    match waitable(&io::stdin()) {
+        Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_receiver(path) {
+            Ok(receiver) => return Box::new(receiver),
+            Err(error) => tracing::debug!(%error, "stdin is a pipe that cannot be opened again"),
+        },
+        Ok(Some(Waitable::Socket(stream))) => return Box::new(stream),
+        Ok(None) => {}
+        Err(error) => tracing::debug!(%error, "stdin is read by a thread"),
+    }
+    Box::new(tokio::io::stdin())
+}
+
+/// Stdout. Needs a tokio runtime with io.
+pub(crate) fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
+    match waitable(&io::stdout()) {
+        Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_sender(path) {
+            Ok(sender) => return Box::new(sender),
+            Err(error) => tracing::debug!(%error, "stdout is a pipe that cannot be opened again"),
+        },
+        Ok(Some(Waitable::Socket(stream))) => return Box::new(stream),
+        Ok(None) => {}
+        Err(error) => tracing::debug!(%error, "stdout is written by a thread"),
+    }
+    Box::new(tokio::io::stdout())
+}
+
+enum Waitable {
+    /// Where a pipe can be opened once more. The one we were given must not become non-blocking: whoever shares it with us would have to cope.
+    Pipe(String),
+    Socket(UnixStream),
+}
+
+fn waitable(stream: &impl AsFd) -> io::Result<Option<Waitable>> {
+    let own: OwnedFd = stream.as_fd().try_clone_to_owned()?;
+    let number = std::os::fd::AsRawFd::as_raw_fd(&stream.as_fd());
+    let file = File::from(own);
+    let kind = file.metadata()?.file_type();
+    if kind.is_fifo() && cfg!(target_os = "linux") {
+        return Ok(Some(Waitable::Pipe(format!("/proc/self/fd/{number}"))));
+    }
+    if kind.is_socket() {
+        let socket = StdUnixStream::from(OwnedFd::from(file));
+        // Fails for sockets of other families, which stay with their thread.
+        socket.local_addr()?;
+        socket.set_nonblocking(true)?;
+        return Ok(Some(Waitable::Socket(UnixStream::from_std(socket)?)));
+    }
+    Ok(None)
+}
