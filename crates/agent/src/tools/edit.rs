@@ -1,6 +1,6 @@
 //! The edit engine, pure: replaces text in text, keeping how its lines end.
 
-use similar::{ChangeTag, TextDiff};
+use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
 /// A text after an edit.
@@ -79,14 +79,8 @@ pub(super) fn with_line_ends(text: &str, crlf: bool) -> String {
 
 /// Lines removed and added between two texts.
 pub(super) fn changed_lines(before: &str, after: &str) -> (usize, usize) {
-    let (before, after): (Vec<&str>, Vec<&str>) =
-        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
-    let diff = TextDiff::from_slices(&before, &after);
-    diff.iter_all_changes().fold((0, 0), |(removed, added), change| match change.tag() {
-        ChangeTag::Delete => (removed + 1, added),
-        ChangeTag::Insert => (removed, added + 1),
-        ChangeTag::Equal => (removed, added),
-    })
+    let diff = Diff::compute(Algorithm::Histogram, &InternedInput::new(before, after));
+    (diff.count_removals() as usize, diff.count_additions() as usize)
 }
 
 /// A text with `\n` only, and the way back to the original's positions.

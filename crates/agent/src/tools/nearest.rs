@@ -2,7 +2,6 @@
 
 use super::output;
 use crate::limits::{NEAREST_LINE_CHARS, NEAREST_SEARCHED, NEAREST_SHOWN};
-use similar::TextDiff;
 use std::fmt::Write as _;
 
 /// How alike two lines must be to be shown, from 0 to 1.
@@ -57,9 +56,7 @@ fn closest(lines: &[&str], anchor: &str) -> Option<usize> {
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     near.truncate(CANDIDATES);
     near.into_iter()
-        .map(|(_, at)| {
-            (f64::from(TextDiff::from_chars(short(lines[at].trim()).as_str(), anchor).ratio()), at)
-        })
+        .map(|(_, at)| (strsim::normalized_damerau_levenshtein(&short(lines[at].trim()), anchor), at))
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
         .map(|(_, at)| at)

@@ -4,7 +4,7 @@ use super::{cancel::unless_cancelled, output};
 use crate::{
     Diff, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness, limits::REFORMAT_LINES,
 };
-use similar::TextDiff;
+use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
 use system::{AbsPath, Route, SystemError};
 
 /// A change of one file's text, decided on but not yet made.
@@ -115,8 +115,12 @@ impl Change {
         if same_text(text, &self.after) {
             return String::new();
         }
-        let diff = TextDiff::from_lines(self.after.as_str(), text);
-        let diff = diff.unified_diff().context_radius(1).to_string();
+        let input = InternedInput::new(self.after.as_str(), text);
+        let mut diff = imara_diff::Diff::compute(Algorithm::Histogram, &input);
+        diff.postprocess_lines(&input);
+        let mut shape = UnifiedDiffConfig::default();
+        shape.context_len(1);
+        let diff = diff.unified_diff(&BasicLineDiffPrinter(&input.interner), shape, &input).to_string();
         let mut shown: Vec<_> =
             diff.lines().take(REFORMAT_LINES).map(|line| output::cut(line, 200)).collect();
         if diff.lines().count() > shown.len() {

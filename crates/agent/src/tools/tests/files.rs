@@ -198,7 +198,7 @@ async fn shows_a_diff_and_reports_what_the_editor_made_of_it() {
         call(&cx, "file_edit", json!({"path": "f", "old_string": "a", "new_string": "x=1"})).await.unwrap();
     assert_eq!(
         output.result.text,
-        "Edited f (-1, +1 lines)\nThe editor changed the text as it took it (formatting on save, for example):\n@@ -1 +1 @@\n-x=1\n+x = 1"
+        "Edited f (-1, +1 lines)\nThe editor changed the text as it took it (formatting on save, for example):\n@@ -1,1 +1,1 @@\n-x=1\n+x = 1"
     );
     let diff = Diff { path: path("f"), old_text: Some("a\n".into()), new_text: Some("x = 1\n".into()) };
     assert_eq!(output.shown, Some(vec![ToolContent::Diff(diff)]));
