@@ -1,7 +1,7 @@
 //! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
 
 use crate::{
-    Content, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
+    Content, LanguageModel, MessageId, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
     PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, ToolCallRequest, TurnEnd,
     TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
     commands::{self, Action},
@@ -11,16 +11,24 @@ use crate::{
 };
 use futures::StreamExt as _;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+
+/// What a turn begins with.
+pub(crate) struct Prompted {
+    pub(crate) content: Vec<Content>,
+    /// Told the id of its message once that is recorded.
+    pub(crate) recorded: oneshot::Sender<MessageId>,
+}
 
 /// Runs a prompt's turn and records how it ended.
 pub(crate) async fn run(
     session: &mut Session,
     controls: &Controls,
-    content: Vec<Content>,
+    prompt: Prompted,
     cancel: &CancellationToken,
 ) -> Result<PromptOutcome, TurnError> {
-    if content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty())) {
+    if prompt.content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty())) {
         return Err(TurnError::BadPrompt(
             "the prompt is empty; send text, an image or a resource".to_owned(),
         ));
@@ -28,7 +36,7 @@ pub(crate) async fn run(
     let turn = session.next_turn();
     let mut usage = Usage::default();
     let mut requests = 0;
-    let end = attempt(session, controls, &turn, content, cancel, &mut usage, &mut requests).await;
+    let end = attempt(session, controls, &turn, prompt, cancel, &mut usage, &mut requests).await;
     session.log.tell(SessionEvent::Phase(Phase::Idle));
     let recorded = match &end {
         Ok(stop) => TurnEnd::Stopped(*stop),
@@ -44,12 +52,13 @@ async fn attempt(
     session: &mut Session,
     controls: &Controls,
     turn: &TurnId,
-    content: Vec<Content>,
+    prompt: Prompted,
     cancel: &CancellationToken,
     usage: &mut Usage,
     requests: &mut u32,
 ) -> Result<StopReason, TurnError> {
     let state = || controls.state();
+    let Prompted { content, recorded } = prompt;
     let content = {
         let state = state();
         let may_read = |path: &_, canonical: &_| session.gate.may_attach(&state, path, canonical);
@@ -62,7 +71,9 @@ async fn attempt(
         // What was said is kept whatever becomes of the files it names.
         expanded.unwrap_or(content)
     };
-    record_prompt(session, controls, turn, &content).await?;
+    let message = record_prompt(session, controls, turn, &content).await?;
+    // Most clients only wait for the end.
+    let _ = recorded.send(message);
     if let Some(action) = single_text(&content).and_then(commands::parse) {
         return run_command(session, controls, action).await;
     }
@@ -216,10 +227,11 @@ async fn record_prompt(
     controls: &Controls,
     turn: &TurnId,
     content: &[Content],
-) -> Result<(), TurnError> {
+) -> Result<MessageId, TurnError> {
+    let id = session.next_message();
     let mut events = vec![
         SessionEvent::TurnStarted { turn: turn.clone() },
-        SessionEvent::UserMessage { id: session.next_message(), content: content.to_vec() },
+        SessionEvent::UserMessage { id: id.clone(), content: content.to_vec() },
     ];
     if controls.state().title.is_none()
         && let Some(title) = title(content)
@@ -227,7 +239,8 @@ async fn record_prompt(
         controls.update(|state| state.title = Some(title.clone()));
         events.push(SessionEvent::TitleChanged(title));
     }
-    Ok(session.log.record(events).await?)
+    session.log.record(events).await?;
+    Ok(id)
 }
 
 async fn run_command(
