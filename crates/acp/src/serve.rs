@@ -2,9 +2,10 @@
 
 use crate::{
     AcpOptions,
+    connection::{Connection, Dispatcher},
     limits::{LAST_WRITES, SETTLE},
     transport::{Gauge, incoming, write_lines},
-    v1::{Connection, Dispatcher},
+    v1::V1,
 };
 use agent::Runtime;
 use agent_client_protocol::{Agent, Builder, Lines};
@@ -36,7 +37,7 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let gauge = Arc::new(Gauge::default());
     let frame_cap = options.frame_cap;
-    let connection = Connection::new(runtime, options, gauge.clone());
+    let connection = Connection::<V1>::new(runtime, options, gauge.clone());
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
     let lines = incoming(reader, frame_cap, move || {

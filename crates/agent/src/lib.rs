@@ -18,6 +18,7 @@ mod gate;
 mod history;
 mod ids;
 mod limits;
+mod live;
 mod log;
 mod mode;
 mod model;

@@ -116,6 +116,8 @@ pub(crate) const LIVE_BYTES: usize = 256 * 1024;
 pub(crate) const LIVE_TRICKLE_BYTES: usize = 4 * 1024;
 /// Bytes of a running command's output that wait to be shown; beyond it, the older half is left out.
 pub(crate) const LIVE_PENDING_BYTES: usize = 16 * 1024;
+/// Bytes of a running command's output that are kept for whoever begins to watch in the middle.
+pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
 /// Answers that one question to the user offers.
 pub(crate) const CHOICES: usize = 20;
 /// Characters of a question that its title shows.

@@ -2,6 +2,7 @@
 
 use crate::{
     Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionStore, StoreError,
+    live::Live,
     shown::{self, Cleaner},
 };
 use std::sync::{
@@ -23,18 +24,26 @@ pub(crate) struct SessionLog {
 /// How far the client was told.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// The number of the last stored event it was told of. Held while it is told of something.
-    last: Mutex<u64>,
+    /// What it was told. Held while it is told of something.
+    state: Mutex<State>,
     /// Somebody else has taken the session over.
     lost: AtomicBool,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    /// The number of the last stored event.
+    last: u64,
+    /// What is not stored.
+    live: Live,
+}
+
 impl Told {
-    /// Runs `then` while nothing is told; the number of the last stored event that was.
-    pub(crate) fn at_rest(&self, then: impl FnOnce()) -> u64 {
-        let last = self.lock();
+    /// Runs `then` while nothing is told; the number of the last stored event that was, and what was told that is not stored.
+    pub(crate) fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
+        let state = self.lock();
         then();
-        *last
+        (state.last, state.live.events())
     }
 
     /// Whether somebody else has taken the session over.
@@ -42,9 +51,9 @@ impl Told {
         self.lost.load(Ordering::Acquire)
     }
 
-    fn lock(&self) -> MutexGuard<'_, u64> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         // A client that panicked was told all the same.
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -56,7 +65,10 @@ impl SessionLog {
         client: Arc<dyn Client>,
         last: u64,
     ) -> Self {
-        let told = Arc::new(Told { last: Mutex::new(last), lost: AtomicBool::new(false) });
+        let told = Arc::new(Told {
+            state: Mutex::new(State { last, live: Live::default() }),
+            lost: AtomicBool::new(false),
+        });
         Self { store, lease, client, told, cleaner: Arc::default() }
     }
 
@@ -65,17 +77,22 @@ impl SessionLog {
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
-        let mut last = self.told.lock();
-        events.iter().for_each(|event| self.client.notify(&self.cleaner.event(event)));
-        *last = stored.unwrap_or(*last);
+        let mut state = self.told.lock();
+        events.iter().for_each(|event| self.notify(&mut state, event));
+        state.last = stored.unwrap_or(state.last);
         Ok(())
     }
 
     /// Tells the client of something that is not stored.
     pub(crate) fn tell(&self, event: SessionEvent) {
         debug_assert!(!event.is_durable(), "a durable event must be recorded: {event:?}");
-        let _told = self.told.lock();
-        self.client.notify(&self.cleaner.event(&event));
+        self.notify(&mut self.told.lock(), &event);
+    }
+
+    fn notify(&self, state: &mut State, event: &SessionEvent) {
+        let shown = self.cleaner.event(event);
+        state.live.note(&shown);
+        self.client.notify(&shown);
     }
 
     /// Asks the client; what it shows is cleaned as events are.

@@ -1,7 +1,8 @@
 //! A session: a value owned by one task, and the handle that sends it messages.
 
 use crate::{
-    Content, Effort, Mode, ModelError, Models, PermissionMode, SessionId, StopReason, StoreError, Usage,
+    Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, SessionEvent, SessionId,
+    StopReason, StoreError, Usage,
     log::Told,
     session_task::{Message, Queued},
 };
@@ -28,6 +29,7 @@ pub struct SessionHandle {
 pub struct Prompt {
     number: u64,
     inbox: mpsc::UnboundedSender<Message>,
+    inserted: oneshot::Receiver<MessageId>,
     settled: oneshot::Receiver<Result<PromptOutcome, TurnError>>,
 }
 
@@ -145,14 +147,16 @@ impl SessionHandle {
     pub fn start(&self, content: Vec<Content>) -> Prompt {
         let number = self.prompts.fetch_add(1, Ordering::Relaxed);
         let (reply, settled) = oneshot::channel();
+        let (recorded, inserted) = oneshot::channel();
         // A task that is gone drops the reply, which settles the prompt as closed.
-        let _ = self.inbox.send(Message::Prompt(Queued { number, content, reply }));
-        Prompt { number, inbox: self.inbox.clone(), settled }
+        let _ = self.inbox.send(Message::Prompt(Queued { number, content, recorded, reply }));
+        Prompt { number, inbox: self.inbox.clone(), inserted, settled }
     }
 
-    /// Runs `then` while the client is told of nothing, and returns the number of the last stored event that it was told of. What
-    /// is told after it are the events that follow that number, and deltas of messages that no stored event holds yet.
-    pub fn at_rest(&self, then: impl FnOnce()) -> u64 {
+    /// Runs `then` while the client is told of nothing, and returns the number of the last stored event that it was told of, and what is going
+    /// on beside the stored ones: the text so far of messages that are being streamed, and what running calls show. What is told after it
+    /// follows both.
+    pub fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
         self.told.at_rest(then)
     }
 
@@ -233,6 +237,12 @@ impl Prompt {
     pub fn cancel(&self) {
         // A task that is gone has settled it.
         let _ = self.inbox.send(Message::Withdraw(self.number));
+    }
+
+    /// Waits until it is part of the conversation, recorded and told; `None` when it settles without that (it was taken back while it waited,
+    /// say). To be called once.
+    pub async fn inserted(&mut self) -> Option<MessageId> {
+        (&mut self.inserted).await.ok()
     }
 
     /// Waits for the end of its turn. May be called again when the future was dropped before it was done, and not after that.

@@ -44,6 +44,8 @@ pub(crate) struct Queued {
     /// What its handle knows it by.
     pub(crate) number: u64,
     pub(crate) content: Vec<Content>,
+    /// Told the id of its message once that is recorded.
+    pub(crate) recorded: oneshot::Sender<MessageId>,
     pub(crate) reply: oneshot::Sender<Result<PromptOutcome, TurnError>>,
 }
 
@@ -259,8 +261,8 @@ impl SessionTask {
                     None => break,
                 },
             };
-            let Queued { number, content, reply } = prompt;
-            let result = self.turn(number, content).await;
+            let Queued { number, content, recorded, reply } = prompt;
+            let result = self.turn(number, turn::Prompted { content, recorded }).await;
             // Whoever asked may have stopped waiting.
             let _ = reply.send(result);
         }
@@ -270,7 +272,7 @@ impl SessionTask {
         self.closing
     }
 
-    async fn turn(&mut self, number: u64, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
+    async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
         if self.session.unsure {
             self.session.recover().await?;
         }
@@ -280,7 +282,7 @@ impl SessionTask {
         let result = {
             let Self { session, controls, inbox, waiting, closing } = self;
             let mut turn = std::pin::pin!(
-                AssertUnwindSafe(turn::run(session, controls, content, &cancel)).catch_unwind()
+                AssertUnwindSafe(turn::run(session, controls, prompt, &cancel)).catch_unwind()
             );
             let mut heard = true;
             loop {

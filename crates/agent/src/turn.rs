@@ -1,7 +1,7 @@
 //! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
 
 use crate::{
-    Content, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
+    Content, LanguageModel, MessageId, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
     PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, StoreError, ToolCallRequest,
     TurnEnd, TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
     commands::{self, Action},
@@ -11,23 +11,31 @@ use crate::{
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::sync::Arc;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+
+/// What a turn begins with.
+pub(crate) struct Prompted {
+    pub(crate) content: Vec<Content>,
+    /// Told the id of its message once that is recorded.
+    pub(crate) recorded: oneshot::Sender<MessageId>,
+}
 
 /// Runs a prompt's turn and records how it ended.
 pub(crate) async fn run(
     session: &mut Session,
     controls: &Controls,
-    content: Vec<Content>,
+    prompt: Prompted,
     cancel: &CancellationToken,
 ) -> Result<PromptOutcome, TurnError> {
-    if content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty())) {
+    if prompt.content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty())) {
         return Err(TurnError::BadPrompt(
             "the prompt is empty; send text, an image or a resource".to_owned(),
         ));
     }
     let turn = session.next_turn();
     let mut course = Course::default();
-    let end = attempt(session, controls, &turn, content, cancel, &mut course).await;
+    let end = attempt(session, controls, &turn, prompt, cancel, &mut course).await;
     let end = session.stored().await.map_err(TurnError::from).and(end);
     let recorded = match &end {
         Ok(stop) => Some(TurnEnd::Stopped(*stop)),
@@ -63,11 +71,12 @@ async fn attempt(
     session: &mut Session,
     controls: &Controls,
     turn: &TurnId,
-    content: Vec<Content>,
+    prompt: Prompted,
     cancel: &CancellationToken,
     course: &mut Course,
 ) -> Result<StopReason, TurnError> {
     let state = || controls.state();
+    let Prompted { content, recorded } = prompt;
     let content = {
         let state = state();
         let may_read = |path: &_, canonical: &_| session.gate.may_attach(&state, path, canonical);
@@ -80,13 +89,17 @@ async fn attempt(
         // What was said is kept whatever becomes of the files it names.
         expanded.unwrap_or(content)
     };
-    let mut prompt = prompt_events(session, controls, turn, &content);
-    if let Some(action) = single_text(&content).and_then(commands::parse) {
-        session.log.record(prompt).await?;
+    let message = session.next_message();
+    let mut prompt = prompt_events(controls, turn, &message, &content);
+    let command = single_text(&content).and_then(commands::parse);
+    if command.is_none() {
+        prompt.push(SessionEvent::Phase(Phase::Thinking));
+    }
+    session.begin_storing(prompt, message, recorded);
+    if let Some(action) = command {
+        session.stored().await?;
         return run_command(session, controls, action, course).await;
     }
-    prompt.push(SessionEvent::Phase(Phase::Thinking));
-    session.store_while_asking(prompt);
     session.history.push_user(attachments::for_model(&content));
 
     let mut repetition = Repetition::default();
@@ -244,14 +257,14 @@ async fn next(
 
 /// What begins a turn.
 fn prompt_events(
-    session: &mut Session,
     controls: &Controls,
     turn: &TurnId,
+    message: &MessageId,
     content: &[Content],
 ) -> Vec<SessionEvent> {
     let mut events = vec![
         SessionEvent::TurnStarted { turn: turn.clone() },
-        SessionEvent::UserMessage { id: session.next_message(), content: content.to_vec() },
+        SessionEvent::UserMessage { id: message.clone(), content: content.to_vec() },
     ];
     if controls.state().title.is_none()
         && let Some(title) = title(content)
@@ -339,10 +352,20 @@ impl Repetition {
 }
 
 impl Session {
-    /// Begins to store events; whoever needs them stored awaits [`Session::stored`].
-    fn store_while_asking(&mut self, events: Vec<SessionEvent>) {
+    /// Begins to store what begins a turn; whoever needs it stored awaits [`Session::stored`].
+    fn begin_storing(
+        &mut self,
+        events: Vec<SessionEvent>,
+        message: MessageId,
+        recorded: oneshot::Sender<MessageId>,
+    ) {
         let log = self.log.clone();
-        self.storing = Some(tokio::spawn(async move { log.record(events).await }));
+        self.storing = Some(tokio::spawn(async move {
+            log.record(events).await?;
+            // Most clients only wait for the end.
+            let _ = recorded.send(message);
+            Ok(())
+        }));
     }
 
     /// The model with an id, kept between rounds.

@@ -1,6 +1,6 @@
 //! Requests to the client, with a deadline.
 
-use crate::v1::Outbox;
+use crate::{connection::Outbox, v1::V1};
 use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, Error, ErrorCode, SentRequest, UntypedMessage};
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub(super) struct Caller {
     /// The way to the client.
     pub(super) connection: ConnectionTo<Client>,
     /// What was told before a request goes out before it.
-    pub(super) outbox: Arc<Outbox>,
+    pub(super) outbox: Arc<Outbox<V1>>,
     /// Whose requests they are.
     pub(super) session: SessionId,
     /// How long an answer may take.

@@ -14,7 +14,7 @@ use self::{
     call::{CallError, Caller},
     process::AcpProcess,
 };
-use crate::v1::Outbox;
+use crate::{connection::Outbox, v1::V1};
 use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, v1::schema as acp};
 use async_trait::async_trait;
@@ -38,7 +38,7 @@ impl AcpSystem {
         local: Arc<dyn System>,
         session: SessionId,
         connection: ConnectionTo<Client>,
-        outbox: Arc<Outbox>,
+        outbox: Arc<Outbox<V1>>,
         share: Share,
         deadline: Duration,
     ) -> Self {

@@ -1,19 +1,11 @@
 //! From the wire to the domain: the last lines that see wire types on the way in.
 
-use super::errors::invalid_params;
+use crate::connection::errors::invalid_params;
 use crate::limits::IMAGE_BASE64;
 use agent::Content;
 use agent_client_protocol::{Error, v1::schema as acp};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-/// Decodes the parameters of a request.
-pub(crate) fn params<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
-    let params = if params.is_null() { Value::Object(serde_json::Map::new()) } else { params };
-    serde_json::from_value(params)
-        .map_err(|error| invalid_params(format!("invalid params of {method}: {error}")))
-}
 
 /// The blocks of a prompt. An error names the block and what is wrong with it.
 pub(crate) fn prompt(blocks: Vec<Value>) -> Result<Vec<Content>, Error> {

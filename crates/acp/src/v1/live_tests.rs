@@ -1,11 +1,14 @@
 //! What a command's output costs on the wire, by the byte and by the message.
 
-use super::{coalesce::Coalescer, to_acp::Projection, update::Update};
+use super::{V1, to_acp::Projection};
+use crate::connection::{self, Coalescer};
 use agent::{Content, LiveOutput, SessionEvent, ToolCallUpdate, ToolContent, ToolStatus};
 use agent_client_protocol::v1::schema as acp;
 use std::time::Duration;
 use system::{AbsPath, ExitStatus};
 use tokio::time::Instant;
+
+type Update = connection::Update<acp::SessionUpdate>;
 
 /// What went over the wire.
 #[derive(Debug, Default)]
@@ -20,7 +23,7 @@ struct Wire {
 impl Wire {
     fn take(&mut self, updates: Vec<Update>, now: Instant) {
         for update in updates {
-            let notification = acp::SessionNotification::new("0".repeat(36), update.into_wire());
+            let notification = acp::SessionNotification::new("0".repeat(36), update.into_wire::<V1>());
             self.bytes += serde_json::to_string(&notification).unwrap().len() + ENVELOPE;
             self.messages += 1;
             self.times.push(now);

@@ -1,24 +1,113 @@
 //! The protocol's first version over the runtime.
 
-mod client;
-mod coalesce;
-mod connection;
 mod dispatch;
 mod display;
 mod elicitation;
-mod errors;
 mod from_acp;
 mod handlers;
 #[cfg(test)]
 mod live_tests;
-mod outbox;
-mod reply;
+mod permission;
 mod settings;
-mod tasks;
-mod time;
 mod to_acp;
-mod update;
 
-pub(crate) use connection::{Connection, Peer};
-pub(crate) use dispatch::Dispatcher;
-pub(crate) use outbox::Outbox;
+use crate::{
+    connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire},
+    system::{AcpSystem, Share, ToolSet, ide_tools},
+};
+use agent::{
+    MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
+};
+use agent_client_protocol::{Client, ConnectionTo, Error, v1::schema as acp};
+use serde_json::Value;
+use std::sync::Arc;
+
+type Connection = connection::Connection<V1>;
+type Peer = connection::Peer<V1>;
+
+/// The first version.
+#[derive(Debug)]
+pub(crate) struct V1;
+
+/// What a client of this version says of itself.
+pub(crate) struct Traits {
+    share: Share,
+    notices: bool,
+    /// Shows the output of commands that run here in terminals of its own.
+    displays: bool,
+}
+
+impl Wire for V1 {
+    const NAME: &'static str = "tiller v1";
+    type Update = acp::SessionUpdate;
+    type Projection = to_acp::Projection;
+    type Traits = Traits;
+
+    fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> acp::SessionUpdate {
+        let chunk = to_acp::chunk(id, text.into());
+        match kind {
+            ChunkKind::Message => acp::SessionUpdate::AgentMessageChunk(chunk),
+            ChunkKind::Thought => acp::SessionUpdate::AgentThoughtChunk(chunk),
+        }
+    }
+
+    fn display(call: &ToolCallId, data: String) -> acp::SessionUpdate {
+        let update = acp::ToolCallUpdate::new(call.as_str().to_owned(), acp::ToolCallUpdateFields::new());
+        acp::SessionUpdate::ToolCallUpdate(update.meta(display::output(call, data)))
+    }
+
+    fn send(
+        connection: &ConnectionTo<Client>,
+        session: &SessionId,
+        update: acp::SessionUpdate,
+    ) -> Result<(), Error> {
+        connection.send_notification(acp::SessionNotification::new(session.as_str().to_owned(), update))
+    }
+
+    async fn request_permission(
+        connection: &ConnectionTo<Client>,
+        session: &SessionId,
+        request: PermissionRequest,
+    ) -> Result<PermissionOutcome, Error> {
+        let request = permission::request(session, request);
+        let response = connection.send_request(request).block_task().await?;
+        Ok(permission::outcome(&response.outcome))
+    }
+
+    async fn ask(
+        connection: &ConnectionTo<Client>,
+        session: &SessionId,
+        question: Question,
+    ) -> Result<QuestionOutcome, Error> {
+        let request = elicitation::request(session, &question);
+        let response = connection.send_request(request).block_task().await?;
+        Ok(elicitation::outcome(response.action, &question))
+    }
+
+    fn outfit(connection: &Connection, peer: &Peer, session: &SessionId) -> Outfit<Self> {
+        let options = &connection.options;
+        let set = Arc::new(ToolSet::new(options.client_tools));
+        let system = Arc::new(AcpSystem::new(
+            options.local.clone(),
+            session.clone(),
+            peer.connection.clone(),
+            peer.outbox.clone(),
+            Share { tools: set.clone(), ..peer.traits.share.clone() },
+            options.client_timeout,
+        ));
+        let projection = to_acp::Projection::live(peer.traits.notices, peer.traits.displays);
+        let choice = peer.traits.share.advertised.anything().then_some(set);
+        let client = AcpClient::new(connection, peer, session, projection);
+        Outfit { client: client.with_tools(ide_tools(&system), choice), system }
+    }
+
+    async fn route(
+        method: String,
+        params: Value,
+        reply: Reply,
+        connection: Arc<Connection>,
+        client: ConnectionTo<Client>,
+    ) {
+        dispatch::route(&method, params, reply, connection, client).await;
+    }
+}

@@ -1,49 +1,8 @@
-//! What a client can set of a session: modes and configuration options, always both and always in step.
+//! Modes and configuration options as this version shows them: always both and always in step.
 
-use crate::ClientTools;
-use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionState};
+use crate::connection::settings::{Category, Choice, Setting, Settings};
+use agent::{Mode, ModelInfo};
 use agent_client_protocol::v1::schema as acp;
-
-/// The id of the option for the agent mode.
-pub(crate) const MODE: &str = "mode";
-/// The id of the option for the model.
-pub(crate) const MODEL: &str = "model";
-/// The id of the option for the permission mode.
-pub(crate) const PERMISSION_MODE: &str = "permission_mode";
-
-/// The id of the option for how much the model is to think.
-pub(crate) const THOUGHT_LEVEL: &str = "thought_level";
-/// The thought level that leaves it to the model.
-const DEFAULT_LEVEL: &str = "default";
-/// The id of the option for which tools act where.
-pub(crate) const CLIENT_TOOLS: &str = "client_tools";
-
-/// What a session is set to.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Settings {
-    /// The agent mode.
-    pub(crate) mode: Mode,
-    /// The permission mode.
-    pub(crate) permission_mode: PermissionMode,
-    /// The model's full id.
-    pub(crate) model: String,
-    /// How much the model is to think.
-    pub(crate) effort: Option<Effort>,
-    /// Which tools act where; `None` where the client offers nothing to act through.
-    pub(crate) client_tools: Option<ClientTools>,
-}
-
-impl From<SessionState> for Settings {
-    fn from(state: SessionState) -> Self {
-        Self {
-            mode: state.mode,
-            permission_mode: state.permission_mode,
-            model: state.model,
-            effort: state.effort,
-            client_tools: None,
-        }
-    }
-}
 
 /// The agent modes with the current one.
 pub(crate) fn modes(current: Mode) -> acp::SessionModeState {
@@ -55,77 +14,30 @@ pub(crate) fn modes(current: Mode) -> acp::SessionModeState {
 
 /// All configuration options with their current values.
 pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<acp::SessionConfigOption> {
-    let modes = Mode::ALL.map(|mode| value(mode.id(), mode.label(), Some(mode.description())));
-    let permission_modes =
-        PermissionMode::ALL.map(|mode| value(mode.id(), mode.label(), Some(mode.description())));
-    let mut options = vec![
-        acp::SessionConfigOption::select(MODE, "Mode", settings.mode.id(), modes.to_vec())
-            .description("What the agent may do at all".to_owned())
-            .category(acp::SessionConfigOptionCategory::Mode),
-        model_option(&settings.model, models),
-        thought_level_option(settings.effort),
-        acp::SessionConfigOption::select(
-            PERMISSION_MODE,
-            "Permissions",
-            settings.permission_mode.id(),
-            permission_modes.to_vec(),
-        )
-        .description("How much is asked before the agent acts".to_owned())
-        .category(acp::SessionConfigOptionCategory::Other("_permission_mode".to_owned())),
-    ];
-    options.extend(settings.client_tools.map(client_tools_option));
-    options
+    settings.shown(models).into_iter().map(option).collect()
 }
 
-fn client_tools_option(current: ClientTools) -> acp::SessionConfigOption {
-    let labels = ["Through the editor", "Two machines", "Off"];
-    let values = ClientTools::ALL.iter().zip(labels);
-    let values = values.map(|(tools, label)| value(tools.id(), label, Some(tools.description())));
-    acp::SessionConfigOption::select(CLIENT_TOOLS, "Tools", current.id(), values.collect::<Vec<_>>())
-        .description("Where the agent's tools act".to_owned())
-        .category(acp::SessionConfigOptionCategory::Other("_client_tools".to_owned()))
+fn option(setting: Setting) -> acp::SessionConfigOption {
+    let values: Vec<_> = setting.values.into_iter().map(value).collect();
+    acp::SessionConfigOption::select(setting.id, setting.name, setting.current, values)
+        .description(setting.description)
+        .category(match setting.category {
+            Category::Mode => acp::SessionConfigOptionCategory::Mode,
+            Category::Model => acp::SessionConfigOptionCategory::Model,
+            Category::ThoughtLevel => acp::SessionConfigOptionCategory::ThoughtLevel,
+            Category::Own(name) => acp::SessionConfigOptionCategory::Other(name.to_owned()),
+        })
 }
 
-/// The thought level with an id.
-pub(crate) fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
-    if id == DEFAULT_LEVEL { Ok(None) } else { id.parse().map(Some) }
-}
-
-fn thought_level_option(current: Option<Effort>) -> acp::SessionConfigOption {
-    let levels = Effort::ALL.map(|effort| value(effort.id(), effort.label(), None));
-    let mut values = vec![value(DEFAULT_LEVEL, "Default", Some("What the model does by itself"))];
-    values.extend(levels);
-    acp::SessionConfigOption::select(
-        THOUGHT_LEVEL,
-        "Thinking",
-        current.map_or(DEFAULT_LEVEL, Effort::id),
-        values,
-    )
-    .description("How much the model thinks, where it can be told".to_owned())
-    .category(acp::SessionConfigOptionCategory::ThoughtLevel)
-}
-
-fn model_option(current: &str, models: &[ModelInfo]) -> acp::SessionConfigOption {
-    let mut values: Vec<_> =
-        models.iter().map(|model| value(&model.id, &model.name, model.description.as_deref())).collect();
-    let known = models.iter().find(|model| model.id == current);
-    if known.is_none() {
-        // Providers have more models than any list: the one in use is always among those offered.
-        values.insert(0, value(current, current, None));
-    }
-    let description = known.and_then(|model| model.disclosure.clone());
-    acp::SessionConfigOption::select(MODEL, "Model", current.to_owned(), values)
-        .description(description.unwrap_or_else(|| "The model that answers".to_owned()))
-        .category(acp::SessionConfigOptionCategory::Model)
-}
-
-fn value(id: &str, name: &str, description: Option<&str>) -> acp::SessionConfigSelectOption {
-    acp::SessionConfigSelectOption::new(id.to_owned(), name).description(description.map(str::to_owned))
+fn value(choice: Choice) -> acp::SessionConfigSelectOption {
+    acp::SessionConfigSelectOption::new(choice.id, choice.name).description(choice.description)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientTools;
+    use agent::{Effort, PermissionMode};
     use serde_json::json;
 
     fn pilot() -> ModelInfo {

@@ -1,11 +1,10 @@
 //! From the domain to the wire: events become session updates. The last lines that see domain types on the way out.
 
-use super::{
-    display,
-    settings::{Settings, config_options},
-    update::{ChunkKind, Update, chunk},
+use super::{display, settings::config_options};
+use crate::{
+    connection::{self, ChunkKind, settings::Settings},
+    limits::LIVE_TEXT_BYTES,
 };
-use crate::limits::LIVE_TEXT_BYTES;
 use agent::{
     Content, Diff, LiveOutput, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority,
     PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent,
@@ -14,13 +13,15 @@ use agent::{
 use agent_client_protocol::v1::schema as acp;
 use std::collections::HashMap;
 
+type Update = connection::Update<acp::SessionUpdate>;
+
 /// Turns a session's events into updates. Keeps what one event must know of those before it.
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
     /// The calls the client knows and that have not ended, with what each shows.
     calls: HashMap<ToolCallId, Shown>,
-    /// The messages that were streamed since the last whole answer, with their text so far: it is not sent again.
-    streamed: Vec<(ChunkKind, MessageId, String)>,
+    /// The messages that were streamed since the last whole answer: their text is not sent again.
+    streamed: Vec<MessageId>,
     /// What the session is set to, once known.
     settings: Option<Settings>,
     /// Whether the client takes notices.
@@ -51,30 +52,8 @@ impl Projection {
     }
 
     /// A projection of what happened before: it tells the user's messages too, and not how the settings changed (the answer does).
-    pub(crate) fn replay() -> Self {
-        Self { replay: true, ..Self::default() }
-    }
-
-    /// Says what the session is set to.
-    pub(crate) fn set_settings(&mut self, settings: Settings) {
-        self.settings = Some(settings);
-    }
-
-    /// What the log of stored events does not tell a client that plays it back now: the text of messages that are being
-    /// streamed, and the terminals of calls that run.
-    pub(crate) fn unstored(&self) -> Vec<Update> {
-        let texts = self.streamed.iter().map(|(kind, id, text)| Update::Chunk {
-            kind: *kind,
-            id: id.clone(),
-            text: text.clone(),
-        });
-        let running = self.calls.iter().filter(|(_, shown)| !shown.terminals.is_empty());
-        let terminals = running.map(|(id, shown)| {
-            let fields = acp::ToolCallUpdateFields::new().content(shown.terminals.clone());
-            let update = acp::ToolCallUpdate::new(id.as_str().to_owned(), fields);
-            Update::urgent(acp::SessionUpdate::ToolCallUpdate(update))
-        });
-        texts.chain(terminals).collect()
+    pub(crate) fn replay(displays: bool) -> Self {
+        Self { replay: true, displays, ..Self::default() }
     }
 
     /// The updates of an event, in order.
@@ -86,7 +65,9 @@ impl Projection {
         match event {
             SessionEvent::UserMessage { id, content } if self.replay => content
                 .iter()
-                .map(|content| Update::urgent(chunk(ChunkKind::User, id, content_block(content))))
+                .map(|content| {
+                    Update::urgent(acp::SessionUpdate::UserMessageChunk(chunk(id, content_block(content))))
+                })
                 .collect(),
             SessionEvent::MessageDelta { id, text } => self.delta(ChunkKind::Message, id, text),
             SessionEvent::ThoughtDelta { id, text } => self.delta(ChunkKind::Thought, id, text),
@@ -138,9 +119,8 @@ impl Projection {
         if text.is_empty() {
             return Vec::new();
         }
-        match self.streamed.iter_mut().find(|(_, streamed, _)| streamed == id) {
-            Some((_, _, so_far)) => so_far.push_str(text),
-            None => self.streamed.push((kind, id.clone(), text.to_owned())),
+        if !self.streamed.contains(id) {
+            self.streamed.push(id.clone());
         }
         vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }]
     }
@@ -155,7 +135,7 @@ impl Projection {
             (ChunkKind::Message, &response.id, &response.text),
         ]
         .into_iter()
-        .filter(|(_, id, text)| !text.is_empty() && !streamed.iter().any(|(_, streamed, _)| streamed == *id))
+        .filter(|(_, id, text)| !text.is_empty() && !streamed.contains(*id))
         .map(|(kind, id, text)| Update::Chunk { kind, id: id.clone(), text: text.to_owned() })
         .collect()
     }
@@ -215,7 +195,8 @@ impl Projection {
                 let content = vec![acp::ToolCallContent::from(tail.clone())];
                 let fields = acp::ToolCallUpdateFields::new().content(content);
                 let update = acp::ToolCallUpdate::new(call.as_str().to_owned(), fields);
-                Some(Update::Output { call: call.clone(), update: Box::new(update) })
+                let update = Box::new(acp::SessionUpdate::ToolCallUpdate(update));
+                Some(Update::Output { call: call.clone(), update })
             }
             LiveOutput::Started { .. } | LiveOutput::Ended(_) => None,
         }
@@ -276,6 +257,21 @@ impl Projection {
         let chunk = acp::ContentChunk::new(format!("{text}\n").into());
         Some(Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk)))
     }
+}
+
+impl connection::Projection<acp::SessionUpdate> for Projection {
+    fn project(&mut self, event: &SessionEvent, models: &dyn Fn() -> Vec<ModelInfo>) -> Vec<Update> {
+        self.updates(event, models)
+    }
+
+    fn set_settings(&mut self, settings: Settings) {
+        self.settings = Some(settings);
+    }
+}
+
+/// A piece of a message.
+pub(crate) fn chunk(id: &MessageId, content: acp::ContentBlock) -> acp::ContentChunk {
+    acp::ContentChunk::new(content).message_id(acp::MessageId::new(id.as_str()))
 }
 
 /// The slash commands that a prompt may be.

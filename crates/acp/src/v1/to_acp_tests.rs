@@ -1,4 +1,5 @@
-use super::*;
+use super::{super::V1, *};
+use crate::connection::Projection as _;
 use agent::{Mode, PermissionMode, Reasoning, ToolResult, TurnId, Usage};
 use serde_json::{Value, json};
 use system::{AbsPath, TerminalId};
@@ -7,7 +8,7 @@ fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {
     let updates: Vec<Value> = projection
         .updates(&event, Vec::new)
         .into_iter()
-        .map(|update| serde_json::to_value(update.into_wire()).unwrap())
+        .map(|update| serde_json::to_value(update.into_wire::<V1>()).unwrap())
         .collect();
     assert_eq!(Value::Array(updates), expected, "{event:?}");
 }
@@ -37,7 +38,7 @@ fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
         "content": {"type": "text", "text": "hm"}});
     check(&mut live, delta, json!([text]));
     check(&mut live, response(), json!([thought]));
-    check(&mut Projection::replay(), response(), json!([thought, text]));
+    check(&mut Projection::replay(false), response(), json!([thought, text]));
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn the_users_messages_are_told_on_replay_only() {
     let event = || SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] };
     check(&mut Projection::live(false, false), event(), json!([]));
     check(
-        &mut Projection::replay(),
+        &mut Projection::replay(false),
         event(),
         json!([{"sessionUpdate": "user_message_chunk", "messageId": "u",
             "content": {"type": "text", "text": "hi"}}]),
@@ -138,13 +139,14 @@ fn live_output_is_text_that_replaces() {
     projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
     let updates: Vec<_> = command().iter().flat_map(|event| projection.updates(event, Vec::new)).collect();
     assert!(matches!(updates[..2], [Update::Output { .. }, Update::Output { .. }]), "{updates:?}");
-    let wire = serde_json::to_value(updates.into_iter().map(Update::into_wire).collect::<Vec<_>>()).unwrap();
+    let wire =
+        serde_json::to_value(updates.into_iter().map(Update::into_wire::<V1>).collect::<Vec<_>>()).unwrap();
     assert_eq!(wire[1]["content"][0]["content"]["text"], "a\nb\n");
     assert_eq!(wire[2]["content"][0]["content"]["text"], "a\nb\nExit code: 3");
     assert_eq!(wire.as_array().unwrap().len(), 3);
     let flood = live(LiveOutput::Text("ü".repeat(50_000)));
     projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
-    let update = projection.updates(&flood, Vec::new).remove(0).into_wire();
+    let update = projection.updates(&flood, Vec::new).remove(0).into_wire::<V1>();
     assert!(serde_json::to_string(&update).unwrap().len() < 1_300, "the last of it, not all of it");
 }
 
@@ -154,7 +156,7 @@ fn live_output_goes_into_a_terminal_of_a_client_that_asks_for_it() {
     let announced = ToolCallUpdate { title: Some("Run make".to_owned()), ..call("x") };
     projection.updates(&SessionEvent::ToolCall(announced.status(ToolStatus::Pending)), Vec::new);
     let updates = command().into_iter().flat_map(|event| projection.updates(&event, Vec::new));
-    let wire = serde_json::to_value(updates.map(Update::into_wire).collect::<Vec<_>>()).unwrap();
+    let wire = serde_json::to_value(updates.map(Update::into_wire::<V1>).collect::<Vec<_>>()).unwrap();
     let terminal = json!([{"type": "terminal", "terminalId": "x"}]);
     assert_eq!(wire[0]["sessionUpdate"], "tool_call", "only an announcement makes a terminal");
     assert_eq!((&wire[0]["title"], &wire[0]["content"]), (&json!("Run make"), &terminal));
@@ -217,12 +219,12 @@ fn a_changed_mode_updates_both_forms() {
     let updates: Vec<Value> = live
         .updates(&SessionEvent::ModeChanged(Mode::Ask), Vec::new)
         .into_iter()
-        .map(|update| serde_json::to_value(update.into_wire()).unwrap())
+        .map(|update| serde_json::to_value(update.into_wire::<V1>()).unwrap())
         .collect();
     assert_eq!(updates[0], json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
     assert_eq!(updates[1]["sessionUpdate"], "config_option_update");
     assert_eq!(updates[1]["configOptions"][0]["currentValue"], "ask");
-    check(&mut Projection::replay(), SessionEvent::ModeChanged(Mode::Ask), json!([]));
+    check(&mut Projection::replay(false), SessionEvent::ModeChanged(Mode::Ask), json!([]));
 }
 
 #[test]

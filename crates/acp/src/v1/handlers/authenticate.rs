@@ -1,6 +1,9 @@
 //! `authenticate`, `logout`, `auth/status`: credentials come from settings and the environment, so there is nothing to ask for.
 
-use crate::v1::{Connection, errors, from_acp};
+use crate::{
+    connection::{errors, params},
+    v1::Connection,
+};
 use agent::Credentials;
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
@@ -12,9 +15,9 @@ pub(crate) const METHOD: &str = "tiller-provider";
 /// Succeeds for the method offered, however often it is called.
 pub(crate) fn authenticate(
     connection: &Connection,
-    params: Value,
+    given: Value,
 ) -> Result<acp::AuthenticateResponse, Error> {
-    let request: acp::AuthenticateRequest = from_acp::params("authenticate", params)?;
+    let request: acp::AuthenticateRequest = params("authenticate", given)?;
     if &*request.method_id.0 == METHOD {
         connection.logged_out.store(false, Ordering::Relaxed);
         Ok(acp::AuthenticateResponse::new())

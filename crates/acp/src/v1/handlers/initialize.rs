@@ -1,9 +1,15 @@
 //! `initialize`: who both sides are and what they can. Touches no provider.
 
 use super::authenticate::METHOD;
-use crate::v1::{Connection, errors};
+use crate::{
+    TerminalPlace,
+    connection::errors,
+    system::{Advertised, Share},
+    v1::{Connection, Traits},
+};
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Answers with version 1 whatever the client asked for: it decides whether it can speak it.
 pub(crate) fn initialize(
@@ -15,14 +21,15 @@ pub(crate) fn initialize(
         return Err(errors::invalid_params("invalid params of initialize: an object is due"));
     }
     // What a client says of itself beyond what is understood here is its own business: never an error.
-    let capabilities = params
+    let capabilities: acp::ClientCapabilities = params
         .get("clientCapabilities")
         .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
         .unwrap_or_default();
-    if !connection.introduce(client, &capabilities) {
+    let options = &connection.options;
+    let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
+    if !connection.introduce(client, forms, traits(&capabilities, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
-    let options = &connection.options;
     let session = acp::SessionCapabilities::new()
         .list(acp::SessionListCapabilities::new())
         .resume(acp::SessionResumeCapabilities::new())
@@ -53,4 +60,18 @@ pub(crate) fn initialize(
         .auth_methods(vec![acp::AuthMethod::Agent(provider)])
         .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
         .meta(meta))
+}
+
+fn traits(capabilities: &acp::ClientCapabilities, place: TerminalPlace) -> Traits {
+    let advertised = Advertised {
+        read: capabilities.fs.read_text_file,
+        write: capabilities.fs.write_text_file,
+        terminal: capabilities.terminal,
+    };
+    let meta = capabilities.meta.as_ref();
+    Traits {
+        share: Share { advertised, demoted: Arc::default(), place, tools: Arc::default() },
+        notices: capabilities.session.as_ref().is_some_and(|session| session.notices.is_some()),
+        displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
+    }
 }

@@ -1,28 +1,29 @@
 //! `session/load`: opens a stored session and plays the whole conversation back before it answers.
 
-use super::resume::open;
-use crate::v1::{
-    Connection, Outbox, Peer, errors,
-    reply::Reply,
-    settings::{config_options, modes},
-    to_acp::Projection,
-    update::Update,
+use super::tell_commands;
+use crate::{
+    connection::{Held, Reply, Update, errors},
+    v1::{
+        Connection, Peer, V1,
+        settings::{config_options, modes},
+        to_acp::Projection,
+    },
 };
-use agent::{SessionEvent, SessionHandle, SessionId};
+use agent::{SessionEvent, SessionHandle};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
 
 /// Plays back, answers, then lets through what happened meanwhile.
 pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
-    let handle = match open("session/load", connection, peer, params).await {
+    let handle = match connection.open("session/load", peer, params).await {
         Ok(handle) => handle,
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
-    let (last, unstored) = connection.hold(peer, &handle);
-    let held = Held { outbox: &peer.outbox, session: handle.id() };
+    let (last, live) = connection.hold(peer, &handle);
+    let held = Held::new(peer, &handle);
     let cancellation = reply.cancellation();
     let played = tokio::select! {
-        played = replay(connection, peer, &handle, last, unstored) => played,
+        played = replay(connection, peer, &handle, last, live) => played,
         () = cancellation.cancelled() => Err(errors::request_cancelled()),
         () = connection.gone.cancelled() => Err(errors::request_cancelled()),
     };
@@ -36,20 +37,20 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
     reply.send(answer);
     drop(held);
     if loaded {
-        peer.tell_commands(handle.id());
+        tell_commands(peer, handle.id());
     }
 }
 
-/// Sends the stored events up to number `last`, a page at a time and no faster than the client reads, and then what is not stored; of the title
-/// and the usage, the last.
+/// Sends the stored events up to number `last`, a page at a time and no faster than the client reads, and then what is going on and not stored; of
+/// the title and the usage, the last.
 async fn replay(
     connection: &Connection,
     peer: &Peer,
     handle: &SessionHandle,
     last: u64,
-    unstored: Vec<Update>,
+    live: Vec<SessionEvent>,
 ) -> Result<(), Error> {
-    let mut projection = Projection::replay();
+    let mut projection = Projection::replay(peer.traits.displays);
     let (mut title, mut usage) = (None, None);
     let mut after = 0;
     while after < last {
@@ -66,27 +67,14 @@ async fn replay(
             }
         }
     }
-    send(peer, handle, unstored).await;
-    for event in [title, usage].into_iter().flatten() {
+    for event in live.into_iter().chain(title).chain(usage) {
         send(peer, handle, projection.updates(&event, Vec::new)).await;
     }
     Ok(())
 }
 
-async fn send(peer: &Peer, handle: &SessionHandle, updates: Vec<Update>) {
+async fn send(peer: &Peer, handle: &SessionHandle, updates: Vec<Update<acp::SessionUpdate>>) {
     for update in updates {
-        peer.outbox.send_paced(handle.id(), update.into_wire()).await;
-    }
-}
-
-/// Keeps live updates back while the past is told.
-struct Held<'a> {
-    outbox: &'a Outbox,
-    session: &'a SessionId,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.outbox.release(self.session);
+        peer.outbox.send_paced(handle.id(), update.into_wire::<V1>()).await;
     }
 }

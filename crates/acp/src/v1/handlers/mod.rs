@@ -1,9 +1,7 @@
-//! One file a method: each decodes, hands over to the runtime, and answers.
+//! One file a method: each decodes, hands over to the runtime, and answers. What needs no more than an answer of this version's is in the
+//! dispatcher.
 
 mod authenticate;
-mod cancel;
-mod close;
-mod delete;
 mod fork;
 mod initialize;
 mod list;
@@ -14,13 +12,9 @@ mod resume;
 mod set_config_option;
 mod set_mode;
 mod set_model;
-mod set_title;
 mod status;
 
 pub(crate) use authenticate::{auth_status, authenticate, logout};
-pub(crate) use cancel::cancel;
-pub(crate) use close::close;
-pub(crate) use delete::delete;
 pub(crate) use fork::fork;
 pub(crate) use initialize::initialize;
 pub(crate) use list::list;
@@ -31,5 +25,12 @@ pub(crate) use resume::resume;
 pub(crate) use set_config_option::set_config_option;
 pub(crate) use set_mode::set_mode;
 pub(crate) use set_model::set_model;
-pub(crate) use set_title::set_title;
 pub(crate) use status::status;
+
+use super::{Peer, to_acp::available_commands};
+use agent::SessionId;
+
+/// Tells the slash commands of a session that the client has just been told of.
+fn tell_commands(peer: &Peer, session: &SessionId) {
+    peer.outbox.push(session, vec![available_commands(agent::commands())]);
+}

@@ -1,6 +1,9 @@
 //! `session/prompt`: runs a turn.
 
-use crate::v1::{Connection, Peer, errors, from_acp, reply::Reply, to_acp};
+use crate::{
+    connection::{Reply, errors, params},
+    v1::{Connection, Peer, from_acp, to_acp},
+};
 use agent::{PromptOutcome, SessionHandle, TurnError};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde::Deserialize;
@@ -9,14 +12,14 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Params {
-    session_id: acp::SessionId,
+    session_id: String,
     #[serde(default)]
     prompt: Vec<Value>,
 }
 
 /// Answers when the turn has ended and all it had to say is on its way.
-pub(crate) async fn prompt(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
-    let (handle, content) = match decode(connection, params) {
+pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
+    let (handle, content) = match decode(connection, given) {
         Ok(decoded) => decoded,
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
@@ -40,10 +43,10 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, params: Value, 
     reply.send(answer(ended));
 }
 
-fn decode(connection: &Connection, params: Value) -> Result<(SessionHandle, Vec<agent::Content>), Error> {
-    let params: Params = from_acp::params("session/prompt", params)?;
-    let handle = connection.session(&params.session_id)?;
-    Ok((handle, from_acp::prompt(params.prompt)?))
+fn decode(connection: &Connection, given: Value) -> Result<(SessionHandle, Vec<agent::Content>), Error> {
+    let given: Params = params("session/prompt", given)?;
+    let handle = connection.find(&given.session_id)?;
+    Ok((handle, from_acp::prompt(given.prompt)?))
 }
 
 fn answer(ended: Result<PromptOutcome, TurnError>) -> Result<acp::PromptResponse, Error> {

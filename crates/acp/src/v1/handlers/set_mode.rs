@@ -1,6 +1,9 @@
 //! `session/set_mode`: changes the agent mode.
 
-use crate::v1::{Connection, errors, from_acp};
+use crate::{
+    connection::{errors, params},
+    v1::Connection,
+};
 use agent::Mode;
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
@@ -8,10 +11,10 @@ use serde_json::Value;
 /// Answers when the mode is in force and recorded.
 pub(crate) async fn set_mode(
     connection: &Connection,
-    params: Value,
+    given: Value,
 ) -> Result<acp::SetSessionModeResponse, Error> {
-    let request: acp::SetSessionModeRequest = from_acp::params("session/set_mode", params)?;
-    let handle = connection.session(&request.session_id)?;
+    let request: acp::SetSessionModeRequest = params("session/set_mode", given)?;
+    let handle = connection.find(&request.session_id.0)?;
     let mode: Mode =
         request.mode_id.0.parse().map_err(|error| errors::invalid_params(format!("modeId: {error}")))?;
     handle.set_mode(mode).await.map_err(|error| errors::session(&error))?;

@@ -1,21 +1,24 @@
 //! `session/set_model`: left the protocol for a configuration option, but older clients still send it.
 
-use crate::v1::{Connection, errors, from_acp};
-use agent_client_protocol::{Error, v1::schema as acp};
+use crate::{
+    connection::{errors, params},
+    v1::Connection,
+};
+use agent_client_protocol::Error;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Params {
-    session_id: acp::SessionId,
+    session_id: String,
     model_id: String,
 }
 
 /// Answers when the model is in force and recorded.
-pub(crate) async fn set_model(connection: &Connection, params: Value) -> Result<Value, Error> {
-    let params: Params = from_acp::params("session/set_model", params)?;
-    let handle = connection.session(&params.session_id)?;
-    handle.set_model(&params.model_id).await.map_err(|error| errors::session(&error))?;
+pub(crate) async fn set_model(connection: &Connection, given: Value) -> Result<Value, Error> {
+    let given: Params = params("session/set_model", given)?;
+    let handle = connection.find(&given.session_id)?;
+    handle.set_model(&given.model_id).await.map_err(|error| errors::session(&error))?;
     Ok(json!({}))
 }

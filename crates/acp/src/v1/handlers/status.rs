@@ -1,7 +1,6 @@
 //! `session/status`: whether a session is in memory or only stored.
 
-use crate::v1::{Connection, errors, from_acp};
-use agent::SessionId;
+use crate::v1::Connection;
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
 
@@ -10,13 +9,7 @@ pub(crate) async fn status(
     connection: &Connection,
     params: Value,
 ) -> Result<acp::SessionStatusResponse, Error> {
-    let request: acp::SessionStatusRequest = from_acp::params("session/status", params)?;
-    let id = SessionId(request.session_id.0.to_string());
-    let status = if connection.runtime.find(&id).is_some() {
-        acp::SessionStatus::Open
-    } else {
-        connection.runtime.record(&id).await.map_err(|error| errors::store(&error))?;
-        acp::SessionStatus::Saved
-    };
+    let open = connection.is_open(params).await?;
+    let status = if open { acp::SessionStatus::Open } else { acp::SessionStatus::Saved };
     Ok(acp::SessionStatusResponse::new(status))
 }

@@ -13,9 +13,9 @@ use std::collections::{HashMap, VecDeque};
 use tokio::time::Instant;
 
 /// The updates of one session on their way out.
-#[derive(Debug, Default)]
-pub(crate) struct Coalescer {
-    pending: VecDeque<Update>,
+#[derive(Debug)]
+pub(crate) struct Coalescer<U> {
+    pending: VecDeque<Update<U>>,
     /// How many of `pending` may not wait.
     urgent: usize,
     /// When the last chunk came in.
@@ -48,9 +48,23 @@ impl Went {
     }
 }
 
-impl Coalescer {
+impl<U> Default for Coalescer<U> {
+    fn default() -> Self {
+        Self {
+            pending: VecDeque::new(),
+            urgent: 0,
+            chunk_came: None,
+            chunk_went: None,
+            express: false,
+            bucket: Bucket::default(),
+            output_went: HashMap::new(),
+        }
+    }
+}
+
+impl<U> Coalescer<U> {
     /// Takes an update.
-    pub(crate) fn push(&mut self, update: Update, now: Instant) {
+    pub(crate) fn push(&mut self, update: Update<U>, now: Instant) {
         match update {
             Update::Chunk { kind, id, text } => {
                 if self.chunk_came.is_none_or(|came| now.duration_since(came) >= CHUNK_GAP) {
@@ -69,7 +83,7 @@ impl Coalescer {
                 }
             }
             Update::Output { call, update } => {
-                let older = |pending: &Update| matches!(pending, Update::Output { call: other, .. } if *other == call);
+                let older = |pending: &Update<U>| matches!(pending, Update::Output { call: other, .. } if *other == call);
                 if let Some(at) = self.pending.iter().position(older) {
                     self.pending.remove(at);
                 }
@@ -91,7 +105,7 @@ impl Coalescer {
     }
 
     /// What goes out now, in order. `in_flight` is how many updates of the connection the writer has not taken yet.
-    pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<Update> {
+    pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<Update<U>> {
         let mut out = Vec::new();
         while in_flight + (out.len() as u64) < UPDATES_IN_FLIGHT {
             let idle = in_flight == 0 && out.is_empty();
@@ -110,7 +124,7 @@ impl Coalescer {
     }
 
     /// Everything, in order, whatever the time.
-    pub(crate) fn flush(&mut self) -> Vec<Update> {
+    pub(crate) fn flush(&mut self) -> Vec<Update<U>> {
         self.urgent = 0;
         self.express = false;
         self.pending.drain(..).collect()
@@ -142,11 +156,11 @@ impl Coalescer {
     /// Whether live output may go out, which is in front then. Calls have a pace each: one that waits does not hold the others up; and
     /// nothing of another kind waits for any of them.
     fn bring_output_forward(&mut self, now: Instant) -> bool {
-        let is_output = |update: &Update| matches!(update, Update::Output { .. } | Update::Display { .. });
+        let is_output = |update: &Update<U>| matches!(update, Update::Output { .. } | Update::Display { .. });
         if !self.pending.iter().all(is_output) {
             return true;
         }
-        let due = |update: &Update| self.output_goes(update).is_none_or(|goes| now >= goes);
+        let due = |update: &Update<U>| self.output_goes(update).is_none_or(|goes| now >= goes);
         let Some(at) = self.pending.iter().position(due) else { return false };
         if let Some(update) = self.pending.remove(at) {
             self.pending.push_front(update);
@@ -155,7 +169,7 @@ impl Coalescer {
     }
 
     /// When live output may go; `None`: at once, or it is none.
-    fn output_goes(&self, update: &Update) -> Option<Instant> {
+    fn output_goes(&self, update: &Update<U>) -> Option<Instant> {
         match update {
             Update::Output { call, .. } => Some(self.output_went.get(call)?.next(true)),
             Update::Display { call, .. } => Some(self.output_went.get(call)?.next(false)),
@@ -163,7 +177,7 @@ impl Coalescer {
         }
     }
 
-    fn pop(&mut self, now: Instant) -> Option<Update> {
+    fn pop(&mut self, now: Instant) -> Option<Update<U>> {
         let update = self.pending.pop_front();
         match &update {
             Some(Update::Chunk { .. }) => {
@@ -208,28 +222,36 @@ mod tests {
     use agent_client_protocol::v1::schema as acp;
     use std::time::Duration;
 
-    fn text(id: &str, text: &str) -> Update {
+    fn text(id: &str, text: &str) -> Update<acp::SessionUpdate> {
         Update::Chunk { kind: ChunkKind::Message, id: id.into(), text: text.to_owned() }
     }
 
-    fn output(call: &str, text: &str) -> Update {
+    fn output(call: &str, text: &str) -> Update<acp::SessionUpdate> {
         let fields = acp::ToolCallUpdateFields::new().title(text.to_owned());
         Update::Output {
             call: call.into(),
-            update: Box::new(acp::ToolCallUpdate::new(call.to_owned(), fields)),
+            update: Box::new(acp::SessionUpdate::ToolCallUpdate(acp::ToolCallUpdate::new(
+                call.to_owned(),
+                fields,
+            ))),
         }
     }
 
-    fn urgent(title: &str) -> Update {
+    fn urgent(title: &str) -> Update<acp::SessionUpdate> {
         Update::Urgent(Box::new(acp::SessionUpdate::ToolCall(acp::ToolCall::new("x", title))))
     }
 
-    fn shown(updates: Vec<Update>) -> Vec<String> {
+    fn shown(updates: Vec<Update<acp::SessionUpdate>>) -> Vec<String> {
         updates
             .into_iter()
             .map(|update| match update {
                 Update::Chunk { id, text, .. } => format!("{id}:{text}"),
-                Update::Output { call, update } => format!("{call}={}", update.fields.title.unwrap()),
+                Update::Output { call, update } => match *update {
+                    acp::SessionUpdate::ToolCallUpdate(update) => {
+                        format!("{call}={}", update.fields.title.unwrap())
+                    }
+                    other => panic!("{other:?}"),
+                },
                 Update::Display { call, data } => format!("{call}+{data}"),
                 Update::Urgent(update) => match *update {
                     acp::SessionUpdate::ToolCall(call) => format!("!{}", call.title),
@@ -356,7 +378,7 @@ mod tests {
 
     #[test]
     fn live_output_that_adds_merges_in_order_and_is_held_to_25_messages_a_second() {
-        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        let (mut coalescer, now) = (Coalescer::<acp::SessionUpdate>::default(), Instant::now());
         let (mut messages, mut all, mut expected) = (0, String::new(), String::new());
         for tick in 0..10_000_u32 {
             let data = format!("{tick} ");

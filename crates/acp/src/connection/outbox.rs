@@ -1,9 +1,9 @@
 //! The one way out for session updates: a lane per session, one pump for the connection.
 
-use super::{coalesce::Coalescer, update::Update};
+use super::{Wire, coalesce::Coalescer, update::Update};
 use crate::{limits::UPDATES_IN_FLIGHT, transport::Gauge};
 use agent::SessionId;
-use agent_client_protocol::{Client, ConnectionTo, v1::schema as acp};
+use agent_client_protocol::{Client, ConnectionTo};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,28 +11,27 @@ use std::{
 use tokio::{sync::Notify, time::Instant};
 
 /// Takes updates from sessions without ever blocking them, and hands them to the transport in order, merged where the client lags.
-pub(crate) struct Outbox {
+pub(crate) struct Outbox<W: Wire> {
     connection: ConnectionTo<Client>,
     gauge: Arc<Gauge>,
-    lanes: Mutex<HashMap<SessionId, Lane>>,
+    lanes: Mutex<HashMap<SessionId, Lane<W::Update>>>,
     wake: Notify,
 }
 
-#[derive(Default)]
-struct Lane {
-    coalescer: Coalescer,
+struct Lane<U> {
+    coalescer: Coalescer<U>,
     /// Nothing goes out yet: the answer that makes the session known comes first.
     held: bool,
 }
 
-impl Outbox {
+impl<W: Wire> Outbox<W> {
     /// An outbox of a connection; nothing waits in it until [`Outbox::pump`] runs.
     pub(crate) fn new(connection: ConnectionTo<Client>, gauge: Arc<Gauge>) -> Arc<Self> {
         Arc::new(Self { connection, gauge, lanes: Mutex::default(), wake: Notify::new() })
     }
 
     /// Takes updates of a session.
-    pub(crate) fn push(&self, session: &SessionId, updates: Vec<Update>) {
+    pub(crate) fn push(&self, session: &SessionId, updates: Vec<Update<W::Update>>) {
         if updates.is_empty() {
             return;
         }
@@ -55,7 +54,7 @@ impl Outbox {
             && !lane.held
         {
             for update in lane.coalescer.flush() {
-                self.send(session, update.into_wire());
+                self.send(session, update.into_wire::<W>());
             }
         }
     }
@@ -75,15 +74,14 @@ impl Outbox {
     }
 
     /// Sends an update past the lane, once the client has read most of what came before: for a replay, while the lane is held.
-    pub(crate) async fn send_paced(&self, session: &SessionId, update: acp::SessionUpdate) {
+    pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
         self.gauge.below(UPDATES_IN_FLIGHT).await;
         self.send(session, update);
     }
 
-    fn send(&self, session: &SessionId, update: acp::SessionUpdate) {
+    fn send(&self, session: &SessionId, update: W::Update) {
         self.gauge.count_sent();
-        let notification = acp::SessionNotification::new(session.as_str().to_owned(), update);
-        if let Err(error) = self.connection.send_notification(notification) {
+        if let Err(error) = W::send(&self.connection, session, update) {
             tracing::debug!(%error, "the connection is gone; an update was not sent");
         }
     }
@@ -118,24 +116,24 @@ impl Outbox {
         (open().next().is_some(), open().filter_map(|lane| lane.coalescer.deadline()).min())
     }
 
-    fn send_due(&self, session: &SessionId, lane: &mut Lane, now: Instant) {
+    fn send_due(&self, session: &SessionId, lane: &mut Lane<W::Update>, now: Instant) {
         if lane.held {
             return;
         }
         for update in lane.coalescer.due(now, self.gauge.in_flight()) {
-            self.send(session, update.into_wire());
+            self.send(session, update.into_wire::<W>());
         }
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<SessionId, Lane>> {
+    fn lanes(&self) -> MutexGuard<'_, HashMap<SessionId, Lane<W::Update>>> {
         // A panic elsewhere leaves the queues as they were: whole updates, at worst one of them unsent.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn lane<'a>(lanes: &'a mut HashMap<SessionId, Lane>, session: &SessionId) -> &'a mut Lane {
+fn lane<'a, U>(lanes: &'a mut HashMap<SessionId, Lane<U>>, session: &SessionId) -> &'a mut Lane<U> {
     if !lanes.contains_key(session) {
-        lanes.insert(session.clone(), Lane::default());
+        lanes.insert(session.clone(), Lane { coalescer: Coalescer::default(), held: false });
     }
     lanes.get_mut(session).expect("inserted above")
 }

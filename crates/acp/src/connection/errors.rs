@@ -28,8 +28,7 @@ pub(crate) fn unknown_session(id: &SessionId) -> Error {
 
 /// `-32000`: nobody is logged in, and the model's provider wants it.
 pub(crate) fn logged_out() -> Error {
-    Error::new(ErrorCode::AUTH_REQUIRED, "logged out; call authenticate first")
-        .data(json!({ "reason": "logged_out" }))
+    Error::new(ErrorCode::AUTH_REQUIRED, "logged out; log in first").data(json!({ "reason": "logged_out" }))
 }
 
 /// `-32800`: the client took the request back, or has gone.

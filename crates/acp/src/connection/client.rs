@@ -1,0 +1,127 @@
+//! The client of a session: an editor at the other end of the connection.
+
+use super::{Connection, Outbox, Peer, Projection, Wire, settings::Settings};
+use crate::system::ToolSet;
+use agent::{
+    AnyTool, Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
+    SessionId,
+};
+use agent_client_protocol::{
+    Client as ClientRole, ConnectionTo, is_connection_terminated, is_incoming_transport_closed,
+};
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use system::System;
+
+/// What a session works with: who drives it, and where its effects happen.
+pub(crate) struct Outfit<W: Wire> {
+    /// Who is told and asked.
+    pub(crate) client: AcpClient<W>,
+    /// Where tools act.
+    pub(crate) system: Arc<dyn System>,
+}
+
+/// An editor that drives a session.
+pub(crate) struct AcpClient<W: Wire> {
+    session: SessionId,
+    connection: ConnectionTo<ClientRole>,
+    outbox: Arc<Outbox<W>>,
+    projection: Mutex<W::Projection>,
+    models: Arc<dyn Models>,
+    /// Whether the client shows forms.
+    forms: bool,
+    /// The tools that act on the client's machine.
+    tools: Vec<Arc<dyn AnyTool>>,
+    /// Which tools act where; `None` where the client offers nothing to act through.
+    tool_set: Option<Arc<ToolSet>>,
+}
+
+impl<W: Wire> AcpClient<W> {
+    /// The client of `session`.
+    pub(crate) fn new(
+        connection: &Connection<W>,
+        peer: &Peer<W>,
+        session: &SessionId,
+        projection: W::Projection,
+    ) -> Self {
+        Self {
+            session: session.clone(),
+            connection: peer.connection.clone(),
+            outbox: peer.outbox.clone(),
+            projection: Mutex::new(projection),
+            models: connection.runtime.models().clone(),
+            forms: peer.forms,
+            tools: Vec::new(),
+            tool_set: None,
+        }
+    }
+
+    /// Adds the tools that act on the client's machine.
+    pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn AnyTool>>, set: Option<Arc<ToolSet>>) -> Self {
+        (self.tools, self.tool_set) = (tools, set);
+        self
+    }
+
+    /// Which tools act where, where that can be chosen.
+    pub(crate) fn tool_set(&self) -> Option<&ToolSet> {
+        self.tool_set.as_deref()
+    }
+
+    /// Says what the session is set to, so that later changes can be told in full.
+    pub(crate) fn set_settings(&self, settings: Settings) {
+        self.projection().set_settings(settings);
+    }
+
+    fn projection(&self) -> MutexGuard<'_, W::Projection> {
+        self.projection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl<W: Wire> Client for AcpClient<W> {
+    fn notify(&self, event: &SessionEvent) {
+        // The lock is kept until the updates are in their lane: two events never overtake each other.
+        let mut projection = self.projection();
+        let updates = projection.project(event, &|| self.models.list());
+        self.outbox.push(&self.session, updates);
+    }
+
+    async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
+        self.outbox.flush(&self.session);
+        // Dropping the request (the turn was cancelled) tells the client to take its question back.
+        match W::request_permission(&self.connection, &self.session, request).await {
+            Ok(outcome) => outcome,
+            Err(error) if is_incoming_transport_closed(&error) || is_connection_terminated(&error) => {
+                PermissionOutcome::Cancelled
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the client failed a permission request; taken as a refusal");
+                PermissionOutcome::RejectOnce
+            }
+        }
+    }
+
+    fn takes_questions(&self) -> bool {
+        self.forms
+    }
+
+    async fn ask(&self, question: Question) -> QuestionOutcome {
+        if !self.forms {
+            return QuestionOutcome::Unavailable;
+        }
+        self.outbox.flush(&self.session);
+        // Dropping the request (the turn was cancelled) tells the client to take its question back.
+        W::ask(&self.connection, &self.session, question).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the client failed a question; taken as nobody to ask");
+            QuestionOutcome::Unavailable
+        })
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        self.tools.clone()
+    }
+
+    async fn flush(&self) {
+        self.outbox.flush(&self.session);
+    }
+}

@@ -1,0 +1,168 @@
+//! A client's connection, whatever version of the protocol it speaks: its sessions, its running work, the way out to it.
+
+mod client;
+mod coalesce;
+mod dispatch;
+pub(crate) mod errors;
+mod outbox;
+mod reply;
+mod sessions;
+pub(crate) mod settings;
+mod tasks;
+mod time;
+mod update;
+mod wire;
+
+pub(crate) use client::{AcpClient, Outfit};
+#[cfg(test)]
+pub(crate) use coalesce::Coalescer;
+pub(crate) use dispatch::{Dispatcher, unknown};
+pub(crate) use outbox::Outbox;
+pub(crate) use reply::Reply;
+pub(crate) use sessions::Held;
+pub(crate) use time::rfc3339;
+pub(crate) use update::{ChunkKind, Update};
+pub(crate) use wire::{Projection, Wire};
+
+use crate::{AcpOptions, transport::Gauge};
+use agent::{Credentials, ModelInfo, Runtime, SessionHandle, SessionId};
+use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
+use reply::InFlight;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tasks::Tasks;
+use tokio_util::sync::CancellationToken;
+
+/// One client's connection.
+pub(crate) struct Connection<W: Wire> {
+    /// The runtime behind it.
+    pub(crate) runtime: Arc<Runtime>,
+    /// How it behaves.
+    pub(crate) options: AcpOptions,
+    /// Its running work.
+    pub(crate) tasks: Tasks,
+    /// Cancelled when the client has gone.
+    pub(crate) gone: CancellationToken,
+    /// Its unanswered requests.
+    pub(crate) in_flight: InFlight,
+    /// Whether the client has logged out and not authenticated since.
+    pub(crate) logged_out: AtomicBool,
+    gauge: Arc<Gauge>,
+    peer: OnceLock<Peer<W>>,
+    /// The sessions it opened, with who tells their events to the client.
+    sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
+}
+
+/// The client, once it has introduced itself.
+pub(crate) struct Peer<W: Wire> {
+    /// The way to it.
+    pub(crate) connection: ConnectionTo<ClientRole>,
+    /// The way out for updates.
+    pub(crate) outbox: Arc<Outbox<W>>,
+    /// Whether it shows forms.
+    pub(crate) forms: bool,
+    /// What else it says of itself.
+    pub(crate) traits: W::Traits,
+    pump: tokio::task::AbortHandle,
+}
+
+impl<W: Wire> Drop for Peer<W> {
+    fn drop(&mut self) {
+        self.pump.abort();
+    }
+}
+
+impl<W: Wire> Connection<W> {
+    /// A connection whose client has not introduced itself yet.
+    pub(crate) fn new(runtime: Arc<Runtime>, options: AcpOptions, gauge: Arc<Gauge>) -> Arc<Self> {
+        Arc::new(Self {
+            runtime,
+            options,
+            tasks: Tasks::default(),
+            in_flight: InFlight::default(),
+            gone: CancellationToken::new(),
+            logged_out: AtomicBool::new(false),
+            gauge,
+            peer: OnceLock::new(),
+            sessions: Mutex::default(),
+        })
+    }
+
+    /// The client; an error before `initialize`.
+    pub(crate) fn peer(&self) -> Result<&Peer<W>, Error> {
+        self.peer.get().ok_or_else(|| errors::invalid_request("not initialized: send initialize first"))
+    }
+
+    /// The client introduces itself; false when it did already.
+    pub(crate) fn introduce(
+        &self,
+        connection: ConnectionTo<ClientRole>,
+        forms: bool,
+        traits: W::Traits,
+    ) -> bool {
+        if self.peer.get().is_some() {
+            return false;
+        }
+        let outbox = Outbox::new(connection.clone(), self.gauge.clone());
+        let pump = {
+            let outbox = outbox.clone();
+            tokio::spawn(async move { outbox.pump().await }).abort_handle()
+        };
+        self.peer.set(Peer { connection, outbox, forms, traits, pump }).is_ok()
+    }
+
+    /// An error while the client is logged out and the model's provider wants credentials.
+    pub(crate) fn may_use(&self, model: &str) -> Result<(), Error> {
+        let open = !self.logged_out.load(Ordering::Relaxed)
+            || self.runtime.models().credentials(model) == Credentials::NotNeeded;
+        if open { Ok(()) } else { Err(errors::logged_out()) }
+    }
+
+    /// The models to choose from.
+    pub(crate) fn models(&self) -> Vec<ModelInfo> {
+        self.runtime.models().list()
+    }
+
+    /// Cancels the turns of every session this connection opened.
+    pub(crate) fn cancel(&self) {
+        self.gone.cancel();
+        self.open_sessions().iter().for_each(SessionHandle::cancel);
+    }
+
+    /// Cancels and closes every session this connection opened, and waits until every request is answered.
+    pub(crate) async fn settle(&self) {
+        self.gone.cancel();
+        let handles = self.open_sessions();
+        handles.iter().for_each(SessionHandle::cancel);
+        futures::future::join_all(handles.iter().map(SessionHandle::close)).await;
+        self.tasks.settled().await;
+        for handle in &handles {
+            if let Some(peer) = self.peer.get() {
+                peer.outbox.flush(handle.id());
+            }
+            self.forget(handle.id());
+        }
+    }
+
+    fn open_sessions(&self) -> Vec<SessionHandle> {
+        self.sessions().keys().filter_map(|id| self.runtime.find(id)).collect()
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<AcpClient<W>>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Decodes the parameters of a request.
+pub(crate) fn params<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
+    let params = if params.is_null() { Value::Object(Map::new()) } else { params };
+    serde_json::from_value(params)
+        .map_err(|error| errors::invalid_params(format!("invalid params of {method}: {error}")))
+}

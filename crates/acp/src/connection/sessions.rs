@@ -1,0 +1,296 @@
+//! What can be done with sessions, the same in every version: decoded from their parameters, handed to the runtime.
+
+use super::{
+    Connection, Outbox, Peer, Wire, errors, params,
+    settings::{Settings, change},
+};
+use crate::{
+    ClientTools,
+    limits::{LIST_PAGE, TITLE_CHARS},
+    system::ToolSet,
+};
+use agent::{
+    Client, CreateSession, ListQuery, OpenSession, SessionError, SessionEvent, SessionHandle, SessionId,
+    SessionPage, Surface,
+};
+use agent_client_protocol::Error;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use system::{AbsPath, FileKind, SystemError};
+
+/// The parameters that everything which makes or opens a session shares.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Folders {
+    cwd: Option<Value>,
+    additional_directories: Option<Vec<Value>>,
+    /// Not supported yet, so whatever it holds is passed over; that it held something is logged.
+    mcp_servers: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    session_id: String,
+    #[serde(rename = "_meta", default)]
+    meta: Value,
+}
+
+/// Keeps live updates of a session back while its past is told.
+pub(crate) struct Held<'a, W: Wire> {
+    outbox: &'a Outbox<W>,
+    session: &'a SessionId,
+}
+
+impl<'a, W: Wire> Held<'a, W> {
+    /// Takes over a session that [`Connection::hold`] holds.
+    pub(crate) fn new(peer: &'a Peer<W>, handle: &'a SessionHandle) -> Self {
+        Self { outbox: &peer.outbox, session: handle.id() }
+    }
+}
+
+impl<W: Wire> Drop for Held<'_, W> {
+    fn drop(&mut self) {
+        self.outbox.release(self.session);
+    }
+}
+
+impl<W: Wire> Connection<W> {
+    /// Makes a session. Its updates wait for [`Outbox::release`]: some clients hang on one of a session that they have not been told of.
+    pub(crate) async fn create(&self, peer: &Peer<W>, given: Value) -> Result<SessionHandle, Error> {
+        let folders: Folders = params("session/new", given)?;
+        let default = self.options.default_cwd.clone();
+        let (cwd, additional_directories) = self.folders(folders, Some(&default)).await?;
+        self.may_use(&self.runtime.default_model().await)?;
+        let new = CreateSession { cwd: cwd.unwrap_or(default), additional_directories };
+        let attach = |id: &SessionId| {
+            peer.outbox.hold(id);
+            self.attach(peer, id)
+        };
+        self.runtime.create(new, attach).await.map_err(|error| errors::session(&error))
+    }
+
+    /// Opens the stored session that the parameters of `method` name.
+    pub(crate) async fn open(
+        &self,
+        method: &str,
+        peer: &Peer<W>,
+        given: Value,
+    ) -> Result<SessionHandle, Error> {
+        let named: Named = params(method, given.clone())?;
+        let folders: Folders = params(method, given)?;
+        let (cwd, additional_directories) = self.folders(folders, None).await?;
+        let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
+        // The list is the whole one each time: none means none.
+        let how = OpenSession { cwd, additional_directories: Some(additional_directories), take_over };
+        self.runtime
+            .open(&SessionId(named.session_id), how, |id| self.attach(peer, id))
+            .await
+            .map_err(|error| errors::session(&error))
+    }
+
+    /// Makes a session that begins with everything another has. Its updates wait for [`Outbox::release`].
+    pub(crate) async fn fork(&self, peer: &Peer<W>, given: Value) -> Result<SessionHandle, Error> {
+        let origin: Named = params("session/fork", given.clone())?;
+        let folders: Folders = params("session/fork", given)?;
+        let origin = SessionId(origin.session_id);
+        let record = self.runtime.record(&origin).await.map_err(|error| errors::store(&error))?;
+        let (cwd, additional_directories) = self.folders(folders, Some(&record.cwd)).await?;
+        let new = CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories };
+        let attach = |id: &SessionId| {
+            peer.outbox.hold(id);
+            self.attach(peer, id)
+        };
+        self.runtime.fork(&origin, new, attach).await.map_err(|error| errors::session(&error))
+    }
+
+    /// A page of the stored sessions, the last used first.
+    pub(crate) async fn list(&self, given: Value) -> Result<SessionPage, Error> {
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Params {
+            cwd: Option<String>,
+            cursor: Option<String>,
+        }
+        let given: Params = params("session/list", given)?;
+        // A folder that is gone still has its sessions: only the form is checked.
+        let cwd = match given.cwd {
+            Some(cwd) => Some(AbsPath::new(&cwd).map_err(|_wrong| {
+                errors::invalid_params(format!("cwd must be an absolute path, not {cwd:?}"))
+            })?),
+            None => None,
+        };
+        let query = ListQuery { cwd, cursor: given.cursor, limit: LIST_PAGE };
+        self.runtime.list(query).await.map_err(|error| errors::store(&error))
+    }
+
+    /// Cancels what runs, waits until all has settled, and frees the session.
+    pub(crate) async fn close(&self, peer: &Peer<W>, given: Value) -> Result<(), Error> {
+        let handle = self.session("session/close", given)?;
+        handle.close().await;
+        peer.outbox.flush(handle.id());
+        self.forget(handle.id());
+        Ok(())
+    }
+
+    /// Removes a session for good, once what ran has settled; one that is not there is fine.
+    pub(crate) async fn delete(&self, given: Value) -> Result<(), Error> {
+        let id = named("session/delete", given)?;
+        self.runtime.delete(&id).await.map_err(|error| errors::store(&error))?;
+        self.forget(&id);
+        Ok(())
+    }
+
+    /// Names a session, open or not; the title as it is stored: one line, not too long.
+    pub(crate) async fn set_title(&self, given: Value) -> Result<String, Error> {
+        #[derive(Debug, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params {
+            session_id: String,
+            title: String,
+        }
+        let given: Params = params("session/set_title", given)?;
+        let title: String = given.title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let title: String = title.trim().chars().take(TITLE_CHARS).collect();
+        if title.is_empty() {
+            return Err(errors::invalid_params("title is empty; send some text"));
+        }
+        let id = SessionId(given.session_id);
+        self.runtime.set_title(&id, title.clone()).await.map_err(|error| errors::session(&error))?;
+        Ok(title)
+    }
+
+    /// Whether a session is in memory, or only stored. Opens nothing.
+    pub(crate) async fn is_open(&self, given: Value) -> Result<bool, Error> {
+        let id = named("session/status", given)?;
+        if self.runtime.find(&id).is_some() {
+            return Ok(true);
+        }
+        self.runtime.record(&id).await.map_err(|error| errors::store(&error))?;
+        Ok(false)
+    }
+
+    /// Changes an option; the session, once the change is in force and recorded.
+    pub(crate) async fn set_option(&self, given: Value) -> Result<SessionHandle, Error> {
+        #[derive(Debug, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params {
+            config_id: String,
+            value: Value,
+        }
+        let handle = self.session("session/set_config_option", given.clone())?;
+        let given: Params = params("session/set_config_option", given)?;
+        change(self, &handle, &given.config_id, &given.value).await?;
+        Ok(handle)
+    }
+
+    /// Cancels the running turn of the session that the parameters name, and the prompts that wait. A notification has no answer: what cannot
+    /// be cancelled is logged.
+    pub(crate) fn cancel_turn(&self, given: Value) {
+        match self.session("session/cancel", given) {
+            Ok(handle) => handle.cancel(),
+            Err(error) => tracing::debug!(%error, "nothing to cancel"),
+        }
+    }
+
+    /// The open session that the parameters of `method` name, or the error that names it.
+    fn session(&self, method: &str, given: Value) -> Result<SessionHandle, Error> {
+        self.find(named(method, given)?.as_str())
+    }
+
+    /// An open session, or the error that names it.
+    pub(crate) fn find(&self, id: &str) -> Result<SessionHandle, Error> {
+        let id = SessionId(id.to_owned());
+        self.runtime.find(&id).ok_or_else(|| errors::unknown_session(&id))
+    }
+
+    /// Settings of an open session, remembered for the updates that show them in full.
+    pub(crate) fn settings(&self, handle: &SessionHandle) -> Settings {
+        let mut settings = Settings::from(handle.state());
+        if let Some(client) = self.sessions().get(handle.id()) {
+            settings.client_tools = client.tool_set().map(ToolSet::get);
+            client.set_settings(settings.clone());
+        }
+        settings
+    }
+
+    /// Changes which tools act where. False where there is nothing to choose from.
+    pub(super) async fn set_client_tools(
+        &self,
+        handle: &SessionHandle,
+        tools: ClientTools,
+    ) -> Result<bool, SessionError> {
+        let client = self.sessions().get(handle.id()).cloned();
+        let Some(set) = client.as_ref().and_then(|client| client.tool_set()) else { return Ok(false) };
+        set.change(tools);
+        // So that the update which follows tells the new one.
+        self.settings(handle);
+        // What was allowed was allowed where it ran then: changing the mode, even to itself, forgets it.
+        handle.set_permission_mode(handle.state().permission_mode).await?;
+        Ok(true)
+    }
+
+    /// Stops telling of a session's events, and returns the number of the last stored one that the client was told of, and what is going on
+    /// beside the stored ones. What happens from here on waits for [`Outbox::release`].
+    pub(crate) fn hold(&self, peer: &Peer<W>, handle: &SessionHandle) -> (u64, Vec<SessionEvent>) {
+        handle.at_rest(|| {
+            peer.outbox.flush(handle.id());
+            peer.outbox.hold(handle.id());
+        })
+    }
+
+    /// Forgets a session that was closed.
+    pub(crate) fn forget(&self, id: &SessionId) {
+        self.sessions().remove(id);
+        if let Ok(peer) = self.peer() {
+            peer.outbox.forget(id);
+        }
+    }
+
+    /// The surface of a session that is being made or opened.
+    fn attach(&self, peer: &Peer<W>, id: &SessionId) -> Surface {
+        let outfit = W::outfit(self, peer, id);
+        let client = Arc::new(outfit.client);
+        self.sessions().insert(id.clone(), client.clone());
+        Surface { client: client as Arc<dyn Client>, system: outfit.system }
+    }
+
+    /// Checks folders: absolute without asking anybody, then there and folders on the local machine. `default` stands in for a missing cwd.
+    async fn folders(
+        &self,
+        folders: Folders,
+        default: Option<&AbsPath>,
+    ) -> Result<(Option<AbsPath>, Vec<AbsPath>), Error> {
+        if folders.mcp_servers.as_array().is_some_and(|servers| !servers.is_empty()) {
+            tracing::warn!("the client gave MCP servers, which are not supported yet; they are passed over");
+        }
+        let cwd = match folders.cwd {
+            Some(cwd) => Some(self.folder("cwd", &cwd).await?),
+            None => default.cloned(),
+        };
+        let mut additional = Vec::new();
+        for (at, folder) in folders.additional_directories.unwrap_or_default().iter().enumerate() {
+            additional.push(self.folder(&format!("additionalDirectories[{at}]"), folder).await?);
+        }
+        Ok((cwd, additional))
+    }
+
+    async fn folder(&self, name: &str, given: &Value) -> Result<AbsPath, Error> {
+        let wrong = |message: String| errors::invalid_params(message).data(json!({ name: given }));
+        let path = given
+            .as_str()
+            .and_then(|given| AbsPath::new(given).ok())
+            .ok_or_else(|| wrong(format!("{name} must be an absolute path, not {given}")))?;
+        match self.options.local.metadata(&path).await {
+            Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
+            Ok(_) => Err(wrong(format!("{name} is not a folder: {path}"))),
+            Err(SystemError::NotFound(_)) => Err(wrong(format!("{name} does not exist: {path}"))),
+            Err(error) => Err(wrong(format!("{name} cannot be used: {error}"))),
+        }
+    }
+}
+
+fn named(method: &str, given: Value) -> Result<SessionId, Error> {
+    Ok(SessionId(params::<Named>(method, given)?.session_id))
+}

@@ -1,0 +1,197 @@
+//! What a client can set of a session.
+
+use super::{Connection, Wire, errors};
+use crate::ClientTools;
+use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionHandle, SessionState};
+use agent_client_protocol::Error;
+use serde_json::Value;
+
+/// What a session is set to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    /// The agent mode.
+    pub(crate) mode: Mode,
+    /// The permission mode.
+    pub(crate) permission_mode: PermissionMode,
+    /// The model's full id.
+    pub(crate) model: String,
+    /// How much the model is to think.
+    pub(crate) effort: Option<Effort>,
+    /// Which tools act where; `None` where the client offers nothing to act through.
+    pub(crate) client_tools: Option<ClientTools>,
+}
+
+/// An option as it is shown: one of several values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) id: &'static str,
+    /// For people.
+    pub(crate) name: &'static str,
+    /// For people.
+    pub(crate) description: String,
+    pub(crate) category: Category,
+    /// The id of one of the values.
+    pub(crate) current: String,
+    pub(crate) values: Vec<Choice>,
+}
+
+/// What an option is about, so that a client can put it where it belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Category {
+    Mode,
+    Model,
+    ThoughtLevel,
+    /// One that only tiller has, by its own name.
+    Own(&'static str),
+}
+
+/// A value of an option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+}
+
+const MODE: &str = "mode";
+const MODEL: &str = "model";
+const PERMISSION_MODE: &str = "permission_mode";
+const THOUGHT_LEVEL: &str = "thought_level";
+/// The thought level that leaves it to the model.
+const DEFAULT_LEVEL: &str = "default";
+const CLIENT_TOOLS: &str = "client_tools";
+
+impl From<SessionState> for Settings {
+    fn from(state: SessionState) -> Self {
+        Self {
+            mode: state.mode,
+            permission_mode: state.permission_mode,
+            model: state.model,
+            effort: state.effort,
+            client_tools: None,
+        }
+    }
+}
+
+impl Settings {
+    /// All options with their current values.
+    pub(crate) fn shown(&self, models: &[ModelInfo]) -> Vec<Setting> {
+        let mode = Setting {
+            id: MODE,
+            name: "Mode",
+            description: "What the agent may do at all".to_owned(),
+            category: Category::Mode,
+            current: self.mode.id().to_owned(),
+            values: Mode::ALL.map(|mode| choice(mode.id(), mode.label(), Some(mode.description()))).to_vec(),
+        };
+        let permission_mode = Setting {
+            id: PERMISSION_MODE,
+            name: "Permissions",
+            description: "How much is asked before the agent acts".to_owned(),
+            category: Category::Own("_permission_mode"),
+            current: self.permission_mode.id().to_owned(),
+            values: PermissionMode::ALL
+                .map(|mode| choice(mode.id(), mode.label(), Some(mode.description())))
+                .to_vec(),
+        };
+        let mut settings =
+            vec![mode, model(&self.model, models), thought_level_shown(self.effort), permission_mode];
+        settings.extend(self.client_tools.map(client_tools));
+        settings
+    }
+}
+
+/// Changes an option of a session; returns once that is in force and recorded.
+pub(super) async fn change<W: Wire>(
+    connection: &Connection<W>,
+    handle: &SessionHandle,
+    id: &str,
+    value: &Value,
+) -> Result<(), Error> {
+    let Some(value) = value.as_str() else {
+        return Err(errors::invalid_params(format!(
+            "value of {id} is the id of one of its options, a string"
+        )));
+    };
+    let wrong = |error: agent::UnknownMode| errors::invalid_params(format!("value of {id}: {error}"));
+    let changed = match id {
+        MODE => handle.set_mode(value.parse::<Mode>().map_err(wrong)?).await,
+        PERMISSION_MODE => handle.set_permission_mode(value.parse::<PermissionMode>().map_err(wrong)?).await,
+        MODEL => handle.set_model(value).await,
+        THOUGHT_LEVEL => handle.set_effort(thought_level(value).map_err(wrong)?).await,
+        CLIENT_TOOLS => {
+            let tools = ClientTools::ALL.into_iter().find(|tools| tools.id() == value).ok_or_else(|| {
+                let all = ClientTools::ALL.map(ClientTools::id).join(", ");
+                errors::invalid_params(format!("value of {id}: unknown value {value:?}; use one of {all}"))
+            })?;
+            match connection.set_client_tools(handle, tools).await {
+                Ok(false) => {
+                    return Err(errors::invalid_params(format!(
+                        "{id} cannot be set: the client advertises neither files nor terminals"
+                    )));
+                }
+                changed => changed.map(drop),
+            }
+        }
+        _ => {
+            return Err(errors::invalid_params(format!(
+                "unknown configId {id:?}; use {MODE}, {MODEL}, {THOUGHT_LEVEL} or {PERMISSION_MODE}"
+            )));
+        }
+    };
+    changed.map_err(|error| errors::session(&error))
+}
+
+fn client_tools(current: ClientTools) -> Setting {
+    let labels = ["Through the editor", "Two machines", "Off"];
+    let values = ClientTools::ALL.iter().zip(labels);
+    Setting {
+        id: CLIENT_TOOLS,
+        name: "Tools",
+        description: "Where the agent's tools act".to_owned(),
+        category: Category::Own("_client_tools"),
+        current: current.id().to_owned(),
+        values: values.map(|(tools, label)| choice(tools.id(), label, Some(tools.description()))).collect(),
+    }
+}
+
+/// The thought level with an id.
+fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
+    if id == DEFAULT_LEVEL { Ok(None) } else { id.parse().map(Some) }
+}
+
+fn thought_level_shown(current: Option<Effort>) -> Setting {
+    let mut values = vec![choice(DEFAULT_LEVEL, "Default", Some("What the model does by itself"))];
+    values.extend(Effort::ALL.map(|effort| choice(effort.id(), effort.label(), None)));
+    Setting {
+        id: THOUGHT_LEVEL,
+        name: "Thinking",
+        description: "How much the model thinks, where it can be told".to_owned(),
+        category: Category::ThoughtLevel,
+        current: current.map_or(DEFAULT_LEVEL, Effort::id).to_owned(),
+        values,
+    }
+}
+
+fn model(current: &str, models: &[ModelInfo]) -> Setting {
+    let mut values: Vec<_> =
+        models.iter().map(|model| choice(&model.id, &model.name, model.description.as_deref())).collect();
+    let known = models.iter().find(|model| model.id == current);
+    if known.is_none() {
+        // Providers have more models than any list: the one in use is always among those offered.
+        values.insert(0, choice(current, current, None));
+    }
+    let disclosure = known.and_then(|model| model.disclosure.clone());
+    Setting {
+        id: MODEL,
+        name: "Model",
+        description: disclosure.unwrap_or_else(|| "The model that answers".to_owned()),
+        category: Category::Model,
+        current: current.to_owned(),
+        values,
+    }
+}
+
+fn choice(id: &str, name: &str, description: Option<&str>) -> Choice {
+    Choice { id: id.to_owned(), name: name.to_owned(), description: description.map(str::to_owned) }
+}

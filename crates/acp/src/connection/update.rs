@@ -1,0 +1,59 @@
+//! An update on its way to the client, with what the coalescer must know of it.
+
+use super::Wire;
+use agent::{MessageId, ToolCallId};
+
+/// An update of a session, in a version whose updates are `U` on the wire.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Update<U> {
+    /// More text of a message: merges with what follows.
+    Chunk {
+        /// Whose text it is.
+        kind: ChunkKind,
+        /// The message.
+        id: MessageId,
+        /// The text.
+        text: String,
+    },
+    /// A running call's output so far: replaces what came before.
+    Output {
+        /// The call.
+        call: ToolCallId,
+        /// The update.
+        update: Box<U>,
+    },
+    /// More of a running command's output: merges with what follows.
+    Display {
+        /// The call.
+        call: ToolCallId,
+        /// The output.
+        data: String,
+    },
+    /// Anything else: goes out as soon as the writer takes it.
+    Urgent(Box<U>),
+}
+
+/// Whose text a chunk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChunkKind {
+    /// The assistant's.
+    Message,
+    /// The model's reasoning.
+    Thought,
+}
+
+impl<U> Update<U> {
+    /// An update that may not wait.
+    pub(crate) fn urgent(update: U) -> Self {
+        Self::Urgent(Box::new(update))
+    }
+
+    /// The update as it goes over the wire.
+    pub(crate) fn into_wire<W: Wire<Update = U>>(self) -> U {
+        match self {
+            Self::Chunk { kind, id, text } => W::chunk(kind, &id, text),
+            Self::Display { call, data } => W::display(&call, data),
+            Self::Output { update, .. } | Self::Urgent(update) => *update,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A permission as this version asks for it.
+
+use super::to_acp;
+use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
+use agent_client_protocol::v1::schema as acp;
+
+/// The request.
+pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
+    let mut content = vec![ToolContent::Content(agent::Content::text(request.question))];
+    content.extend(request.content);
+    let fields = acp::ToolCallUpdateFields::new()
+        .title(request.title)
+        .name(request.name)
+        .kind(to_acp::tool_kind(request.kind))
+        .status(acp::ToolCallStatus::Pending)
+        .content(to_acp::tool_content(&content))
+        .locations(to_acp::locations(&request.locations))
+        .raw_input(request.raw_input);
+    let call = acp::ToolCallUpdate::new(request.id.0, fields);
+    let option = |id, name: String, kind| acp::PermissionOption::new(id, name, kind);
+    let options = vec![
+        option(ALLOW_ONCE, "Allow".to_owned(), acp::PermissionOptionKind::AllowOnce),
+        option(
+            ALLOW_ALWAYS,
+            format!("Always allow: {}", request.grant_label),
+            acp::PermissionOptionKind::AllowAlways,
+        ),
+        option(REJECT_ONCE, "Reject".to_owned(), acp::PermissionOptionKind::RejectOnce),
+        option(
+            REJECT_ALWAYS,
+            format!("Always reject: {}", request.grant_label),
+            acp::PermissionOptionKind::RejectAlways,
+        ),
+    ];
+    acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
+}
+
+const ALLOW_ONCE: &str = "allow_once";
+const ALLOW_ALWAYS: &str = "allow_always";
+const REJECT_ONCE: &str = "reject_once";
+const REJECT_ALWAYS: &str = "reject_always";
+
+/// What an answer means; whatever is not one of ours is a refusal.
+pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
+    match outcome {
+        acp::RequestPermissionOutcome::Selected(selected) => match &*selected.option_id.0 {
+            ALLOW_ONCE => PermissionOutcome::AllowOnce,
+            ALLOW_ALWAYS => PermissionOutcome::AllowAlways,
+            REJECT_ALWAYS => PermissionOutcome::RejectAlways,
+            REJECT_ONCE => PermissionOutcome::RejectOnce,
+            unknown => {
+                tracing::warn!(
+                    option = unknown,
+                    "the client chose an option it was not given; taken as a refusal"
+                );
+                PermissionOutcome::RejectOnce
+            }
+        },
+        _ => PermissionOutcome::Cancelled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_allows_only_by_the_ids_that_allow() {
+        for (answer, expected) in [
+            (json!({"outcome": "selected", "optionId": "allow_once"}), PermissionOutcome::AllowOnce),
+            (json!({"outcome": "selected", "optionId": "allow_always"}), PermissionOutcome::AllowAlways),
+            (json!({"outcome": "selected", "optionId": "reject_once"}), PermissionOutcome::RejectOnce),
+            (json!({"outcome": "selected", "optionId": "reject_always"}), PermissionOutcome::RejectAlways),
+            (json!({"outcome": "selected", "optionId": "yes"}), PermissionOutcome::RejectOnce),
+            (json!({"outcome": "selected", "optionId": "ALLOW_ONCE"}), PermissionOutcome::RejectOnce),
+            (json!({"outcome": "cancelled"}), PermissionOutcome::Cancelled),
+        ] {
+            assert_eq!(outcome(&serde_json::from_value(answer.clone()).unwrap()), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_request_offers_four_options_whose_ids_are_their_kinds() {
+        let request = PermissionRequest {
+            id: "tool_0".into(),
+            name: "bash".to_owned(),
+            title: "Run ls".to_owned(),
+            question: "Run ls in your terminal?".to_owned(),
+            kind: agent::ToolKind::Execute,
+            content: Vec::new(),
+            locations: Vec::new(),
+            raw_input: json!({"command": "ls"}),
+            grant_label: "`ls …` in this session".to_owned(),
+        };
+        let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
+        let options = value["options"].as_array().unwrap();
+        assert_eq!(options.len(), 4);
+        for option in options {
+            assert_eq!(option["optionId"], option["kind"]);
+        }
+        assert_eq!(options[1]["name"], "Always allow: `ls …` in this session");
+        assert_eq!(value["toolCall"]["content"][0]["content"]["text"], "Run ls in your terminal?");
+        assert_eq!(value["toolCall"]["rawInput"], json!({"command": "ls"}));
+    }
+}

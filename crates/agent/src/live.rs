@@ -1,0 +1,192 @@
+//! What is going on and not stored: the text of a message that is being streamed, and what running calls show. Whoever begins to watch
+//! in the middle is told of it after the stored events.
+
+use crate::{LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus, limits::LIVE_KEPT_BYTES};
+use system::{AbsPath, ExitStatus};
+
+/// Follows a session's events and keeps what no stored one holds.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    /// The deltas of each message so far as one.
+    texts: Vec<SessionEvent>,
+    calls: Vec<Running>,
+}
+
+/// A call that has not ended.
+#[derive(Debug)]
+struct Running {
+    call: ToolCallUpdate,
+    /// Where its command was started, while its output is told.
+    cwd: Option<AbsPath>,
+    /// The last of that output.
+    output: String,
+    ended: Option<ExitStatus>,
+}
+
+impl Live {
+    /// Takes note of an event that is being told.
+    pub(crate) fn note(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
+                match self.texts.iter_mut().find_map(|known| text_of(known, id)) {
+                    Some(so_far) => so_far.push_str(text),
+                    None => self.texts.push(event.clone()),
+                }
+            }
+            SessionEvent::ToolCall(update) => self.call(update),
+            SessionEvent::ModelResponse(_) => self.texts.clear(),
+            // What a turn left open when it broke is not going on any more.
+            SessionEvent::TurnStarted { .. } | SessionEvent::TurnEnded { .. } => *self = Self::default(),
+            _ => {}
+        }
+    }
+
+    /// What is going on, as events that follow the stored ones.
+    pub(crate) fn events(&self) -> Vec<SessionEvent> {
+        let mut events = self.texts.clone();
+        for running in &self.calls {
+            events.push(SessionEvent::ToolCall(running.call.clone()));
+            let of = || ToolCallUpdate::of(running.call.id.clone(), running.call.name.clone());
+            let mut tell =
+                |output| events.push(SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..of() }));
+            if let Some(cwd) = &running.cwd {
+                tell(LiveOutput::Started { cwd: cwd.clone() });
+            }
+            if !running.output.is_empty() {
+                tell(LiveOutput::Text(running.output.clone()));
+            }
+            if let Some(status) = &running.ended {
+                tell(LiveOutput::Ended(status.clone()));
+            }
+        }
+        events
+    }
+
+    fn call(&mut self, update: &ToolCallUpdate) {
+        let at = self.calls.iter().position(|running| running.call.id == update.id);
+        if update.status.is_some_and(ToolStatus::is_final) {
+            at.map(|at| self.calls.remove(at));
+            return;
+        }
+        let at = at.unwrap_or_else(|| {
+            let call = ToolCallUpdate::of(update.id.clone(), update.name.clone());
+            self.calls.push(Running { call, cwd: None, output: String::new(), ended: None });
+            self.calls.len() - 1
+        });
+        let running = &mut self.calls[at];
+        match &update.output {
+            Some(LiveOutput::Started { cwd }) => running.cwd = Some(cwd.clone()),
+            Some(LiveOutput::Text(text)) => {
+                running.output.push_str(text);
+                let cut = running.output.len().saturating_sub(LIVE_KEPT_BYTES);
+                let cut = (cut..).find(|at| running.output.is_char_boundary(*at)).unwrap_or_default();
+                running.output.drain(..cut);
+            }
+            Some(LiveOutput::Ended(status)) => running.ended = Some(status.clone()),
+            None => merge(&mut running.call, update),
+        }
+    }
+}
+
+/// The text of the deltas of a message.
+fn text_of<'a>(event: &'a mut SessionEvent, message: &MessageId) -> Option<&'a mut String> {
+    match event {
+        SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text }
+            if id == message =>
+        {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+/// Only the fields that are set change.
+fn merge(call: &mut ToolCallUpdate, update: &ToolCallUpdate) {
+    fn set<T: Clone>(field: &mut Option<T>, new: &Option<T>) {
+        if new.is_some() {
+            field.clone_from(new);
+        }
+    }
+    set(&mut call.title, &update.title);
+    set(&mut call.kind, &update.kind);
+    set(&mut call.status, &update.status);
+    set(&mut call.content, &update.content);
+    set(&mut call.locations, &update.locations);
+    set(&mut call.raw_input, &update.raw_input);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Content, ModelResponse, ToolContent, TurnEnd, TurnId};
+
+    fn delta(id: &str, text: &str) -> SessionEvent {
+        SessionEvent::MessageDelta { id: id.into(), text: text.to_owned() }
+    }
+
+    fn call() -> ToolCallUpdate {
+        ToolCallUpdate::of("tool_0".into(), "bash")
+    }
+
+    fn check(events: &[SessionEvent], expected: &[SessionEvent]) -> Live {
+        let mut live = Live::default();
+        events.iter().for_each(|event| live.note(event));
+        assert_eq!(live.events(), expected);
+        live
+    }
+
+    #[test]
+    fn text_is_kept_until_the_whole_answer_is_stored() {
+        let thought = SessionEvent::ThoughtDelta { id: "t".into(), text: "hm".to_owned() };
+        let said = [delta("m", "a"), thought.clone(), delta("m", "b")];
+        let mut live = check(&said, &[delta("m", "ab"), thought]);
+        live.note(&SessionEvent::ModelResponse(ModelResponse {
+            id: "m".into(),
+            thought_id: "t".into(),
+            model: String::new(),
+            reasoning: Vec::new(),
+            text: "ab".to_owned(),
+            calls: Vec::new(),
+        }));
+        assert!(live.events().is_empty());
+    }
+
+    #[test]
+    fn a_call_is_kept_with_what_it_shows_until_it_ends() {
+        let shown = vec![ToolContent::Content(Content::text("half"))];
+        let output = |output| SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..call() });
+        let started = || output(LiveOutput::Started { cwd: AbsPath::new("/w").unwrap() });
+        let text = |text: &str| output(LiveOutput::Text(text.to_owned()));
+        let mut live = check(
+            &[
+                SessionEvent::ToolCall(call().status(ToolStatus::Pending)),
+                SessionEvent::ToolCall(call().status(ToolStatus::InProgress)),
+                SessionEvent::ToolCall(call().content(shown.clone())),
+                started(),
+                text("a"),
+                text("b"),
+            ],
+            &[
+                SessionEvent::ToolCall(call().status(ToolStatus::InProgress).content(shown)),
+                started(),
+                text("ab"),
+            ],
+        );
+        live.note(&text(&"ü".repeat(LIVE_KEPT_BYTES)));
+        let Some(SessionEvent::ToolCall(ToolCallUpdate { output: Some(LiveOutput::Text(kept)), .. })) =
+            live.events().pop()
+        else {
+            panic!("the output comes last");
+        };
+        assert!(kept.len() <= LIVE_KEPT_BYTES && kept.len() + 2 > LIVE_KEPT_BYTES);
+        live.note(&SessionEvent::ToolCall(call().status(ToolStatus::Completed)));
+        assert!(live.events().is_empty());
+    }
+
+    #[test]
+    fn nothing_outlives_its_turn() {
+        let turn = TurnId::from("run_1");
+        let end = SessionEvent::TurnEnded { turn, end: TurnEnd::Failed("broke".to_owned()) };
+        check(&[delta("m", "a"), SessionEvent::ToolCall(call().status(ToolStatus::Pending)), end], &[]);
+    }
+}
