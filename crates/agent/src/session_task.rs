@@ -2,11 +2,11 @@
 
 use crate::{
     AnyTool, Content, Effort, FileTracker, History, LanguageModel, MessageId, Mode, Models, PermissionMode,
-    PromptOutcome, SessionEvent, SessionId, SessionState, SessionStore, StopReason, StoreError, TaskList,
+    PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState, SessionStore, StoreError, TaskList,
     ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
     gate::{Gate, Ruling},
-    history::Restored,
-    limits::EVENTS_PAGE,
+    history::{self, Restored},
+    limits::{EVENTS_PAGE, TAIL_EVENTS},
     log::SessionLog,
     policy::Grants,
     turn,
@@ -51,8 +51,7 @@ impl Queued {
     }
 
     fn cancelled(self) {
-        let (stop_reason, usage) = (StopReason::Cancelled, Usage::default());
-        self.settle(Ok(PromptOutcome { stop_reason, usage, requests: 0 }));
+        self.settle(Ok(PromptOutcome::cancelled()));
     }
 }
 
@@ -77,7 +76,7 @@ pub(crate) struct Session {
     pub(crate) turns: u64,
     pub(crate) calls: u64,
     pub(crate) messages: u64,
-    /// Something failed half-way: the log is read again before the next turn.
+    /// Nothing of the log was read yet, or something failed half-way: it is read before the next turn.
     pub(crate) unsure: bool,
 }
 
@@ -143,7 +142,7 @@ impl Session {
         self.messages = restored.messages;
     }
 
-    /// Reads the log again after a defect, so that the next turn starts from what is really stored.
+    /// Reads the log, so that the next turn starts from what is really stored. Given up half-way, it is done again.
     async fn recover(&mut self) -> Result<(), StoreError> {
         let restored = read_log(self.store.as_ref(), &self.id).await?;
         self.log.record(restored.repairs.clone()).await?;
@@ -162,6 +161,34 @@ pub(crate) async fn read_log(store: &dyn SessionStore, id: &SessionId) -> Result
         let Some((last, _)) = page.last() else { return Ok(restored.finish()) };
         after = *last;
         page.into_iter().for_each(|(_, event)| restored.apply(event));
+    }
+}
+
+/// What a session's log lacks because the process ended in the middle of a turn. Reads no more than the end of the log.
+pub(crate) async fn missing_end(
+    store: &dyn SessionStore,
+    record: &SessionRecord,
+) -> Result<Vec<SessionEvent>, StoreError> {
+    let mut back = TAIL_EVENTS;
+    loop {
+        let begin = record.last_seq.saturating_sub(back);
+        let (mut after, mut tail, mut found) = (begin, Vec::new(), begin == 0);
+        loop {
+            let page = store.events(&record.id, after, EVENTS_PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = *last;
+            for (_, event) in page {
+                if history::begins_anew(&event) {
+                    tail.clear();
+                    found = true;
+                }
+                tail.push(event);
+            }
+        }
+        if found {
+            return Ok(history::repairs(tail));
+        }
+        back = back.saturating_mul(4);
     }
 }
 
@@ -254,17 +281,22 @@ impl SessionTask {
     }
 
     async fn turn(&mut self, number: u64, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
-        if self.session.unsure {
-            self.session.recover().await?;
-        }
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
         self.session.work_in(self.controls.state().additional_directories);
         let result = {
             let Self { session, controls, inbox, waiting, closing } = self;
-            let mut turn = std::pin::pin!(
-                AssertUnwindSafe(turn::run(session, controls, content, &cancel)).catch_unwind()
-            );
+            let work = async {
+                if session.unsure {
+                    tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => return Ok(PromptOutcome::cancelled()),
+                        recovered = session.recover() => recovered?,
+                    }
+                }
+                turn::run(session, controls, content, &cancel).await
+            };
+            let mut turn = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
             let mut heard = true;
             loop {
                 tokio::select! {
@@ -287,7 +319,7 @@ impl SessionTask {
         self.controls.update(|state| state.busy = false);
         match result {
             Ok(result) => {
-                self.session.unsure = matches!(result, Err(TurnError::Store(_)));
+                self.session.unsure |= matches!(result, Err(TurnError::Store(_)));
                 result
             }
             Err(panic) => {
