@@ -4,7 +4,7 @@
 //! one, whatever was cancelled, refused or interrupted.
 
 use crate::{
-    AnsweredCall, AssistantMessage, Content, Effort, Message, ModelResponse, SessionEvent, ToolCallId,
+    AnsweredCall, AssistantMessage, Content, Message, ModelResponse, SessionEvent, ToolCallId,
     ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, attachments,
 };
 use std::collections::HashMap;
@@ -64,10 +64,6 @@ impl History {
 pub(crate) struct Restored {
     /// The conversation.
     pub(crate) history: History,
-    /// The title, if it has one.
-    pub(crate) title: Option<String>,
-    /// How much the model is to think.
-    pub(crate) effort: Option<Effort>,
     /// How many turns there were.
     pub(crate) turns: u64,
     /// How many tool calls there were.
@@ -121,8 +117,6 @@ impl Restored {
                 self.settle();
                 self.open_turn = None;
             }
-            SessionEvent::TitleChanged(title) => self.title = Some(title),
-            SessionEvent::EffortChanged(effort) => self.effort = effort,
             SessionEvent::Usage(update) => self.usage = update.total,
             _ => {}
         }
@@ -154,7 +148,23 @@ impl Restored {
             results.push(result);
         }
         self.history.push_response(response, results);
+        // What is known of the calls of an answer is of no use after it.
+        self.started.clear();
+        self.results.clear();
     }
+}
+
+/// What must be added to a log because the process ended in the middle of a turn, as the end of the log tells: events from the last at which a
+/// turn began or ended. What was cut off before it was closed when the session was opened then.
+pub(crate) fn repairs(tail: Vec<SessionEvent>) -> Vec<SessionEvent> {
+    let mut restored = Restored::default();
+    tail.into_iter().for_each(|event| restored.apply(event));
+    restored.finish().repairs
+}
+
+/// Whether all that happened after an event can be told from that event on.
+pub(crate) fn begins_anew(event: &SessionEvent) -> bool {
+    matches!(event, SessionEvent::TurnStarted { .. } | SessionEvent::TurnEnded { .. })
 }
 
 #[cfg(test)]

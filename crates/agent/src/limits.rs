@@ -102,6 +102,8 @@ pub(crate) const FILES_WAIT: Duration = Duration::from_secs(600);
 pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;
+/// Events at the end of a log that are looked at for a turn that was cut off, before more are.
+pub(crate) const TAIL_EVENTS: u64 = 64;
 /// Characters of one line that a search shows.
 pub(crate) const GREP_LINE_CHARS: usize = 500;
 /// Bytes at the start of a file in which a NUL byte makes it binary for a search.

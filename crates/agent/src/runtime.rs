@@ -5,11 +5,10 @@ use crate::{
     SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState, SessionStore,
     StoreError, TaskList,
     gate::Gate,
-    history::Restored,
     limits::EVENTS_PAGE,
     log::SessionLog,
     policy::{Grants, PermissionRules, SandboxOptions},
-    session_task::{Controls, Session, SessionTask, read_log},
+    session_task::{Controls, Session, SessionTask, missing_end},
     shown::Cleaner,
     timed_store::TimedStore,
     tools,
@@ -145,7 +144,7 @@ impl Runtime {
         };
         let lease = self.store.create(record).await?;
         let surface = attach(&id);
-        Ok(self.start(new.cwd, state, lease, surface, Restored::default(), 0))
+        Ok(self.start(new.cwd, state, lease, surface, 0))
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
@@ -200,7 +199,8 @@ impl Runtime {
         self.reopen(record, None, lease, attach).await
     }
 
-    /// Starts a session whose lease was taken from what its log tells.
+    /// Starts a session whose lease was taken. Its log is read no further than that is needed, and the rest before its first turn: a long
+    /// session opens as fast as a short one, and one that is only looked at is not held in memory.
     async fn reopen(
         self: &Arc<Self>,
         record: SessionRecord,
@@ -208,10 +208,9 @@ impl Runtime {
         lease: Lease,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let id = record.id;
-        let restored = read_log(self.store.as_ref(), &id).await?;
+        let missing = missing_end(self.store.as_ref(), &record).await?;
         // An append of nothing, too, says how far the log goes.
-        let last = self.store.append(&lease, restored.repairs.clone()).await?;
+        let last = self.store.append(&lease, missing).await?;
         let additional_directories = match folders {
             Some(folders) if folders != record.additional_directories => {
                 self.store.set_directories(&lease, folders.clone()).await?;
@@ -223,12 +222,13 @@ impl Runtime {
             mode: record.mode,
             permission_mode: tighter(record.permission_mode, self.options.permission_mode),
             model: record.model,
-            effort: restored.effort,
-            title: restored.title.clone(),
+            effort: record.effort,
+            title: record.title,
             additional_directories,
             busy: false,
         };
-        Ok(self.start(record.cwd, state, lease, attach(&id), restored, last))
+        let surface = attach(&record.id);
+        Ok(self.start(record.cwd, state, lease, surface, last))
     }
 
     /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
@@ -300,7 +300,6 @@ impl Runtime {
         state: SessionState,
         lease: Lease,
         surface: Surface,
-        restored: Restored,
         last: u64,
     ) -> SessionHandle {
         let id = lease.session.clone();
@@ -311,7 +310,7 @@ impl Runtime {
         let grants = Arc::new(Grants::default());
         let additional_directories = state.additional_directories.clone();
         let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
-        let mut session = Session {
+        let session = Session {
             id: id.clone(),
             cwd: cwd.clone(),
             additional_directories,
@@ -343,9 +342,8 @@ impl Runtime {
             calls: 0,
             messages: 0,
             storing: None,
-            unsure: false,
+            unsure: last > 0,
         };
-        session.restore(restored);
         let (inbox, messages) = mpsc::unbounded_channel();
         let (state, seen) = watch::channel(state);
         let controls = Controls { state, log, grants, queue: self.options.limits.queued_prompts };

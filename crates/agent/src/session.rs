@@ -63,6 +63,13 @@ pub struct PromptOutcome {
     pub requests: u32,
 }
 
+impl PromptOutcome {
+    /// Of a prompt that was taken back before anything was done about it.
+    pub(crate) fn cancelled() -> Self {
+        Self { stop_reason: StopReason::Cancelled, usage: Usage::default(), requests: 0 }
+    }
+}
+
 /// Why a turn failed. For the client: what happened and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {

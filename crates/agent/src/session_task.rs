@@ -2,11 +2,11 @@
 
 use crate::{
     AnyTool, Content, Effort, FileTracker, History, LanguageModel, MessageId, Mode, Models, PermissionMode,
-    PromptOutcome, SessionEvent, SessionId, SessionState, SessionStore, StopReason, StoreError, TaskList,
+    PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState, SessionStore, StoreError, TaskList,
     ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
     gate::{Gate, Ruling},
-    history::Restored,
-    limits::EVENTS_PAGE,
+    history::{self, Restored},
+    limits::{EVENTS_PAGE, TAIL_EVENTS},
     log::SessionLog,
     policy::Grants,
     prompt, turn,
@@ -56,8 +56,7 @@ impl Queued {
     }
 
     fn cancelled(self) {
-        let (stop_reason, usage) = (StopReason::Cancelled, Usage::default());
-        self.settle(Ok(PromptOutcome { stop_reason, usage, requests: 0 }));
+        self.settle(Ok(PromptOutcome::cancelled()));
     }
 }
 
@@ -84,7 +83,7 @@ pub(crate) struct Session {
     pub(crate) messages: u64,
     /// Stores the running turn's prompt, while the model is being asked.
     pub(crate) storing: Option<JoinHandle<Result<(), StoreError>>>,
-    /// Something failed half-way: the log is read again before the next turn.
+    /// Nothing of the log was read yet, or something failed half-way: it is read before the next turn.
     pub(crate) unsure: bool,
 }
 
@@ -159,7 +158,7 @@ impl Session {
         stored.unwrap_or_else(|error| resume_unwind(error.into_panic()))
     }
 
-    /// Reads the log again after a defect, so that the next turn starts from what is really stored.
+    /// Reads the log, so that the next turn starts from what is really stored. Given up half-way, it is done again.
     async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
         let restored = read_log(self.store.as_ref(), &self.id).await?;
@@ -179,6 +178,34 @@ pub(crate) async fn read_log(store: &dyn SessionStore, id: &SessionId) -> Result
         let Some((last, _)) = page.last() else { return Ok(restored.finish()) };
         after = *last;
         page.into_iter().for_each(|(_, event)| restored.apply(event));
+    }
+}
+
+/// What a session's log lacks because the process ended in the middle of a turn. Reads no more than the end of the log.
+pub(crate) async fn missing_end(
+    store: &dyn SessionStore,
+    record: &SessionRecord,
+) -> Result<Vec<SessionEvent>, StoreError> {
+    let mut back = TAIL_EVENTS;
+    loop {
+        let begin = record.last_seq.saturating_sub(back);
+        let (mut after, mut tail, mut found) = (begin, Vec::new(), begin == 0);
+        loop {
+            let page = store.events(&record.id, after, EVENTS_PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = *last;
+            for (_, event) in page {
+                if history::begins_anew(&event) {
+                    tail.clear();
+                    found = true;
+                }
+                tail.push(event);
+            }
+        }
+        if found {
+            return Ok(history::repairs(tail));
+        }
+        back = back.saturating_mul(4);
     }
 }
 
@@ -273,17 +300,22 @@ impl SessionTask {
     }
 
     async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
-        if self.session.unsure {
-            self.session.recover().await?;
-        }
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
         self.session.work_in(self.controls.state().additional_directories);
         let result = {
             let Self { session, controls, inbox, waiting, closing } = self;
-            let mut turn = std::pin::pin!(
-                AssertUnwindSafe(turn::run(session, controls, prompt, &cancel)).catch_unwind()
-            );
+            let work = async {
+                if session.unsure {
+                    tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => return Ok(PromptOutcome::cancelled()),
+                        recovered = session.recover() => recovered?,
+                    }
+                }
+                turn::run(session, controls, prompt, &cancel).await
+            };
+            let mut turn = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
             let mut heard = true;
             loop {
                 tokio::select! {
@@ -306,7 +338,7 @@ impl SessionTask {
         self.controls.update(|state| state.busy = false);
         match result {
             Ok(result) => {
-                self.session.unsure = matches!(result, Err(TurnError::Store(_)));
+                self.session.unsure |= matches!(result, Err(TurnError::Store(_)));
                 result
             }
             Err(panic) => {

@@ -1,6 +1,6 @@
 //! The seam to where sessions are kept: an append-only log of events for each.
 
-use crate::{Mode, PermissionMode, SessionEvent, SessionId};
+use crate::{Effort, Mode, PermissionMode, SessionEvent, SessionId};
 use async_trait::async_trait;
 use std::fmt;
 use system::AbsPath;
@@ -27,7 +27,7 @@ pub trait SessionStore: Send + Sync {
     /// Appends events, all or none, and returns the number of the last one.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError>;
 
-    /// The events after number `after`, at most `limit`, in order.
+    /// The events after number `after`, at most `limit`, in order; fewer where they are large. There are no more only when there are none.
     async fn events(
         &self,
         id: &SessionId,
@@ -82,6 +82,8 @@ pub struct SessionRecord {
     pub mode: Mode,
     /// The permission mode it was last in.
     pub permission_mode: PermissionMode,
+    /// How much the model was last to think; `None` leaves it to the model.
+    pub effort: Option<Effort>,
     /// Its title, once it has one.
     pub title: Option<String>,
     /// When it was created, in milliseconds since the epoch.

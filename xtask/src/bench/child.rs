@@ -2,8 +2,9 @@
 
 use super::client::Client;
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -16,7 +17,9 @@ pub(super) struct Agent {
     /// When it was started.
     pub(super) started: Instant,
     child: Child,
-    home: TempDir,
+    home: Arc<TempDir>,
+    binary: PathBuf,
+    base_url: String,
 }
 
 impl Agent {
@@ -26,20 +29,22 @@ impl Agent {
         let project = home.path().join("project");
         std::fs::create_dir(&project)?;
         std::fs::write(project.join(super::script::FILE), "one\ntwo\n")?;
-        let command = |args: &[&str]| {
-            let mut command = Command::new(binary);
-            command.args(args).current_dir(&project).env_clear();
-            command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-            command.env("HOME", home.path()).env("TILLER_HOME", home.path().join("tiller"));
-            command
-        };
         // The home of somebody who has used it before: the database is made once in a life, not once a start.
-        let mut before = command(&["sessions", "list"]);
+        let mut before = command(binary, home.path(), &["sessions", "list"]);
         before.stdout(Stdio::null()).stderr(Stdio::null());
         before.status().with_context(|| format!("{} did not start", binary.display()))?;
-        let mut command = command(&["acp", "--permission-mode", "prometheus"]);
+        Self::launch(binary.to_owned(), base_url.to_owned(), Arc::new(home))
+    }
+
+    /// Another process over the same home.
+    pub(super) fn again(&self) -> Result<Self> {
+        Self::launch(self.binary.clone(), self.base_url.clone(), Arc::clone(&self.home))
+    }
+
+    fn launch(binary: PathBuf, base_url: String, home: Arc<TempDir>) -> Result<Self> {
+        let mut command = command(&binary, home.path(), &["acp", "--permission-mode", "prometheus"]);
         command
-            .env("OPENAI_BASE_URL", base_url)
+            .env("OPENAI_BASE_URL", &base_url)
             .env("OPENAI_API_KEY", "test")
             .env("TILLER_MODEL", "openai/bench");
         let log = std::fs::File::create(home.path().join("stderr"))?;
@@ -48,7 +53,7 @@ impl Agent {
         let mut child = command.spawn().with_context(|| format!("{} did not start", binary.display()))?;
         let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
         let stdin = child.stdin.take().expect("stdin was asked for as a pipe");
-        Ok(Self { client: Client::new(stdout, stdin), started, child, home })
+        Ok(Self { client: Client::new(stdout, stdin), started, child, home, binary, base_url })
     }
 
     /// The project's folder.
@@ -81,6 +86,14 @@ impl Drop for Agent {
         _ = self.child.kill();
         _ = self.child.wait();
     }
+}
+
+fn command(binary: &Path, home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(binary);
+    command.args(args).current_dir(home.join("project")).env_clear();
+    command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    command.env("HOME", home).env("TILLER_HOME", home.join("tiller"));
+    command
 }
 
 /// Fields 14 and 15 of `stat`. The second field is a name in parentheses that may hold anything.

@@ -17,6 +17,11 @@ impl Quantity {
         Self { name, unit: "ms", target: Some(target) }
     }
 
+    /// A time in milliseconds that has no target.
+    pub(super) const fn time(name: &'static str) -> Self {
+        Self { name, unit: "ms", target: None }
+    }
+
     /// Memory in MiB.
     pub(super) const fn mib(name: &'static str, target: f64) -> Self {
         Self { name, unit: "MiB", target: Some(target) }

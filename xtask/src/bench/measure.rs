@@ -2,6 +2,7 @@
 
 mod delegation;
 mod memory;
+mod replay;
 mod start;
 mod text;
 mod turns;
@@ -32,7 +33,7 @@ struct Bench<'a> {
 
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
-const ALL: [(&str, Measurement); 8] = [
+const ALL: [(&str, Measurement); 9] = [
     ("start", start::measure),
     ("warm turn", turns::one_chunk),
     ("burst", text::burst),
@@ -41,6 +42,7 @@ const ALL: [(&str, Measurement); 8] = [
     ("delegation", delegation::measure),
     ("cancel", turns::cancel),
     ("memory", memory::measure),
+    ("replay", replay::measure),
 ];
 
 /// Takes every figure `runs` times.

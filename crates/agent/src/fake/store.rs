@@ -69,6 +69,7 @@ impl SessionStore for MemoryStore {
             model: session.model,
             mode: session.mode,
             permission_mode: session.permission_mode,
+            effort: None,
             title: None,
             created_at: now,
             updated_at: now,
@@ -119,6 +120,7 @@ impl SessionStore for MemoryStore {
                 SessionEvent::ModelChanged(model) => held.record.model.clone_from(model),
                 SessionEvent::ModeChanged(mode) => held.record.mode = *mode,
                 SessionEvent::PermissionModeChanged(mode) => held.record.permission_mode = *mode,
+                SessionEvent::EffortChanged(effort) => held.record.effort = *effort,
                 _ => {}
             }
             held.events.push(event);
@@ -150,15 +152,16 @@ impl SessionStore for MemoryStore {
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
-        let (title, events) = {
+        let (title, effort, events) = {
             let mut state = self.lock();
             let held = state.held(from)?;
-            (held.record.title.clone(), held.events.clone())
+            (held.record.title.clone(), held.record.effort, held.events.clone())
         };
         let lease = self.create(session).await?;
         let mut state = self.lock();
         let held = state.held(&lease.session)?;
         held.record.title = title;
+        held.record.effort = effort;
         held.record.last_seq = events.len() as u64;
         held.events = events;
         Ok(lease)

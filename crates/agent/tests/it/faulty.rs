@@ -49,6 +49,11 @@ impl Plan {
         self.seen.load(Ordering::SeqCst) >= self.at
     }
 
+    /// How many operations there were.
+    pub(crate) fn count(&self) -> usize {
+        self.seen.load(Ordering::SeqCst)
+    }
+
     /// Before an operation; whether it is to fail.
     async fn step(&self) -> bool {
         if self.seen.fetch_add(1, Ordering::SeqCst) + 1 != self.at {

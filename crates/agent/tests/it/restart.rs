@@ -1,13 +1,15 @@
 //! A process ends, in order or not, and another one opens the session.
 
+use crate::faulty::{FaultyStore, Plan};
 use crate::stage::{Setting, Stage, stage};
-use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
+use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
-    CreateSession, Effort, Message, Mode, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionError,
-    SessionEvent, SessionHandle, StoreError, Surface, ToolStatus,
+    CreateSession, Effort, Message, Mode, NewSession, OpenSession, PermissionMode, Runtime, RuntimeOptions,
+    SessionError, SessionEvent, SessionHandle, SessionStore, StopReason, StoreError, Surface, ToolStatus,
+    TurnEnd,
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use system::{AbsPath, FakeSystem};
 
 async fn reopen(
@@ -131,7 +133,7 @@ async fn a_session_that_was_taken_over_can_be_opened_again() {
     let script = vec![Reply::text("Not to be heard."), Reply::text("Back.")];
     let stage = stage(Setting { script, ..Setting::default() }).await;
     let id = stage.session.id().clone();
-    agent::SessionStore::acquire(stage.store.as_ref(), &id, true).await.unwrap();
+    SessionStore::acquire(stage.store.as_ref(), &id, true).await.unwrap();
     let error = stage.prompt("x").await.unwrap_err();
     assert_eq!(error, agent::TurnError::Store(StoreError::Fenced(id.clone())));
     assert!(stage.session.is_lost());
@@ -139,4 +141,82 @@ async fn a_session_that_was_taken_over_can_be_opened_again() {
     let surface = Surface { client: stage.client.clone(), system: stage.system.clone() };
     let again = stage.runtime.open(&id, OpenSession::default(), |_| surface).await.unwrap();
     again.prompt(vec![agent::Content::text("x")]).await.unwrap();
+}
+
+/// A store with one session of this many turns, and then these events; what it is asked for is counted.
+async fn long(turns: usize, end: Vec<SessionEvent>) -> (Arc<FaultyStore>, Arc<Plan>) {
+    let inner = MemoryStore::default();
+    let new = NewSession {
+        id: "long".into(),
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        model: "fake/model".to_owned(),
+        mode: Mode::Edit,
+        permission_mode: PermissionMode::Guardian,
+    };
+    let lease = inner.create(new).await.unwrap();
+    for n in 0..turns {
+        let turn = agent::TurnId(format!("run_{}", n + 1));
+        let said = agent::Content::text(n.to_string());
+        let events = vec![
+            SessionEvent::TurnStarted { turn: turn.clone() },
+            SessionEvent::UserMessage { id: format!("msg_{}", n + 1).as_str().into(), content: vec![said] },
+            SessionEvent::TurnEnded { turn, end: TurnEnd::Stopped(StopReason::EndTurn) },
+        ];
+        inner.append(&lease, events).await.unwrap();
+    }
+    inner.append(&lease, end).await.unwrap();
+    let counted = Plan::none();
+    let victim = Mutex::new(Some(("long".into(), counted.clone())));
+    (Arc::new(FaultyStore { inner, victim }), counted)
+}
+
+async fn open_long(
+    store: Arc<FaultyStore>,
+    replies: Vec<Reply>,
+) -> (Arc<Runtime>, Arc<FakeModel>, SessionHandle) {
+    let model = FakeModel::new(replies);
+    let runtime = Runtime::new(store, Arc::new(FakeModels(model.clone())), RuntimeOptions::default());
+    let surface = Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
+    let handle = runtime.open(&"long".into(), OpenSession::default(), |_| surface).await.unwrap();
+    (runtime, model, handle)
+}
+
+#[tokio::test]
+async fn a_long_session_opens_by_its_end_and_is_read_before_its_first_turn() {
+    let (store, counted) = long(4000, Vec::new()).await;
+    let (_runtime, model, session) = open_long(store, vec![Reply::text("On.")]).await;
+    // What it is, the lease, the last page, that it was the last, how far it goes.
+    assert_eq!(counted.count(), 5);
+    session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
+    assert_eq!(model.requests()[0].messages.len(), 4001);
+    assert!(counted.count() > 24, "the whole log");
+}
+
+#[tokio::test]
+async fn a_long_turn_that_was_cut_off_is_closed_when_its_session_opens() {
+    let mut end = vec![SessionEvent::TurnStarted { turn: "run_2".into() }];
+    end.extend((0..1000).map(|_| SessionEvent::ModeChanged(Mode::Plan)));
+    let (store, _) = long(1, end).await;
+    let (runtime, _, session) = open_long(store.clone(), Vec::new()).await;
+    let last = runtime.events(session.id(), 1004).await.unwrap();
+    assert!(
+        matches!(&last[..], [(1005, SessionEvent::TurnEnded { turn, .. })] if turn.0 == "run_2"),
+        "{last:?}"
+    );
+    session.close().await;
+    let (_runtime, _, session) = open_long(store, Vec::new()).await;
+    assert_eq!(runtime.record(session.id()).await.unwrap().last_seq, 1005, "once");
+}
+
+#[tokio::test]
+async fn a_cancel_right_after_an_opening_settles_the_prompt() {
+    let (store, _) = long(4000, Vec::new()).await;
+    let (_runtime, model, session) = open_long(store, vec![Reply::text("On.")]).await;
+    let mut prompt = session.start(vec![agent::Content::text("and?")]);
+    session.cancel();
+    assert_eq!(prompt.settled().await.unwrap().stop_reason, StopReason::Cancelled);
+    assert!(model.requests().is_empty());
+    session.prompt(vec![agent::Content::text("and now?")]).await.unwrap();
+    assert_eq!(model.requests()[0].messages.len(), 4001);
 }

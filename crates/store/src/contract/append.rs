@@ -1,7 +1,7 @@
 //! Appending events and reading them back.
 
 use super::{Fixture, samples, session};
-use agent::{Content, Mode, PermissionMode, SessionEvent};
+use agent::{Content, Effort, Mode, PermissionMode, SessionEvent};
 use futures::future::join_all;
 
 pub(super) async fn numbers_events_without_gaps(Fixture { store, .. }: Fixture) {
@@ -72,6 +72,7 @@ pub(super) async fn keeps_the_record_in_step(Fixture { store, .. }: Fixture) {
         SessionEvent::ModelChanged("x/y".to_owned()),
         SessionEvent::ModeChanged(Mode::Ask),
         SessionEvent::PermissionModeChanged(PermissionMode::Prometheus),
+        SessionEvent::EffortChanged(Some(Effort::High)),
     ];
     store.append(&lease, changes).await.expect("appended");
     let after = store.get(&lease.session).await.expect("found");
@@ -79,9 +80,12 @@ pub(super) async fn keeps_the_record_in_step(Fixture { store, .. }: Fixture) {
     assert_eq!(after.model, "x/y");
     assert_eq!(after.mode, Mode::Ask);
     assert_eq!(after.permission_mode, PermissionMode::Prometheus);
-    assert_eq!(after.last_seq, 5);
+    assert_eq!(after.effort, Some(Effort::High));
+    assert_eq!(after.last_seq, 6);
     assert_eq!(after.created_at, before.created_at);
     assert!(after.updated_at >= before.updated_at);
+    store.append(&lease, vec![SessionEvent::EffortChanged(None)]).await.expect("appended");
+    assert_eq!(store.get(&lease.session).await.expect("found").effort, None);
 }
 
 pub(super) async fn takes_appends_at_the_same_time(Fixture { store, .. }: Fixture) {

@@ -23,6 +23,7 @@ pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
             model: new.model,
             mode: new.mode,
             permission_mode: new.permission_mode,
+            effort: None,
             title: None,
             created_at: found.created_at,
             updated_at: found.created_at,
@@ -62,7 +63,8 @@ pub(super) async fn forks_with_everything_so_far(Fixture { store, other }: Fixtu
     let fork = forking.fork(&origin.session, new).await.expect("forked");
     let (before, after) =
         (store.get(&origin.session).await.expect("found"), store.get(&fork.session).await.expect("found"));
-    assert_eq!((after.last_seq, &after.title), (before.last_seq, &before.title));
+    let kept = |record: &SessionRecord| (record.last_seq, record.title.clone(), record.effort);
+    assert_eq!(kept(&after), kept(&before));
     assert_eq!((after.cwd.as_str(), after.additional_directories.as_slice()), ("/b", &[path("/c")][..]));
     let copied = store.events(&fork.session, 0, usize::MAX).await.expect("read");
     assert_eq!(copied.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), events);

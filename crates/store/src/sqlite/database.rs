@@ -11,8 +11,11 @@ use std::{
     time::Instant,
 };
 
+/// What makes each version of the schema out of the one before; the first makes it out of nothing. A step that was released does not
+/// change any more.
+const STEPS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 /// The schema this program reads and writes.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = STEPS.len() as i64;
 
 /// Opens the file to write, and makes what is missing.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
@@ -84,7 +87,7 @@ fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
              PRAGMA wal_autocheckpoint = 0;"
         ))?;
         match version(connection)? {
-            0 => initialise(connection),
+            older if older < SCHEMA_VERSION => migrate(connection),
             version => Ok(version),
         }
     };
@@ -106,17 +109,21 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Makes the schema in an empty file and returns the version that is there then. Another process may be doing the same; the one that
-/// comes second finds it done. Cut off anywhere, it is done again at the next start.
-fn initialise(connection: &mut Connection) -> rusqlite::Result<i64> {
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if tables > 0 {
-        return version(connection);
+/// Makes the schema in an empty file, or brings an older one up to date, and returns the version that is there then; 0 for another
+/// program's file. Another process may be doing the same; the one that comes second finds it done. Cut off anywhere, nothing has
+/// happened, and it is done again at the next start.
+fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
+    if version(connection)? == 0 {
+        let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        if tables > 0 && version(connection)? == 0 {
+            return Ok(0);
+        }
+        write_ahead(connection)?;
     }
-    write_ahead(connection)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if version(&transaction)? == 0 {
-        transaction.execute_batch(include_str!("schema.sql"))?;
+    let done = usize::try_from(version(&transaction)?).unwrap_or_default();
+    for step in STEPS.iter().skip(done) {
+        transaction.execute_batch(step)?;
     }
     transaction.commit()?;
     version(connection)

@@ -2,7 +2,7 @@
 
 use super::{cursor::Cursor, database::failed};
 use crate::{
-    limits::LIST_PAGE_MAX,
+    limits::{EVENTS_PAGE_BYTES, LIST_PAGE_MAX},
     stored::{self, Unreadable},
 };
 use agent::{ListQuery, SessionEvent, SessionId, SessionPage, SessionRecord, StoreError};
@@ -12,7 +12,7 @@ use system::AbsPath;
 /// The columns of a [`SessionRecord`], in the order in which `record` reads them.
 macro_rules! columns {
     () => {
-        "id, cwd, additional_directories, model, mode, permission_mode, title, created_at, updated_at, last_seq"
+        "id, cwd, additional_directories, model, mode, permission_mode, effort, title, created_at, updated_at, last_seq"
     };
 }
 
@@ -46,7 +46,7 @@ pub(super) fn events(
     if !known {
         return Err(StoreError::NotFound(id.clone()));
     }
-    // Without a limit in the statement: a damaged event is made up for by the next one, so that a short page is the last one.
+    // Without a limit in the statement: a damaged event is made up for by the next one, so that only the end of the log is an empty page.
     let mut statement = connection
         .prepare_cached(
             "SELECT seq, format, body FROM events WHERE session_id = ?1 AND seq > ?2 AND damaged IS NULL ORDER BY seq",
@@ -54,13 +54,18 @@ pub(super) fn events(
         .map_err(sql)?;
     let mut rows = statement.query((id.as_str(), i64::try_from(after).unwrap_or(i64::MAX))).map_err(sql)?;
     let mut page = EventsPage { events: Vec::new(), damaged: Vec::new() };
+    let mut bytes = 0;
     while page.events.len() < limit
+        && bytes < EVENTS_PAGE_BYTES
         && let Some(row) = rows.next().map_err(sql)?
     {
         let (seq, format): (i64, i64) = row.get(0).and_then(|seq| Ok((seq, row.get(1)?))).map_err(sql)?;
         // Text that is no UTF-8 is damage too.
         let event = match row.get_ref(2).map_err(sql)?.as_str() {
-            Ok(body) => stored::decode(format, body),
+            Ok(body) => {
+                bytes += body.len();
+                stored::decode(format, body)
+            }
             Err(error) => Err(Unreadable::Damaged(error.to_string())),
         };
         match event {
@@ -140,6 +145,7 @@ fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
     let number = |column| row.get::<_, i64>(column).map_err(|error| error.to_string());
     let path = |text: &str| AbsPath::new(text).map_err(|error| error.to_string());
     let directories: Vec<String> = serde_json::from_str(&text(2)?).map_err(|error| error.to_string())?;
+    let effort: Option<String> = row.get(6).map_err(|error| error.to_string())?;
     Ok(SessionRecord {
         id: SessionId(text(0)?),
         cwd: path(&text(1)?)?,
@@ -150,9 +156,12 @@ fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
         model: text(3)?,
         mode: text(4)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
         permission_mode: text(5)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
-        title: row.get(6).map_err(|error| error.to_string())?,
-        created_at: number(7)?,
-        updated_at: number(8)?,
-        last_seq: number(9)?.cast_unsigned(),
+        effort: effort
+            .map(|effort| effort.parse().map_err(|error: agent::UnknownMode| error.to_string()))
+            .transpose()?,
+        title: row.get(7).map_err(|error| error.to_string())?,
+        created_at: number(8)?,
+        updated_at: number(9)?,
+        last_seq: number(10)?.cast_unsigned(),
     })
 }

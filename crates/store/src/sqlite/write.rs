@@ -2,7 +2,7 @@
 
 use super::{Holder, database::failed};
 use crate::{limits::REMOTE_HOLDER_MS, stored};
-use agent::{Holding, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
+use agent::{Effort, Holding, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use std::time::{SystemTime, UNIX_EPOCH};
 use system::AbsPath;
@@ -14,6 +14,7 @@ pub(super) struct Changes {
     mode: Option<Mode>,
     permission_mode: Option<PermissionMode>,
     title: Option<String>,
+    effort: Option<Option<Effort>>,
 }
 
 impl Changes {
@@ -26,6 +27,7 @@ impl Changes {
                 SessionEvent::ModeChanged(mode) => changes.mode = Some(*mode),
                 SessionEvent::PermissionModeChanged(mode) => changes.permission_mode = Some(*mode),
                 SessionEvent::TitleChanged(title) => changes.title = Some(title.clone()),
+                SessionEvent::EffortChanged(effort) => changes.effort = Some(*effort),
                 _ => {}
             }
         }
@@ -113,7 +115,7 @@ pub(super) fn fork(
         .and_then(|mut statement| statement.execute(pair))
         .and_then(|_| {
             connection.prepare_cached(
-                "UPDATE sessions SET (title, last_seq) = (SELECT title, last_seq FROM sessions WHERE id = ?2) WHERE id = ?1",
+                "UPDATE sessions SET (title, effort, last_seq) = (SELECT title, effort, last_seq FROM sessions WHERE id = ?2) WHERE id = ?1",
             )
         })
         .and_then(|mut statement| statement.execute(pair))
@@ -219,7 +221,8 @@ pub(super) fn append(
         .prepare_cached(
             "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
              model = coalesce(?4, model), mode = coalesce(?5, mode), \
-             permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title) WHERE id = ?1",
+             permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title), \
+             effort = iif(?8, ?9, effort) WHERE id = ?1",
         )
         .and_then(|mut statement| {
             statement.execute(params![
@@ -230,6 +233,8 @@ pub(super) fn append(
                 changes.mode.map(Mode::id),
                 changes.permission_mode.map(PermissionMode::id),
                 changes.title,
+                changes.effort.is_some(),
+                changes.effort.flatten().map(Effort::id),
             ])
         })
         .map_err(sql)?;

@@ -81,14 +81,14 @@ async fn a_damaged_session_does_not_hide_the_others() {
 async fn a_file_that_is_not_ours_is_refused_and_left_alone() {
     let (folder, path) = place();
     drop(SqliteStore::open(&path).unwrap());
-    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 2").unwrap();
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
     let foreign = folder.path().join("foreign.db");
     Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     let text = folder.path().join("text.db");
     let mut file = OpenOptions::new().write(true).create_new(true).open(&text).unwrap();
     file.write_all(&b"no database at all\n".repeat(100)).unwrap();
 
-    for (path, expected) in [(&path, "schema 2"), (&foreign, "another program"), (&text, "damaged")] {
+    for (path, expected) in [(&path, "schema 99"), (&foreign, "another program"), (&text, "damaged")] {
         let Err(StoreError::Format(message)) = SqliteStore::open(path) else { panic!("{expected}") };
         assert!(message.contains(expected), "{message}");
         let background = SqliteStore::open_in_background(path).unwrap();
@@ -96,7 +96,7 @@ async fn a_file_that_is_not_ours_is_refused_and_left_alone() {
         assert_eq!(background.list(ListQuery::default()).await, Err(StoreError::Format(message)));
     }
     let newer = Connection::open(&path).unwrap();
-    assert_eq!(newer.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)), Ok(2));
+    assert_eq!(newer.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)), Ok(99));
     let foreign = Connection::open(&foreign).unwrap();
     assert_eq!(
         foreign.query_row("SELECT group_concat(name) FROM sqlite_schema", [], |row| row.get::<_, String>(0)),

@@ -5,6 +5,7 @@
 mod crash;
 mod damage;
 mod many;
+mod migrate;
 mod processes;
 
 use agent::{Content, NewSession, SessionEvent};

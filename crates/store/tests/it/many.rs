@@ -34,7 +34,7 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
         .execute_batch(
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
              INSERT INTO sessions SELECT 's' || n, cwd, additional_directories, model, mode, permission_mode, 'title', created_at, \
-             created_at + n, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL FROM sessions, n WHERE id = 's0'",
+             created_at + n, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM sessions, n WHERE id = 's0'",
         )
         .unwrap();
     let (mut query, mut pages, mut slowest) = (ListQuery { limit: 50, ..ListQuery::default() }, 0, 0);
@@ -68,4 +68,20 @@ async fn a_long_session_is_read_a_page_at_a_time() {
         pages += 1;
     }
     assert_eq!((pages, after), (20, 10_000));
+}
+
+#[tokio::test]
+async fn a_page_of_large_events_is_a_short_one() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    store.append(&lease, (0..10).map(|_| said(&"x".repeat(400_000))).collect()).await.unwrap();
+    let (mut after, mut sizes) = (0, Vec::new());
+    loop {
+        let page = store.events(&lease.session, after, 500).await.unwrap();
+        let Some((last, _)) = page.last() else { break };
+        after = *last;
+        sizes.push(page.len());
+    }
+    assert_eq!((sizes, after), (vec![3, 3, 3, 1], 10));
 }

@@ -1,0 +1,104 @@
+//! Files of older programs: every schema that there has been becomes the one of today, once, with all that was in it.
+
+use crate::{place, said};
+use agent::{Effort, ListQuery, SessionStore as _};
+use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+use store::SqliteStore;
+
+/// Each step as it was released, and what a session of then looks like in it.
+const STEPS: [&str; 2] =
+    [include_str!("../../src/sqlite/schema/1.sql"), include_str!("../../src/sqlite/schema/2.sql")];
+
+/// What a program of the first schema wrote: two sessions, one of which nobody holds any more, and damage in both.
+const SESSIONS: &str = r#"
+INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, title, created_at, updated_at, last_seq, lease_epoch)
+VALUES ('s1', '/work', '[]', 'offline/pilot', 'edit', 'guardian', 'One', 1000, 2000, 5, 3),
+       ('s2', '/work', '["/more"]', 'openai/x', 'plan', 'argus', NULL, 1500, 1600, 1, 1);
+INSERT INTO events (session_id, seq, format, kind, body, at, damaged) VALUES
+('s1', 1, 1, 'user_message', '{"kind":"user_message","id":"m","content":[{"type":"text","text":"one"}]}', 1000, NULL),
+('s1', 2, 2, 'effort_changed', '{"kind":"effort_changed","effort":"low"}', 1000, NULL),
+('s1', 3, 2, 'effort_changed', '{"kind":"effort_changed","effort":"high"}', 1000, NULL),
+('s1', 4, 2, 'effort_changed', '{"kind":"effort_changed","eff', 1000, 'cut off'),
+('s1', 5, 1, 'user_message', '{"kind":"user_message","id":"m","content":[{"type":"text","text":"two"}]}', 2000, NULL),
+('s2', 1, 2, 'effort_changed', '{"kind":"effort_cha', 1600, NULL);
+"#;
+
+/// A file as a program of this schema leaves it.
+fn of(version: usize, path: &Path) -> Connection {
+    let file = Connection::open(path).unwrap();
+    file.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    file.execute_batch(STEPS[0]).unwrap();
+    file.execute_batch(SESSIONS).unwrap();
+    STEPS[1..version].iter().for_each(|step| file.execute_batch(step).unwrap());
+    file
+}
+
+fn schema(path: &Path) -> (i64, Vec<String>) {
+    let file = Connection::open(path).unwrap();
+    let version = file.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    let mut sql = file.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
+    (version, sql.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect())
+}
+
+/// What was in the file is there, and can be written to.
+async fn whole(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    let record = store.get(&"s1".into()).await.unwrap();
+    assert_eq!((record.title.as_deref(), record.effort), (Some("One"), Some(Effort::High)));
+    assert_eq!(store.get(&"s2".into()).await.unwrap().effort, None);
+    let events = store.events(&"s1".into(), 0, 10).await.unwrap();
+    let seqs: Vec<u64> = events.iter().map(|(seq, _)| *seq).collect();
+    assert_eq!(seqs, [1, 2, 3, 5]);
+    assert_eq!((&events[0].1, &events[3].1), (&said("one"), &said("two")));
+    let listed = store.list(ListQuery { limit: 10, ..ListQuery::default() }).await.unwrap();
+    assert_eq!(listed.sessions.len(), 2);
+    let lease = store.acquire(&"s2".into(), false).await.unwrap();
+    store.append(&lease, vec![said("on")]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_every_released_schema_becomes_one_of_today_and_loses_nothing() {
+    let (_folder, fresh) = place();
+    drop(SqliteStore::open(&fresh).unwrap());
+    let today = schema(&fresh);
+    assert_eq!(today.0, STEPS.len() as i64, "the steps of this test are those of the program");
+    for version in 1..=STEPS.len() {
+        let (_folder, path) = place();
+        drop(of(version, &path));
+        whole(&path).await;
+        assert_eq!(schema(&path), today, "from {version}");
+        // Again, nothing is left to be done.
+        whole(&path).await;
+        assert_eq!(schema(&path), today, "from {version}, again");
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_is_cut_off_is_done_again() {
+    for version in 1..STEPS.len() {
+        let (_folder, path) = place();
+        let mut file = of(version, &path);
+        let before = schema(&path);
+        let cut_off = file.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        STEPS[version..].iter().for_each(|step| cut_off.execute_batch(step).unwrap());
+        // Dropped before the commit, as the end of the process drops it.
+        drop(cut_off);
+        assert_eq!(schema(&path), before);
+        whole(&path).await;
+    }
+}
+
+#[tokio::test]
+async fn many_may_migrate_the_file_at_once() {
+    let (_folder, path) = place();
+    drop(of(1, &path));
+    let opened: Vec<_> = (0..4)
+        .map(|_| {
+            let path = path.clone();
+            std::thread::spawn(move || SqliteStore::open(path).map(drop))
+        })
+        .collect();
+    opened.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+    whole(&path).await;
+}
