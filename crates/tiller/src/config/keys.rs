@@ -65,17 +65,23 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "permissions.deny",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.rules.deny.extend(rules(v)?)),
+        set: |o, _, v| Ok(o.rules.deny.extend(rules(o, v)?)),
     },
     Key {
         name: "permissions.ask",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.rules.ask.extend(rules(v)?)),
+        set: |o, _, v| Ok(o.rules.ask.extend(rules(o, v)?)),
     },
     Key {
         name: "permissions.allow",
         in_project: InProject::Never(PATHS),
-        set: |o, _, v| Ok(o.rules.allow.extend(rules(v)?)),
+        set: |o, _, v| {
+            let rules = rules(o, v)?;
+            match rules.iter().find_map(|rule| Some((rule, rule.too_wide_to_allow()?))) {
+                Some((rule, problem)) => Err(format!("{rule}: {problem}")),
+                None => Ok(o.rules.allow.extend(rules)),
+            }
+        },
     },
     Key {
         name: "sandbox.level",
@@ -244,8 +250,9 @@ fn order_of_permission(options: &Options) -> u8 {
     }
 }
 
-fn rules(value: &super::key::Value) -> Result<Vec<PermissionRule>, String> {
-    value.texts()?.iter().map(|text| text.parse()).collect()
+fn rules(options: &Options, value: &super::key::Value) -> Result<Vec<PermissionRule>, String> {
+    let home = &options.folders.home;
+    value.texts()?.iter().map(|text| Ok(text.parse::<PermissionRule>()?.at_home(home))).collect()
 }
 
 /// A model's full id.

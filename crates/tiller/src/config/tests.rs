@@ -179,6 +179,10 @@ fn what_is_wrong_is_said_with_its_place() {
             "/c/config.toml:1: providers.local.discover: takes true or false, not text",
         ),
         (
+            "permissions.allow = ['mcp__*']",
+            "/c/config.toml:1: permissions.allow: mcp__*: an allow rule names its tool; a star may stand for functions of one MCP server only: mcp__server__*",
+        ),
+        (
             "tools.denied_tools = 'bash'",
             "/c/config.toml:1: tools.denied_tools: takes a list of texts, not text",
         ),
