@@ -33,6 +33,7 @@ mod task;
 mod timed_store;
 mod tool;
 pub mod tools;
+mod trust;
 mod turn;
 
 pub use access::Access;
@@ -64,3 +65,4 @@ pub use store::{
 };
 pub use task::{Task, TaskList, TaskStatus};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
+pub use trust::{FolderTrust, TRUST_PLACES, Trust, TrustContent, TrustRecords};

@@ -18,6 +18,7 @@ mod permissions;
 mod sessions;
 mod signals;
 mod start;
+mod trust;
 mod wiring;
 
 use clap::Parser;

@@ -14,7 +14,7 @@ const PLACE: &str = "a project must not choose where commands run";
 pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "agent.default_model",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.model = Some(model(v.text()?)?)),
     },
     Key {
@@ -24,7 +24,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "agent.system_prompt",
-        in_project: InProject::Never(PROMPT),
+        in_project: InProject::WhenTrusted(PROMPT),
         set: |o, _, v| Ok(o.append_system_prompt = Some(v.text()?)),
     },
     Key {
@@ -46,7 +46,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "tools.allowed_paths",
-        in_project: InProject::Never(PATHS),
+        in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.allowed_paths.extend(v.paths(&o.folders.home)?)),
     },
     Key {
@@ -74,7 +74,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "permissions.allow",
-        in_project: InProject::Never(PATHS),
+        in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| {
             let rules = rules(o, v)?;
             match rules.iter().find_map(|rule| Some((rule, rule.too_wide_to_allow()?))) {
@@ -98,12 +98,12 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "sandbox.writable_paths",
-        in_project: InProject::Never(PATHS),
+        in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.writable_paths.extend(v.paths(&o.folders.home)?)),
     },
     Key {
         name: "sandbox.keep_variables",
-        in_project: InProject::Never(PATHS),
+        in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.keep_variables.extend(v.texts()?)),
     },
     Key {
@@ -122,17 +122,17 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "providers.openai.api_key_env",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.openai.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.openai.base_url",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.openai.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.openai.wire",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             let words = [("auto", Wire::Auto), ("chat", Wire::Chat), ("responses", Wire::Responses)];
             Ok(o.openai.wire = v.one_of(&words)?)
@@ -140,27 +140,27 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "providers.anthropic.api_key_env",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.anthropic.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.anthropic.base_url",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.anthropic.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.custom.NAME.base_url",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| Ok(o.custom(name)?.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.custom.NAME.api_key_env",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| Ok(o.custom(name)?.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.custom.NAME.wire",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| {
             let words =
                 [("chat", Wire::Chat), ("responses", Wire::Responses), ("anthropic", Wire::Anthropic)];
@@ -169,12 +169,12 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "providers.local.discover",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.local.discover = v.flag()?),
     },
     Key {
         name: "providers.local.urls",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             for url in v.texts()? {
                 o.local.urls.push(super::key::Value::Text(url).url()?);
@@ -184,12 +184,12 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "client.terminal",
-        in_project: InProject::Never(PLACE),
+        in_project: InProject::WhenTrusted(PLACE),
         set: |o, _, v| Ok(o.terminal = v.one_of(&[("client", Terminal::Client), ("local", Terminal::Local)])?),
     },
     Key {
         name: "client.tools",
-        in_project: InProject::Never(PLACE),
+        in_project: InProject::WhenTrusted(PLACE),
         set: |o, _, v| {
             let words = [
                 ("auto", Tools::Auto),

@@ -23,9 +23,16 @@ pub(crate) struct Flags {
 pub(crate) struct Layers<'a> {
     pub(crate) folders: Folders,
     pub(crate) user: Option<SettingsFile>,
-    pub(crate) project: Option<SettingsFile>,
+    pub(crate) project: Option<ProjectLayer>,
     pub(crate) environment: &'a Environment,
     pub(crate) flags: Flags,
+}
+
+/// A project's settings.
+pub(crate) struct ProjectLayer {
+    pub(crate) file: SettingsFile,
+    /// Why they may do no more than tighten; `None` when the user trusts the folder with them.
+    pub(crate) distrust: Option<String>,
 }
 
 /// The outcome: options, and what the user should know about how they came to be.
@@ -42,8 +49,8 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     if let Some(file) = &layers.user {
         apply_user(&mut options, file)?;
     }
-    if let Some(file) = &layers.project {
-        apply_project(&mut options, file, &mut notices)?;
+    if let Some(layer) = &layers.project {
+        apply_project(&mut options, layer, &mut notices)?;
     }
     variables::apply(&mut options, layers.environment)?;
     apply_flags(&mut options, layers.flags);
@@ -61,18 +68,18 @@ fn apply_user(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigEr
 
 fn apply_project(
     options: &mut Options,
-    file: &SettingsFile,
+    layer: &ProjectLayer,
     notices: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
-    for setting in parse(file)? {
+    for setting in parse(&layer.file)? {
         let name = &setting.name;
         let mut after = options.clone();
         setting.apply(&mut after)?;
-        let refusal = match setting.key.in_project {
-            InProject::Adds => None,
-            InProject::Tightens(holds) if holds(options, &after) => None,
-            InProject::Tightens(_) => Some("a project may only tighten it"),
-            InProject::Never(reason) => Some(reason),
+        let refusal = match (setting.key.in_project, &layer.distrust) {
+            (InProject::Adds, _) | (InProject::WhenTrusted(_), None) => None,
+            (InProject::Tightens(holds), _) if holds(options, &after) => None,
+            (InProject::Tightens(_), _) => Some("a project may only tighten it".to_owned()),
+            (InProject::WhenTrusted(reason), Some(distrust)) => Some(format!("{reason}, and {distrust}")),
         };
         match refusal {
             None => *options = after,
