@@ -57,6 +57,11 @@ impl Ruling {
         matches!(self.decision, Decision::Allow { .. })
     }
 
+    /// The same, denied by a hook.
+    pub(crate) fn denied_by_hook(self, reason: String) -> Self {
+        Self { decision: Decision::Deny { rule: "Hook", reason }, ..self }
+    }
+
     /// The record of a decision that nobody is asked about.
     pub(crate) fn record(&self, id: &ToolCallId) -> Option<SessionEvent> {
         let (outcome, rule) = match &self.decision {

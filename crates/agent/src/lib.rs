@@ -16,6 +16,7 @@ pub mod fake;
 mod freshness;
 mod gate;
 mod history;
+mod hooks;
 mod ids;
 mod limits;
 mod log;
@@ -49,6 +50,7 @@ pub use event::{
 pub use explain::{Step, explain};
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
+pub use hooks::{Hook, HookEvent, Hooks};
 pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
 pub use limits::{Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};

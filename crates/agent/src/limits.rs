@@ -141,3 +141,9 @@ pub(crate) const TRUST_BYTES: usize = 4 * 1024 * 1024;
 
 /// How many folders deep they may lie.
 pub(crate) const TRUST_DEPTH: usize = 8;
+
+/// The most bytes of output of a hook that are kept, the last ones.
+pub(crate) const HOOK_OUTPUT_BYTES: usize = 64 * 1024;
+
+/// The most bytes of what a hook says that are passed on.
+pub(crate) const HOOK_NOTE_BYTES: usize = 4096;

@@ -1,9 +1,9 @@
 //! What every surface starts from: it makes, opens and lists sessions.
 
 use crate::{
-    Client, FileTracker, Lease, Limits, ListQuery, Mode, Models, NewSession, PermissionMode, SessionError,
-    SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState, SessionStore,
-    StoreError, TaskList,
+    Client, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession, PermissionMode,
+    SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState,
+    SessionStore, StoreError, TaskList,
     gate::Gate,
     history::Restored,
     limits::{EVENTS_PAGE, INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
@@ -54,6 +54,8 @@ pub struct RuntimeOptions {
     pub rules: PermissionRules,
     /// How commands are confined.
     pub sandbox: SandboxOptions,
+    /// The user's commands around calls, prompts and turns.
+    pub hooks: Hooks,
     /// The limits.
     pub limits: Limits,
 }
@@ -328,6 +330,7 @@ impl Runtime {
                 sandbox: self.options.sandbox.clone(),
                 limits: self.options.limits.clone(),
             },
+            hooks: self.options.hooks.clone(),
             log: log.clone(),
             store: self.store.clone(),
             history: crate::History::default(),

@@ -1,7 +1,7 @@
 //! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
 
 use crate::{
-    Content, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
+    Content, HookEvent, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
     PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, ToolCallRequest, TurnEnd,
     TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
     commands::{self, Action},
@@ -10,6 +10,7 @@ use crate::{
     session_task::{Controls, Session},
 };
 use futures::StreamExt as _;
+use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +30,9 @@ pub(crate) async fn run(
     let mut usage = Usage::default();
     let mut requests = 0;
     let end = attempt(session, controls, &turn, content, cancel, &mut usage, &mut requests).await;
+    if let Ok(stop) = &end {
+        session.tell_hooks(*stop, cancel).await;
+    }
     session.log.tell(SessionEvent::Phase(Phase::Idle));
     let recorded = match &end {
         Ok(stop) => TurnEnd::Stopped(*stop),
@@ -62,9 +66,14 @@ async fn attempt(
         // What was said is kept whatever becomes of the files it names.
         expanded.unwrap_or(content)
     };
-    record_prompt(session, controls, turn, &content).await?;
     if let Some(action) = single_text(&content).and_then(commands::parse) {
+        record_prompt(session, controls, turn, &content).await?;
         return run_command(session, controls, action).await;
+    }
+    let (content, denial) = session.ask_hooks(content, cancel).await;
+    record_prompt(session, controls, turn, &content).await?;
+    if let Some(reason) = denial {
+        return say(session, reason).await;
     }
     session.history.push_user(attachments::for_model(&content));
 
@@ -252,6 +261,11 @@ async fn run_command(
         Action::ListModels => session.models_text(&controls.state().model),
         Action::Help => commands::help(),
     };
+    say(session, text).await
+}
+
+/// Says something that no model said, and ends the turn.
+async fn say(session: &mut Session, text: String) -> Result<StopReason, TurnError> {
     let (id, thought_id) = (session.next_message(), session.next_message());
     session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
     let response = ModelResponse {
@@ -306,6 +320,31 @@ impl Repetition {
 }
 
 impl Session {
+    /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.
+    async fn ask_hooks(
+        &self,
+        mut content: Vec<Content>,
+        cancel: &CancellationToken,
+    ) -> (Vec<Content>, Option<String>) {
+        let text = |item: &Content| match item {
+            Content::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let about = || json!({ "prompt": content.iter().filter_map(text).collect::<Vec<_>>().join("\n") });
+        let said = self.hooks.run(HookEvent::Prompt, &self.cwd, None, about, cancel).await;
+        content.extend(said.notes.into_iter().map(Content::text));
+        (content, said.denial)
+    }
+
+    /// Tells hooks that the turn is over; what they say is shown.
+    async fn tell_hooks(&self, stop: StopReason, cancel: &CancellationToken) {
+        let about = || json!({ "stop_reason": stop.id() });
+        let said = self.hooks.run(HookEvent::Stop, &self.cwd, None, about, cancel).await;
+        for title in said.notes.into_iter().chain(said.denial) {
+            self.log.tell(SessionEvent::Notice { severity: Severity::Info, title, description: None });
+        }
+    }
+
     /// The model with an id, kept between rounds.
     async fn model(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         if let Some((held, model)) = &self.current_model

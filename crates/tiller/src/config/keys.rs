@@ -1,13 +1,15 @@
 //! Every setting there is, in the order of docs/configuration.md, which says what each is for.
 
 use super::key::{InProject, Key};
+use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{Options, Terminal, Tools, Wire};
-use agent::PermissionRule;
+use agent::{HookEvent, PermissionRule};
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
 const PROMPT: &str = "a project must not add to the system prompt";
 const PATHS: &str = "a project must not widen what may be touched without asking";
+const HOOKS: &str = "a project must not run commands of its own";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
@@ -81,6 +83,38 @@ pub(crate) const KEYS: &[Key] = &[
                 Some((rule, problem)) => Err(format!("{rule}: {problem}")),
                 None => Ok(o.rules.allow.extend(rules)),
             }
+        },
+    },
+    Key {
+        name: "hooks.NAME.on",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| Ok(o.hook(name).event = Some(v.one_of(&HookEvent::ALL)?)),
+    },
+    Key {
+        name: "hooks.NAME.command",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| {
+            let command = v.texts()?;
+            if command.is_empty() {
+                return Err("is empty; write a program and its arguments".to_owned());
+            }
+            Ok(o.hook(name).command = command)
+        },
+    },
+    Key {
+        name: "hooks.NAME.tools",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| Ok(o.hook(name).tools = v.texts()?),
+    },
+    Key {
+        name: "hooks.NAME.timeout",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| {
+            let given = v.seconds()?;
+            if given > HOOK_TIMEOUT_MAX {
+                return Err(format!("is at most {} seconds", HOOK_TIMEOUT_MAX.as_secs()));
+            }
+            Ok(o.hook(name).timeout = given)
         },
     },
     Key {

@@ -3,7 +3,7 @@
 use super::{ConfigError, InProject, SettingsFile, keys, parse::parse, variables};
 use crate::{
     environment::Environment,
-    options::{Folders, Options},
+    options::{Folders, HookOptions, Options},
 };
 use agent::{Mode, PermissionMode};
 use system::AbsPath;
@@ -52,6 +52,7 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     if let Some(layer) = &layers.project {
         apply_project(&mut options, layer, &mut notices)?;
     }
+    complete(&options)?;
     variables::apply(&mut options, layers.environment)?;
     apply_flags(&mut options, layers.flags);
     Ok(Resolved { options, notices })
@@ -67,6 +68,36 @@ fn apply_user(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigEr
 }
 
 fn apply_project(
+    options: &mut Options,
+    layer: &ProjectLayer,
+    notices: &mut Vec<String>,
+) -> Result<(), ConfigError> {
+    // A project's hook never takes the place of the user's: that would loosen.
+    let own = std::mem::take(&mut options.hooks);
+    let result = apply_each(options, layer, notices);
+    let brought = std::mem::replace(&mut options.hooks, own);
+    options.hooks.extend(
+        brought
+            .into_iter()
+            .map(|(name, hook)| (format!("project/{name}"), HookOptions { of_project: true, ..hook })),
+    );
+    result
+}
+
+/// Every hook says when it runs, and what.
+fn complete(options: &Options) -> Result<(), ConfigError> {
+    let incomplete = options.hooks.iter().find_map(|(name, hook)| match hook {
+        HookOptions { event: None, .. } => Some((name, "on")),
+        HookOptions { command, .. } if command.is_empty() => Some((name, "command")),
+        _ => None,
+    });
+    match incomplete {
+        None => Ok(()),
+        Some((name, missing)) => Err(ConfigError::IncompleteHook { name: name.clone(), missing }),
+    }
+}
+
+fn apply_each(
     options: &mut Options,
     layer: &ProjectLayer,
     notices: &mut Vec<String>,

@@ -33,6 +33,9 @@ pub(crate) enum ConfigError {
     /// The file is no TOML.
     #[error("{place}: {problem}")]
     Syntax { place: Place, problem: String },
+    /// A hook lacks what it cannot do without.
+    #[error("the hook {name:?} has no {missing:?}; write hooks.NAME.{missing}")]
+    IncompleteHook { name: String, missing: &'static str },
     /// The file is there and cannot be read.
     #[error("cannot read {path}: {problem}")]
     Unreadable { path: AbsPath, problem: String },

@@ -133,6 +133,22 @@ fn a_trusted_project_may_redirect_but_not_loosen() {
     }
 }
 
+#[test]
+fn a_project_adds_hooks_once_trusted_and_never_takes_the_users_place() {
+    let hook = |word: &str| format!("[hooks.guard]\non = 'before_tool'\ncommand = ['{word}']");
+    let (user, project) = (hook("mine"), hook("theirs"));
+    let commands = |trusted| {
+        let options = options(Case { user: &user, project: &project, trusted, ..Case::default() });
+        let hooks = options.hooks.into_iter();
+        hooks.map(|(name, hook)| (name, hook.command[0].clone(), hook.of_project)).collect::<Vec<_>>()
+    };
+    let own = ("guard".to_owned(), "mine".to_owned(), false);
+    assert_eq!(commands(false), std::slice::from_ref(&own));
+    assert_eq!(commands(true), [own, ("project/guard".to_owned(), "theirs".to_owned(), true)]);
+    let incomplete = run(Case { user: "hooks.x.command = ['a']", ..Case::default() }).unwrap_err();
+    assert_eq!(incomplete.to_string(), "the hook \"x\" has no \"on\"; write hooks.NAME.on");
+}
+
 /// Three layers (the user, the project, and what a session remembers stands above both) over what each of them may say: the strictest wins.
 #[test]
 fn s39_the_strictest_layer_wins_in_every_combination() {

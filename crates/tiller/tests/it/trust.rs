@@ -63,6 +63,38 @@ fn s07_trust_ends_with_a_changed_file() {
 }
 
 #[test]
+fn hooks_deny_and_annotate_and_those_of_a_project_wait_for_trust() {
+    let home = Home::new();
+    let deny = home.path().join("deny.sh");
+    std::fs::write(
+        &deny,
+        "grep -q '\"path\":\"a.txt\"' && echo '{\"decision\":\"deny\",\"reason\":\"not a.txt\"}'; true\n",
+    )
+    .unwrap();
+    home.write("a.txt", "one\n");
+    home.write("b.txt", "two\n");
+    home.write(".tiller/note.sh", "echo '{\"note\":\"from the project\"}'\n");
+    home.write(
+        ".tiller/config.toml",
+        "[hooks.note]\non = 'after_tool'\ncommand = ['sh', '.tiller/note.sh']\n",
+    );
+    home.settings(&format!(
+        "[agent]\ndefault_model = 'offline/pilot'\n[hooks.guard]\non = 'before_tool'\ntools = ['file_*']\ncommand = ['sh', '{}']\n",
+        deny.display()
+    ));
+    let show = |file: &str| stdout(&home.run(&["-p", &format!("show {file}"), "-o", "json"]));
+    assert!(show("a.txt").contains("The hook 'guard' denied it: not a.txt"), "{}", show("a.txt"));
+    assert!(
+        show("b.txt").contains("two") && !show("b.txt").contains("from the project"),
+        "{}",
+        show("b.txt")
+    );
+    home.run(&["trust"]);
+    assert!(show("b.txt").contains("[hook project/note] from the project"), "{}", show("b.txt"));
+    assert!(show("a.txt").contains("denied it"), "the user's own still holds");
+}
+
+#[test]
 fn a_folder_without_anything_to_run_needs_no_trust_and_a_damaged_record_gives_none() {
     let home = Home::new();
     assert!(stdout(&home.run(&["trust"])).contains("nothing to trust"));
