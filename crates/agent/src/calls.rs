@@ -4,7 +4,7 @@
 //! recorded as started before it runs and as ended after it, each before the next side effect.
 
 use crate::{
-    AnyCall, AnyTool, Description, Effect, Location, MalformedArguments, SessionEvent, StoreError,
+    AnyCall, AnyTool, Description, Effect, HookEvent, Location, MalformedArguments, SessionEvent, StoreError,
     ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolResult,
     ToolStatus,
     gate::{Answer, Applicant, Ruling},
@@ -12,7 +12,7 @@ use crate::{
     session_task::{Controls, Session},
 };
 use futures::FutureExt as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use system::Route;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,8 @@ pub(crate) struct Candidate {
     description: Description,
     arguments: Value,
     parsed: Result<Parsed, String>,
+    /// What hooks had to say, for the model.
+    notes: Vec<String>,
 }
 
 struct Parsed {
@@ -96,6 +98,12 @@ pub(crate) async fn run(
             }
             ruling => ruling.and_then(Result::ok),
         };
+        let ruling = match ruling {
+            Some(ruling) if ruling.denial().is_none() => {
+                Some(candidate.ask_hooks(session, ruling, cancel).await)
+            }
+            ruling => ruling,
+        };
         let parallel = matches!(&candidate.parsed, Ok(parsed) if parsed.effect == Effect::Reads);
         match ruling {
             Some(ruling) if parallel && ruling.allows() => batch.push((candidate, ruling)),
@@ -127,6 +135,7 @@ async fn run_batch(
     let ended = futures::future::join_all(batch.into_iter().map(async |(mut candidate, ruling)| {
         let cx = session.tool_context(&candidate.request.id, cancel, false, &ruling);
         let outcome = candidate.execute(&cx, cancel).await;
+        let outcome = candidate.tell_hooks(session, outcome, cancel).await;
         candidate.ended(outcome, Vec::new())
     }))
     .await;
@@ -191,7 +200,8 @@ async fn run_alone(
         started.content = (!content.is_empty()).then(|| content.clone());
         decided.push(SessionEvent::ToolCall(started));
         session.log.record(std::mem::take(&mut decided)).await?;
-        (candidate.execute(&cx, cancel).await, content)
+        let outcome = candidate.execute(&cx, cancel).await;
+        (candidate.tell_hooks(session, outcome, cancel).await, content)
     };
     let (result, events) = candidate.ended(outcome, content);
     decided.extend(events);
@@ -223,7 +233,7 @@ impl Candidate {
             Ok(parsed) => parsed.call.describe(&session.cwd),
             Err(_) => unknown,
         };
-        Self { request: request.clone(), description, arguments, parsed }
+        Self { request: request.clone(), description, arguments, parsed, notes: Vec::new() }
     }
 
     fn applicant<'a>(&'a self, parsed: &'a Parsed) -> Applicant<'a> {
@@ -260,13 +270,49 @@ impl Candidate {
         guarded(parsed.call.run(cx), cancel, wait(parsed.effect)).await
     }
 
+    /// Asks the hooks that run before calls; they can only deny, and add notes.
+    async fn ask_hooks(&mut self, session: &Session, ruling: Ruling, cancel: &CancellationToken) -> Ruling {
+        let about = || self.about();
+        let tool = Some(self.request.name.as_str());
+        let said = session.hooks.run(HookEvent::BeforeTool, &session.cwd, tool, about, cancel).await;
+        self.notes.extend(said.notes);
+        match said.denial {
+            None => ruling,
+            Some(reason) => ruling.denied_by_hook(reason),
+        }
+    }
+
+    /// Tells the hooks that run after calls what came of it.
+    async fn tell_hooks(
+        &mut self,
+        session: &Session,
+        outcome: Result<ToolOutput, ToolError>,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, ToolError> {
+        let mut output = outcome?;
+        let about = || {
+            let mut about = self.about();
+            about["result"] = json!({ "text": output.result.text, "is_error": output.result.is_error });
+            about
+        };
+        let tool = Some(self.request.name.as_str());
+        let said = session.hooks.run(HookEvent::AfterTool, &session.cwd, tool, about, cancel).await;
+        output.result.is_error |= said.denial.is_some();
+        self.notes.extend(said.notes.into_iter().chain(said.denial));
+        Ok(output)
+    }
+
+    fn about(&self) -> Value {
+        json!({ "tool": self.request.name, "call": self.request.id.to_string(), "arguments": self.arguments })
+    }
+
     /// The result for the model and the events that end the call.
     fn ended(
         &self,
         outcome: Result<ToolOutput, ToolError>,
         content: Vec<ToolContent>,
     ) -> (ToolResult, Vec<SessionEvent>) {
-        let (status, result, shown, events) = match outcome {
+        let (status, mut result, shown, events) = match outcome {
             Ok(ToolOutput { result, shown, events }) => {
                 let status = if result.is_error { ToolStatus::Failed } else { ToolStatus::Completed };
                 (status, result, shown, events)
@@ -286,6 +332,10 @@ impl Candidate {
                 (ToolStatus::Failed, ToolResult::error(text), Some(shown), Vec::new())
             }
         };
+        for note in &self.notes {
+            result.text.push_str("\n\n");
+            result.text.push_str(note);
+        }
         let text = || vec![ToolContent::Content(crate::Content::text(result.text.clone()))];
         let mut update = self.update(status).content(shown.unwrap_or_else(text));
         update.result = Some(result.clone());

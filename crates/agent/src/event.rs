@@ -372,3 +372,16 @@ pub enum StopReason {
     /// The client cancelled.
     Cancelled,
 }
+
+impl StopReason {
+    /// Its word for programs.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::MaxTurnRequests => "max_turn_requests",
+            Self::Refusal => "refusal",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}

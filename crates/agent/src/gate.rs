@@ -5,7 +5,9 @@ use crate::{
     StoreError, ToolCallId, ToolContent,
     limits::Limits,
     log::SessionLog,
-    policy::{self, Decision, Grants, PermissionRules, Policy, Resolved, SandboxOptions, Shelter, Subject},
+    policy::{
+        self, Bounds, Decision, Grants, PermissionRules, Policy, Resolved, SandboxOptions, Shelter, Subject,
+    },
     session::SessionState,
 };
 use serde_json::Value;
@@ -53,6 +55,11 @@ impl Ruling {
     /// Whether the call runs without a question.
     pub(crate) fn allows(&self) -> bool {
         matches!(self.decision, Decision::Allow { .. })
+    }
+
+    /// The same, denied by a hook.
+    pub(crate) fn denied_by_hook(self, reason: String) -> Self {
+        Self { decision: Decision::Deny { rule: "Hook", reason }, ..self }
     }
 
     /// The record of a decision that nobody is asked about.
@@ -114,16 +121,8 @@ impl Gate {
         for access in applicant.call.accesses(cwd) {
             accesses.push(resolved(self.system.as_ref(), access, applicant.executor).await);
         }
-        let (shelter, sandbox) = shelter(
-            self.system.as_ref(),
-            &self.sandbox,
-            settings.mode,
-            &self.roots,
-            &self.blocked_paths,
-            &accesses,
-            applicant.executor,
-        )
-        .await;
+        let bounds = self.bounds(settings.mode);
+        let (shelter, sandbox) = shelter(self.system.as_ref(), &bounds, &accesses, applicant.executor).await;
         let decision = policy::decide(&self.policy(settings, shelter), &self.subject(applicant, &accesses));
         let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
         tracing::debug!(tool = applicant.tool, call = %applicant.id, rule, "decided");
@@ -196,6 +195,16 @@ impl Gate {
             )
     }
 
+    fn bounds(&self, mode: Mode) -> Bounds<'_> {
+        Bounds {
+            options: &self.sandbox,
+            mode,
+            roots: &self.roots,
+            blocked_paths: &self.blocked_paths,
+            rules: &self.rules,
+        }
+    }
+
     fn policy<'a>(&'a self, settings: &SessionState, shelter: Shelter) -> Policy<'a> {
         Policy {
             mode: settings.mode,
@@ -205,6 +214,7 @@ impl Gate {
             denied_tools: &self.denied_tools,
             rules: &self.rules,
             grants: &self.grants,
+            own: &self.sandbox.guarded,
             shelter,
         }
     }
@@ -230,9 +240,14 @@ pub(crate) async fn explain(
 ) -> Vec<(&'static str, String)> {
     let roots = [cwd.clone()];
     let accesses = [resolved(system, question.access, None).await];
-    let (shelter, _) =
-        shelter(system, &options.sandbox, options.mode, &roots, &options.blocked_paths, &accesses, None)
-            .await;
+    let bounds = Bounds {
+        options: &options.sandbox,
+        mode: options.mode,
+        roots: &roots,
+        blocked_paths: &options.blocked_paths,
+        rules: &options.rules,
+    };
+    let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
     let policy = Policy {
         mode: options.mode,
         permission_mode: options.permission_mode,
@@ -241,6 +256,7 @@ pub(crate) async fn explain(
         denied_tools: &options.denied_tools,
         rules: &options.rules,
         grants: &Grants::default(),
+        own: &options.sandbox.guarded,
         shelter,
     };
     let subject =
@@ -262,10 +278,7 @@ async fn resolved(system: &dyn System, access: crate::Access, executor: Option<R
 /// Where the commands of a call would run, and what they would be confined by.
 async fn shelter(
     system: &dyn System,
-    options: &SandboxOptions,
-    mode: Mode,
-    roots: &[AbsPath],
-    blocked_paths: &[String],
+    bounds: &Bounds<'_>,
     accesses: &[Resolved],
     executor: Option<Route>,
 ) -> (Shelter, Sandbox) {
@@ -275,15 +288,15 @@ async fn shelter(
     });
     let Some(lifted) = lifted else {
         // Nothing is run; which files are secret still holds for a search.
-        let sandbox = policy::sandbox(options, mode, roots, blocked_paths);
+        let sandbox = policy::sandbox(bounds);
         return (Shelter::Off, Sandbox { level: SandboxLevel::Off, ..sandbox });
     };
     // With links resolved, as whoever confines a command needs them.
-    let mut canonical = Vec::with_capacity(roots.len());
-    for root in roots {
+    let mut canonical = Vec::with_capacity(bounds.roots.len());
+    for root in bounds.roots {
         canonical.push(system.resolve(root).await.unwrap_or_else(|_| root.clone()));
     }
-    let mut sandbox = policy::sandbox(options, mode, &canonical, blocked_paths);
+    let mut sandbox = policy::sandbox(&Bounds { roots: &canonical, ..*bounds });
     let support = match sandbox.level {
         SandboxLevel::Off => SandboxSupport::default(),
         _ => system.sandbox_support().await,

@@ -16,6 +16,7 @@ pub mod fake;
 mod freshness;
 mod gate;
 mod history;
+mod hooks;
 mod ids;
 mod limits;
 mod live;
@@ -34,6 +35,7 @@ mod task;
 mod timed_store;
 mod tool;
 pub mod tools;
+mod trust;
 mod turn;
 
 pub use access::Access;
@@ -49,6 +51,7 @@ pub use event::{
 pub use explain::{Step, explain};
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
+pub use hooks::{Hook, HookEvent, Hooks};
 pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
 pub use limits::{Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
@@ -65,3 +68,4 @@ pub use store::{
 };
 pub use task::{Task, TaskList, TaskStatus};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
+pub use trust::{FolderTrust, TRUST_PLACES, Trust, TrustContent, TrustRecords};

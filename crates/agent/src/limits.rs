@@ -136,3 +136,18 @@ pub(crate) const NEAREST_LINE_CHARS: usize = 200;
 pub(crate) const NEAR_NAMES: usize = 3;
 /// Lines of the difference that an editor made to a text on taking it.
 pub(crate) const REFORMAT_LINES: usize = 60;
+
+/// The most files of a folder that are looked at to tell whether it is trusted.
+pub(crate) const TRUST_FILES: usize = 1000;
+
+/// The most bytes of them.
+pub(crate) const TRUST_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many folders deep they may lie.
+pub(crate) const TRUST_DEPTH: usize = 8;
+
+/// The most bytes of output of a hook that are kept, the last ones.
+pub(crate) const HOOK_OUTPUT_BYTES: usize = 64 * 1024;
+
+/// The most bytes of what a hook says that are passed on.
+pub(crate) const HOOK_NOTE_BYTES: usize = 4096;

@@ -1,9 +1,9 @@
 //! What every surface starts from: it makes, opens and lists sessions.
 
 use crate::{
-    Client, FileTracker, Lease, Limits, ListQuery, Mode, Models, NewSession, PermissionMode, SessionError,
-    SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState, SessionStore,
-    StoreError, TaskList,
+    Client, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession, PermissionMode,
+    SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState,
+    SessionStore, StoreError, TaskList,
     gate::Gate,
     limits::EVENTS_PAGE,
     log::SessionLog,
@@ -53,6 +53,8 @@ pub struct RuntimeOptions {
     pub rules: PermissionRules,
     /// How commands are confined.
     pub sandbox: SandboxOptions,
+    /// The user's commands around calls, prompts and turns.
+    pub hooks: Hooks,
     /// The limits.
     pub limits: Limits,
 }
@@ -326,6 +328,7 @@ impl Runtime {
                 sandbox: self.options.sandbox.clone(),
                 limits: self.options.limits.clone(),
             },
+            hooks: self.options.hooks.clone(),
             log: log.clone(),
             store: self.store.clone(),
             history: crate::History::default(),

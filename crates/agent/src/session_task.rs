@@ -1,9 +1,9 @@
 //! The task that owns a session: it takes messages, runs turns one after the other, and is the only one to change anything.
 
 use crate::{
-    AnyTool, Content, Effort, FileTracker, History, LanguageModel, MessageId, Mode, Models, PermissionMode,
-    PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState, SessionStore, StoreError, TaskList,
-    ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
+    AnyTool, Content, Effort, FileTracker, History, Hooks, LanguageModel, MessageId, Mode, Models,
+    PermissionMode, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState, SessionStore,
+    StoreError, TaskList, ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
     gate::{Gate, Ruling},
     history::{self, Restored},
     limits::{EVENTS_PAGE, TAIL_EVENTS},
@@ -66,6 +66,7 @@ pub(crate) struct Session {
     pub(crate) cwd: AbsPath,
     pub(crate) additional_directories: Vec<AbsPath>,
     pub(crate) gate: Gate,
+    pub(crate) hooks: Hooks,
     pub(crate) log: SessionLog,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) history: History,

@@ -1,16 +1,17 @@
 //! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
 
 use crate::{
-    Content, LanguageModel, MessageId, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStop, Phase,
-    PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, StoreError, ToolCallRequest,
-    TurnEnd, TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
+    Content, HookEvent, LanguageModel, MessageId, ModelError, ModelEvent, ModelRequest, ModelResponse,
+    ModelStop, Phase, PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, StoreError,
+    ToolCallRequest, TurnEnd, TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
     commands::{self, Action},
     limits::{LOOK_WAIT, MODEL_SILENCE, MODEL_WAIT, TITLE_CHARS},
     prompt,
     session_task::{Controls, Session},
 };
 use futures::{StreamExt as _, stream::BoxStream};
-use std::sync::Arc;
+use serde_json::json;
+use std::{mem::take, sync::Arc};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,13 @@ pub(crate) async fn run(
     let mut course = Course::default();
     let end = attempt(session, controls, &turn, prompt, cancel, &mut course).await;
     let end = session.stored().await.map_err(TurnError::from).and(end);
+    if let Ok(stop) = &end
+        && session.hooks.hear(HookEvent::Stop)
+    {
+        // They may take their time: the answer is stored before.
+        session.log.record(take(&mut course.last)).await?;
+        session.tell_hooks(*stop, cancel).await;
+    }
     let recorded = match &end {
         Ok(stop) => Some(TurnEnd::Stopped(*stop)),
         // Nothing more can be stored, the end of the turn included.
@@ -89,16 +97,24 @@ async fn attempt(
         // What was said is kept whatever becomes of the files it names.
         expanded.unwrap_or(content)
     };
+    let command = single_text(&content).and_then(commands::parse);
+    let (content, denial) = match command {
+        Some(_) => (content, None),
+        None => session.ask_hooks(content, cancel).await,
+    };
     let message = session.next_message();
     let mut prompt = prompt_events(controls, turn, &message, &content);
-    let command = single_text(&content).and_then(commands::parse);
-    if command.is_none() {
+    if command.is_none() && denial.is_none() {
         prompt.push(SessionEvent::Phase(Phase::Thinking));
     }
     session.begin_storing(prompt, message, recorded);
     if let Some(action) = command {
         session.stored().await?;
         return run_command(session, controls, action, course).await;
+    }
+    if let Some(reason) = denial {
+        session.stored().await?;
+        return Ok(say(session, reason, course));
     }
     session.history.push_user(attachments::for_model(&content));
 
@@ -298,6 +314,11 @@ async fn run_command(
         Action::ListModels => session.models_text(&controls.state().model),
         Action::Help => commands::help(),
     };
+    Ok(say(session, text, course))
+}
+
+/// Says something that no model said, and ends the turn.
+fn say(session: &mut Session, text: String, course: &mut Course) -> StopReason {
     let (id, thought_id) = (session.next_message(), session.next_message());
     session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
     let response = ModelResponse {
@@ -309,7 +330,7 @@ async fn run_command(
         calls: Vec::new(),
     };
     course.last.push(SessionEvent::ModelResponse(response));
-    Ok(StopReason::EndTurn)
+    StopReason::EndTurn
 }
 
 fn stop_reason(stop: ModelStop) -> StopReason {
@@ -352,6 +373,31 @@ impl Repetition {
 }
 
 impl Session {
+    /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.
+    async fn ask_hooks(
+        &self,
+        mut content: Vec<Content>,
+        cancel: &CancellationToken,
+    ) -> (Vec<Content>, Option<String>) {
+        let text = |item: &Content| match item {
+            Content::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let about = || json!({ "prompt": content.iter().filter_map(text).collect::<Vec<_>>().join("\n") });
+        let said = self.hooks.run(HookEvent::Prompt, &self.cwd, None, about, cancel).await;
+        content.extend(said.notes.into_iter().map(Content::text));
+        (content, said.denial)
+    }
+
+    /// Tells hooks that the turn is over; what they say is shown.
+    async fn tell_hooks(&self, stop: StopReason, cancel: &CancellationToken) {
+        let about = || json!({ "stop_reason": stop.id() });
+        let said = self.hooks.run(HookEvent::Stop, &self.cwd, None, about, cancel).await;
+        for title in said.notes.into_iter().chain(said.denial) {
+            self.log.tell(SessionEvent::Notice { severity: Severity::Info, title, description: None });
+        }
+    }
+
     /// Begins to store what begins a turn; whoever needs it stored awaits [`Session::stored`].
     fn begin_storing(
         &mut self,

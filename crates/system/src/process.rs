@@ -18,6 +18,8 @@ pub struct Command {
     pub output_limit: usize,
     /// What it may do to this machine; has no meaning for a command that runs in a client's terminal.
     pub confinement: Confinement,
+    /// What it reads from its standard input, which is empty without it. A command in a client's terminal does not get it.
+    pub input: Option<String>,
 }
 
 /// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at a terminal to answer a
@@ -50,6 +52,7 @@ impl Command {
             env: Vec::new(),
             output_limit,
             confinement: Confinement::Session,
+            input: None,
         }
     }
 }

@@ -124,7 +124,7 @@ pub trait System: Send + Sync {
     /// The regular files below a folder, sorted by path; a file is its own only one. Links are not followed.
     async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError>;
 
-    /// Starts a process in a group of its own, with standard input closed.
+    /// Starts a process in a group of its own; its standard input is [`Command::input`] and nothing else.
     async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError>;
 
     /// Who carries out text reads, text writes and commands.

@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Models,
     /// Tell what this machine and these settings give, and what is wrong with them.
     Doctor(DoctorArgs),
+    /// Trust a folder: let what it brings (settings, servers, hooks, skills) execute and redirect, until it changes.
+    Trust(TrustArgs),
     /// Explain what would be allowed, or show what was.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
@@ -172,6 +174,20 @@ pub(crate) struct DoctorArgs {
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `tiller trust`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// The folder; the current one by default.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// List the trusted folders, and whether they are as they were.
+    #[arg(long, conflicts_with_all = ["path", "revoke"])]
+    pub(crate) list: bool,
+    /// Take the trust back.
+    #[arg(long)]
+    pub(crate) revoke: bool,
 }
 
 /// `tiller permissions`.

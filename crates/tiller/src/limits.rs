@@ -24,3 +24,9 @@ pub(crate) const DEMO_TERMINAL_LINES: usize = 30;
 pub(crate) const DEMO_DIFF_LINES: usize = 20;
 /// Pieces of terminal output that wait for the demo to take them.
 pub(crate) const DEMO_TERMINAL_EVENTS: usize = 64;
+
+/// How long a hook may take unless its setting says otherwise.
+pub(crate) const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long it may take at the most.
+pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);

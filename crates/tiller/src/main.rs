@@ -19,6 +19,7 @@ mod sessions;
 mod signals;
 mod start;
 mod stdio;
+mod trust;
 mod wiring;
 
 use clap::Parser;

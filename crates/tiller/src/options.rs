@@ -1,7 +1,8 @@
 //! Everything that can be set, resolved: what the rest of the program is given instead of files, variables and flags.
 
-use agent::{Limits, Mode, PermissionMode, PermissionRules};
-use std::{collections::BTreeMap, fmt};
+use crate::limits::HOOK_TIMEOUT;
+use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules};
+use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, SandboxLevel};
 
 /// Names of providers that are built in.
@@ -24,6 +25,8 @@ pub(crate) struct Options {
     pub(crate) allowed_paths: Vec<AbsPath>,
     /// Rules about tools, commands and paths.
     pub(crate) rules: PermissionRules,
+    /// The user's own commands around calls, prompts and turns, by name.
+    pub(crate) hooks: BTreeMap<String, HookOptions>,
     /// What commands of this machine are confined to.
     pub(crate) sandbox: SandboxLevel,
     /// Whether confined commands reach the network.
@@ -64,6 +67,24 @@ pub(crate) struct Provider {
     /// The key, from that variable.
     pub(crate) api_key: Option<Secret>,
     pub(crate) wire: Wire,
+}
+
+/// A command around calls, prompts or turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HookOptions {
+    pub(crate) event: Option<HookEvent>,
+    pub(crate) command: Vec<String>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) timeout: Duration,
+    /// Whether the project's file has it.
+    pub(crate) of_project: bool,
+}
+
+impl Default for HookOptions {
+    fn default() -> Self {
+        let timeout = HOOK_TIMEOUT;
+        Self { event: None, command: Vec::new(), tools: Vec::new(), timeout, of_project: false }
+    }
 }
 
 /// Text that is never shown.
@@ -121,6 +142,7 @@ impl Options {
             blocked_paths: Vec::new(),
             allowed_paths: vec![folders.temp.clone()],
             rules: PermissionRules::default(),
+            hooks: BTreeMap::new(),
             sandbox: SandboxLevel::default(),
             network: false,
             writable_paths: Vec::new(),
@@ -145,6 +167,11 @@ impl Options {
         let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let variable = name.chars().map(letter).collect::<String>() + "_API_KEY";
         Ok(self.custom.entry(name.to_owned()).or_insert_with(|| Provider::with_key_in(&variable)))
+    }
+
+    /// The hook of a name, made when it is new.
+    pub(crate) fn hook(&mut self, name: &str) -> &mut HookOptions {
+        self.hooks.entry(name.to_owned()).or_default()
     }
 
     /// Adds to the text that is added to the system prompt.

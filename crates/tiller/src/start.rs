@@ -2,15 +2,16 @@
 
 use crate::{
     args::{AcpArgs, Cli, Command, Events, PrintArgs, SessionArgs},
-    config::{self, Flags, Layers, Resolved},
+    config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
     exit, folders,
     headless::{self, Begin, Overrides, Run},
     limits, logging, models,
-    options::Options,
+    options::{Folders, Options},
     permissions, sessions,
     signals::Signals,
+    trust,
     wiring::{self, Keep},
 };
 use agent::{PermissionMode, SessionId};
@@ -47,21 +48,25 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default())?;
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             let wired = wiring::wire(&options, &cwd, Keep::InData)?;
             sessions::run(&wired.runtime, &cwd, command).await
         }
         Some(Command::Doctor(args)) => {
-            let Settled { options, notices, .. } = settle(environment, None, Flags::default())?;
+            let Settled { options, notices, .. } = settle(environment, None, Flags::default()).await?;
             doctor::run(&options, &notices, &args).await
         }
         Some(Command::Permissions(command)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default())?;
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             let wired = wiring::wire(&options, &cwd, Keep::InData)?;
             permissions::run(&wired, &options, &cwd, command).await
         }
+        Some(Command::Trust(args)) => {
+            let cwd = folder(args.path.as_deref())?;
+            trust::run(&folders::resolve(environment, &cwd)?, &cwd, &args).await
+        }
         Some(Command::Models) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default())?;
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun)?).await
         }
         None => print(cli.print, environment).await,
@@ -70,7 +75,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
 
 async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let AcpArgs { cwd, session, events: Events::Off } = args;
-    let Settled { options, cwd, .. } = settle(environment, cwd.as_deref(), flags(&session, None, None)?)?;
+    let Settled { options, cwd, .. } =
+        settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let wired = wiring::wire(&options, &cwd, Keep::InData)?;
     let mut signals = Signals::new()?;
     let code = tokio::select! {
@@ -100,7 +106,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     let flags = flags(&args.session, args.append_system_prompt, args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Settled { mut options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags)?;
+    let Settled { mut options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
     options.append_prompt(headless::NOBODY);
     let wired = wiring::wire(&options, &cwd, if args.no_session { Keep::ForThisRun } else { Keep::InData })?;
     let session = match (args.session_id, args.resume) {
@@ -142,17 +148,31 @@ fn prompt_from_stdin() -> Result<String> {
 }
 
 /// Resolves the layers and tells of what was ignored.
-fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
+async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
     let cwd = folder(cwd)?;
     let folders = folders::resolve(environment, &cwd)?;
     let user = config::read(config::user_path(&folders))?;
     let project = config::read(config::project_path(&cwd))?;
+    let project = match project {
+        Some(file) => Some(project_layer(&folders, &cwd, file).await),
+        None => None,
+    };
     let Resolved { options, notices } =
         config::resolve(Layers { folders, user, project, environment, flags })?;
     for notice in &notices {
         tracing::warn!("{notice}");
     }
     Ok(Settled { options, cwd, notices })
+}
+
+/// The project's settings, and whether they may do more than tighten: what was trusted is what is read.
+async fn project_layer(folders: &Folders, cwd: &AbsPath, file: SettingsFile) -> ProjectLayer {
+    let state = trust::folder_trust(folders).of(cwd).await;
+    let trusted = state.content().and_then(|content| content.file(config::PROJECT_FILE));
+    match trusted.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()) {
+        Some(text) => ProjectLayer { file: SettingsFile { text, ..file }, distrust: None },
+        None => ProjectLayer { file, distrust: state.problem() },
+    }
 }
 
 fn folder(given: Option<&Path>) -> Result<AbsPath> {

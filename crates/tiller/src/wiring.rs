@@ -1,11 +1,11 @@
 //! Which implementation stands behind which seam. All that this program assumes of the other crates' constructors is here.
 
 use crate::{
-    options::{Options, Provider, Terminal, Tools, Wire},
-    stdio,
+    options::{HookOptions, Options, Provider, Terminal, Tools, Wire},
+    stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{Runtime, RuntimeOptions, SandboxOptions, SessionStore};
+use agent::{Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore};
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) fn wire(options: &Options, cwd: &AbsPath, keep: Keep) -> Result<Wired
         Arc::new(OfflinePilot::default()),
     );
     let catalog = Arc::new(catalog);
-    let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options));
+    let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options, cwd));
     Ok(Wired { runtime, catalog, _temporary: temporary })
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Re
     Ok(served?)
 }
 
-fn sessions(options: &Options) -> RuntimeOptions {
+fn sessions(options: &Options, cwd: &AbsPath) -> RuntimeOptions {
     RuntimeOptions {
         mode: options.mode,
         permission_mode: options.permission_mode,
@@ -99,8 +99,25 @@ fn sessions(options: &Options) -> RuntimeOptions {
         denied_tools: options.denied_tools.clone(),
         rules: options.rules.clone(),
         sandbox: sandbox(options),
+        hooks: hooks(options, cwd),
         limits: options.limits.clone(),
     }
+}
+
+/// The hooks of the settings. They run on this machine; a project's only while `cwd` is trusted.
+fn hooks(options: &Options, cwd: &AbsPath) -> Hooks {
+    let hook = |(name, hook): (&String, &HookOptions)| {
+        Some(Hook {
+            name: name.clone(),
+            event: hook.event?,
+            command: hook.command.clone(),
+            tools: hook.tools.clone(),
+            timeout: hook.timeout,
+            brought_by: hook.of_project.then(|| (trust::folder_trust(&options.folders), cwd.clone())),
+        })
+    };
+    let hooks: Vec<_> = options.hooks.iter().filter_map(hook).collect();
+    if hooks.is_empty() { Hooks::default() } else { Hooks::new(hooks, local_system(&options.keep_variables)) }
 }
 
 /// Folders and files below the home folder that no build needs and that hold keys.

@@ -5,16 +5,19 @@
 //! permission mode. A denial is never overruled by a later rule.
 
 mod grants;
+mod host;
+mod rule;
 mod rules;
 mod settings;
 mod shell;
 mod shelter;
 
 pub(crate) use grants::{Grants, label, scope};
-pub use settings::{PermissionRule, PermissionRules};
+pub use rule::PermissionRule;
+pub use settings::PermissionRules;
 pub(crate) use shell::Shell;
 pub use shelter::SandboxOptions;
-pub(crate) use shelter::{Shelter, sandbox};
+pub(crate) use shelter::{Bounds, Shelter, sandbox};
 
 use crate::{Access, Effect, Mode, PermissionMode};
 use system::AbsPath;
@@ -69,6 +72,8 @@ pub(crate) struct Policy<'a> {
     pub(crate) rules: &'a PermissionRules,
     /// What the user said "always" to.
     pub(crate) grants: &'a Grants,
+    /// Folders of this program's own: its settings, and what it remembers of folders that are trusted.
+    pub(crate) own: &'a [AbsPath],
     /// Who would run a command, and what would hold it back.
     pub(crate) shelter: Shelter,
 }
@@ -115,7 +120,7 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
         return denial;
     }
     // What decides about running things asks every time; what a rule asks about, in every mode.
-    let protected = protected_path(subject);
+    let protected = protected_path(policy, subject);
     let always = protected.clone().or_else(|| settings::asks(policy, subject));
     let asks = always
         .clone()
@@ -151,7 +156,7 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
         ("DenyPattern", denied_command(subject)),
         ("DeniedTools", denied_tool(policy, subject)),
         ("DenyRule", settings::denied(policy, subject)),
-        ("ProtectedPath", protected_path(subject)),
+        ("ProtectedPath", protected_path(policy, subject)),
         ("AskRule", settings::asks(policy, subject)),
         ("ProjectBoundary", project_boundary(policy, subject)),
         ("AllowRule", allowed),
@@ -176,7 +181,9 @@ fn mode_denial(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     if mode == Mode::Edit {
         return None;
     }
-    if subject.effect == Effect::Writes {
+    let calls = |a: &Resolved| matches!(a.access, Access::Call { read_only: false, .. });
+    let foreign = subject.tool.starts_with(rule::MCP) && subject.accesses.iter().any(calls);
+    if subject.effect == Effect::Writes || foreign {
         let reason = format!(
             "Tool '{}' is not available in {label} mode. Switch to Edit mode to use write tools.",
             subject.tool
@@ -241,21 +248,21 @@ fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     })
 }
 
-fn protected_path(subject: &Subject<'_>) -> Option<Decision> {
+fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    let decides = |path: &AbsPath| {
+        policy.own.iter().any(|own| path.starts_with(own))
+            || rules::PROTECTED_PATHS.iter().any(|pattern| rules::matches(pattern, path.as_str()))
+    };
     subject.accesses.iter().find_map(|resolved| {
         let Access::Write(path) = &resolved.access else { return None };
         let spellings = [Some(path), resolved.canonical.as_ref()];
-        spellings
-            .into_iter()
-            .flatten()
-            .any(|path| rules::PROTECTED_PATHS.iter().any(|pattern| rules::matches(pattern, path.as_str())))
-            .then(|| Decision::Ask {
-                rule: "ProtectedPath",
-                question: format!(
-                    "'{path}' decides what may run on this machine. Allow '{}' to write it?",
-                    subject.tool
-                ),
-            })
+        spellings.into_iter().flatten().any(decides).then(|| Decision::Ask {
+            rule: "ProtectedPath",
+            question: format!(
+                "'{path}' decides what may run on this machine. Allow '{}' to write it?",
+                subject.tool
+            ),
+        })
     })
 }
 
@@ -284,8 +291,7 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
     if SAFE_TOOLS.contains(&subject.tool) {
         return Some(Decision::Allow { rule: "SafeTools" });
     }
-    APPROVAL_REQUIRED
-        .contains(&subject.tool)
+    (APPROVAL_REQUIRED.contains(&subject.tool) || subject.tool.starts_with(rule::MCP))
         .then(|| Decision::Ask { rule: "ApprovalRequired", question: question(policy, subject) })
 }
 

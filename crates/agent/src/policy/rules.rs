@@ -16,6 +16,7 @@ pub(super) const PROTECTED_PATHS: &[&str] = &[
     "*/.vscode/mcp.json",
     "*/.cursor/mcp.json",
     "*/.tiller/*",
+    "*/.envrc",
     "*/tiller/config.toml",
     "*/.bashrc",
     "*/.profile",

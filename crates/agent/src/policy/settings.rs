@@ -1,6 +1,10 @@
-//! Rules that people write: `TOOL` or `TOOL(PATTERN)`, to deny, to ask or to allow.
+//! The rules of the settings: to deny, to ask or to allow.
 
-use super::{Decision, Policy, Subject, rules, shell::Shell};
+use super::{
+    Decision, Policy, Resolved, Subject,
+    rule::{Kind, PermissionRule},
+    shell::{Shell, SimpleCommand},
+};
 use crate::Access;
 
 /// The rules of all layers together. Deny beats ask, ask beats allow, whichever layer each comes from.
@@ -14,64 +18,52 @@ pub struct PermissionRules {
     pub allow: Vec<PermissionRule>,
 }
 
-/// One rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PermissionRule {
-    tool: String,
-    /// For commands, what each simple command must look like; for files, a path. `*` is any characters, without case.
-    pattern: Option<String>,
+/// A thing that a call touches, in every spelling that it has.
+struct Part {
+    kind: Option<Kind>,
+    /// Each of these has to be allowed: a link does not lend its name.
+    spellings: Vec<String>,
+    /// Further ones that a rule may forbid it by.
+    aliases: Vec<String>,
 }
 
-impl std::str::FromStr for PermissionRule {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("takes TOOL or TOOL(PATTERN), such as bash(cargo *), not {text:?}");
-        let name =
-            |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        match text.split_once('(') {
-            None if name(text) => Ok(Self { tool: text.to_owned(), pattern: None }),
-            Some((tool, rest)) if name(tool) => {
-                let pattern = rest.strip_suffix(')').filter(|pattern| !pattern.is_empty()).ok_or_else(bad)?;
-                Ok(Self { tool: tool.to_owned(), pattern: Some(pattern.to_owned()) })
-            }
-            _ => Err(bad()),
-        }
+impl Part {
+    fn all(&self) -> impl Iterator<Item = &String> {
+        self.spellings.iter().chain(&self.aliases)
     }
 }
 
-impl std::fmt::Display for PermissionRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.pattern {
-            None => f.write_str(&self.tool),
-            Some(pattern) => write!(f, "{}({pattern})", self.tool),
-        }
+/// Whether any part of a call is what a rule names. A pattern of a tool that reads, writes, runs or fetches is about every tool that does: what may not be
+/// read is not to be searched either. What cannot be told is what the rule names.
+fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> bool {
+    let named = rule.names(subject.tool);
+    if rule.pattern.is_none() {
+        return named;
     }
-}
-
-impl PermissionRule {
-    fn is_about(&self, text: &str) -> bool {
-        let Some(pattern) = &self.pattern else { return true };
-        // `cargo *` is about `cargo` too.
-        rules::matches(pattern, text) || rules::matches(pattern, &format!("{text} "))
-    }
-
-    /// Whether any part of a call is what the rule names.
-    fn touches(&self, subject: &Subject<'_>) -> bool {
-        self.tool == subject.tool
-            && (self.pattern.is_none() || parts(subject).iter().flatten().any(|p| self.is_about(p)))
-    }
+    let kind = rule.kind();
+    parts.iter().any(|part| {
+        let about = named || (kind.is_some() && kind == part.kind);
+        about && part.all().any(|text| rule.fits(text) || rule.is_puzzled_by(text))
+    })
 }
 
 /// The denial of a rule, if one denies.
 pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    let rule = policy.rules.deny.iter().find(|rule| rule.touches(subject))?;
+    if policy.rules.deny.is_empty() {
+        return None;
+    }
+    let parts = parts(subject);
+    let rule = policy.rules.deny.iter().find(|rule| touches(rule, subject, &parts))?;
     Some(Decision::Deny { rule: "DenyRule", reason: format!("The setting permissions.deny has '{rule}'.") })
 }
 
 /// The question of a rule, if one asks.
 pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    let rule = policy.rules.ask.iter().find(|rule| rule.touches(subject))?;
+    if policy.rules.ask.is_empty() {
+        return None;
+    }
+    let parts = parts(subject);
+    let rule = policy.rules.ask.iter().find(|rule| touches(rule, subject, &parts))?;
     let question = format!("{} (the setting permissions.ask has '{rule}')", super::question(policy, subject));
     Some(Decision::Ask { rule: "AskRule", question })
 }
@@ -79,6 +71,9 @@ pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisio
 /// Whether rules allow all of a call: each of its commands, each of its files. A line that is not fully understood, writes by
 /// redirection or runs with more rights is not what a pattern of words speaks of.
 pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
+    if policy.rules.allow.is_empty() {
+        return false;
+    }
     let understood = subject.accesses.iter().all(|resolved| match &resolved.shell {
         Some(Shell::Commands(commands)) => commands.iter().all(|c| c.writes.is_empty() && !c.elevated),
         Some(Shell::Unknown { .. }) => false,
@@ -87,39 +82,60 @@ pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     let lifted =
         subject.accesses.iter().any(|r| matches!(r.access, Access::Execute { unconfined: true, .. }));
     let parts = parts(subject);
-    understood
-        && !lifted
-        && !parts.is_empty()
-        && parts.iter().all(|spellings| {
-            // Every spelling of a path has to be allowed: a link does not lend its name.
-            policy
-                .rules
-                .allow
-                .iter()
-                .any(|rule| rule.tool == subject.tool && spellings.iter().all(|p| rule.is_about(p)))
-        })
+    let allowed = |text: &String| {
+        let mut rules = policy.rules.allow.iter();
+        rules.any(|rule| rule.too_wide_to_allow().is_none() && rule.names(subject.tool) && rule.fits(text))
+    };
+    understood && !lifted && !parts.is_empty() && parts.iter().all(|part| part.spellings.iter().all(allowed))
 }
 
-/// The things a call touches, each in all its spellings.
-fn parts(subject: &Subject<'_>) -> Vec<Vec<String>> {
+/// The things a call touches.
+fn parts(subject: &Subject<'_>) -> Vec<Part> {
     let mut parts = Vec::new();
     for resolved in subject.accesses {
         match (&resolved.access, &resolved.shell) {
             (_, Some(Shell::Commands(commands) | Shell::Unknown { seen: commands, .. })) => {
-                parts.extend(commands.iter().map(|command| vec![command.line()]));
+                parts.extend(commands.iter().map(command));
             }
-            (Access::Read(path) | Access::Write(path), _) => {
-                let spellings = [Some(path), resolved.canonical.as_ref()];
-                let spell = |path: &system::AbsPath| {
-                    let below = subject.roots.iter().find_map(|root| path.relative_to(root));
-                    below.unwrap_or(path.as_str()).to_owned()
-                };
-                parts.push(spellings.into_iter().flatten().map(spell).collect());
+            (Access::Read(_), _) => parts.push(path(subject, resolved, Kind::Read)),
+            (Access::Write(_), _) => parts.push(path(subject, resolved, Kind::Write)),
+            (Access::Fetch(url), _) => {
+                parts.push(Part {
+                    kind: Some(Kind::Fetch),
+                    spellings: vec![url.clone()],
+                    aliases: Vec::new(),
+                });
             }
-            (Access::Fetch(url), _) => parts.push(vec![url.clone()]),
-            (Access::Call { function, .. }, _) => parts.push(vec![function.clone()]),
+            (Access::Call { function, .. }, _) => {
+                parts.push(Part { kind: None, spellings: vec![function.clone()], aliases: Vec::new() });
+            }
             (Access::Execute { .. }, _) => {}
         }
     }
     parts
+}
+
+/// A command goes by its program's name too: `/usr/bin/curl` is `curl` to who forbids it, and not to who allows it.
+fn command(command: &SimpleCommand) -> Part {
+    let rest = command.words.get(1..).unwrap_or_default().join(" ");
+    let by_name = format!("{} {rest}", command.program()).trim_end().to_owned();
+    Part { kind: Some(Kind::Run), spellings: vec![command.line()], aliases: vec![by_name] }
+}
+
+/// A path is spelled below the session's folders as a person would write it, and may be forbidden by its full spelling too.
+fn path(subject: &Subject<'_>, resolved: &Resolved, kind: Kind) -> Part {
+    let declared = match &resolved.access {
+        Access::Read(path) | Access::Write(path) => Some(path),
+        _ => None,
+    };
+    let full: Vec<_> = [declared, resolved.canonical.as_ref()].into_iter().flatten().collect();
+    let below = |path: &system::AbsPath| {
+        let below = subject.roots.iter().find_map(|root| path.relative_to(root));
+        below.unwrap_or(path.as_str()).to_owned()
+    };
+    Part {
+        kind: Some(kind),
+        spellings: full.iter().map(|path| below(path)).collect(),
+        aliases: full.iter().map(|path| path.as_str().to_owned()).collect(),
+    }
 }

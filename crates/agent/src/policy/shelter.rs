@@ -2,7 +2,10 @@
 
 use crate::{
     Mode,
-    policy::rules::{BLOCKED_PATHS, NOT_BLOCKED},
+    policy::{
+        PermissionRules,
+        rules::{BLOCKED_PATHS, NOT_BLOCKED},
+    },
 };
 use system::{AbsPath, Route, Sandbox, SandboxLevel, SandboxSupport};
 
@@ -78,13 +81,18 @@ impl Shelter {
 const GUARDED: [&str; 7] =
     [".git/hooks", ".git/config", ".mcp.json", ".tiller", ".vscode/mcp.json", ".cursor/mcp.json", ".envrc"];
 
+/// What bounds the commands of a session.
+pub(crate) struct Bounds<'a> {
+    pub(crate) options: &'a SandboxOptions,
+    pub(crate) mode: Mode,
+    pub(crate) roots: &'a [AbsPath],
+    pub(crate) blocked_paths: &'a [String],
+    pub(crate) rules: &'a PermissionRules,
+}
+
 /// The sandbox of a session's commands.
-pub(crate) fn sandbox(
-    options: &SandboxOptions,
-    mode: Mode,
-    roots: &[AbsPath],
-    blocked_paths: &[String],
-) -> Sandbox {
+pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
+    let Bounds { options, mode, roots, blocked_paths, rules } = *bounds;
     let level = match (options.level, mode) {
         (SandboxLevel::Off, _) => SandboxLevel::Off,
         (_, Mode::Plan | Mode::Ask) => SandboxLevel::ReadOnly,
@@ -93,13 +101,15 @@ pub(crate) fn sandbox(
     let guarded = roots.iter().flat_map(|root| GUARDED.iter().map(|name| root.join(name)));
     // `.git` is blocked for tools that take a path; a build may look at its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
+    let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
+    let own = blocked_paths.iter().cloned().chain(unread);
     Sandbox {
         level,
         network: options.network,
         writable: roots.iter().chain(&options.writable).cloned().collect(),
         guarded: guarded.chain(options.guarded.iter().cloned()).collect(),
         hidden: options.hidden.clone(),
-        secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(blocked_paths.iter().cloned()).collect(),
+        secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
     }
 }

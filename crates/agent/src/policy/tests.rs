@@ -38,6 +38,7 @@ impl Case {
             denied_tools: &["grep".to_owned()],
             rules: &self.rules,
             grants: &self.grants,
+            own: &[],
             shelter: self.shelter,
         };
         decide(&policy, &subject)
@@ -304,9 +305,94 @@ fn s08_rules_speak_of_every_command_and_every_spelling() {
     ] {
         assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
     }
-    for bad in ["", "bash(", "bash()", "a b", "(x)", "bash(x"] {
-        assert!(bad.parse::<PermissionRule>().is_err(), "{bad}");
+}
+
+#[test]
+fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
+    let case = Case {
+        rules: rules(
+            &[
+                "bash(curl*)",
+                "file_read(private/*)",
+                "file_read(/w/own/*)",
+                "mcp__bad",
+                "web_fetch(domain:evil.example)",
+            ],
+            &["file_write(docs/*)", "mcp__git__push*"],
+            &["mcp__git__*", "web_fetch(domain:docs.rs)"],
+        ),
+        ..Case::new()
+    };
+    let call = |function: &str| {
+        vec![Resolved::new(Access::Call { function: function.to_owned(), read_only: false }, None)]
+    };
+    let fetch = |url: &str| vec![Resolved::new(Access::Fetch(url.to_owned()), None)];
+    for (tool, effect, accesses, expected) in [
+        // Whatever runs, reads or writes it, and however it is spelled.
+        ("ide_terminal", Effect::Executes, run("curl x"), "ddd"),
+        ("bash", Effect::Executes, run("/usr/bin/curl x"), "ddd"),
+        ("glob", Effect::Reads, read("/w/private"), "ddd"),
+        ("file_read", Effect::Reads, read("/w/own/x"), "ddd"),
+        ("file_edit", Effect::Writes, write("/w/docs/a"), "???"),
+        ("apply_patch", Effect::Writes, write("/w/docs/a"), "???"),
+        // Functions of servers: by name, by server, by a beginning.
+        ("mcp__bad__x", Effect::Executes, call("mcp__bad__x"), "ddd"),
+        ("mcp__badly__x", Effect::Executes, call("mcp__badly__x"), "??a"),
+        ("mcp__git__log", Effect::Executes, call("mcp__git__log"), "aaa"),
+        ("mcp__git__push_all", Effect::Executes, call("mcp__git__push_all"), "???"),
+        ("mcp__other__x", Effect::Executes, call("mcp__other__x"), "??a"),
+        // Addresses by their host; one that cannot be read is what was forbidden.
+        ("web_fetch", Effect::Reads, fetch("https://docs.rs/x"), "aaa"),
+        ("web_fetch", Effect::Reads, fetch("https://a.evil.example/"), "ddd"),
+        ("web_fetch", Effect::Reads, fetch("https://docs.rs@x.example/"), "ddd"),
+        ("web_fetch", Effect::Reads, fetch("https://127.0.0.1/"), "ddd"),
+    ] {
+        assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
     }
+    // A rule without a pattern is about its own tool.
+    let case = Case { rules: rules(&["file_write"], &[], &[]), ..Case::new() };
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &write("/w/a")), "ddd");
+    assert_eq!(case.verdicts("file_edit", Effect::Writes, &write("/w/a")), "a?a");
+    // A function that may change something is none of the read-only modes'.
+    let case = Case { mode: Mode::Plan, rules: rules(&[], &[], &["mcp__git"]), ..Case::new() };
+    assert_eq!(case.verdicts("mcp__git__log", Effect::Executes, &call("mcp__git__log")), "ddd");
+}
+
+#[test]
+fn what_may_not_be_read_is_hidden_from_searches_and_commands_too() {
+    let rules = rules(&["file_read(private/*)", "bash(x)"], &["file_read(a)"], &[]);
+    let roots = [path("/w")];
+    let options = SandboxOptions::default();
+    let sandbox = sandbox(&Bounds {
+        options: &options,
+        mode: Mode::Edit,
+        roots: &roots,
+        blocked_paths: &[],
+        rules: &rules,
+    });
+    assert!(sandbox.is_secret(&path("/w/private/a.txt")));
+    assert!(!sandbox.is_secret(&path("/w/a")));
+}
+
+#[test]
+fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
+    let own = [path("/opt/settings")];
+    let roots = [path("/w")];
+    let (grants, rules) = (Grants::default(), rules(&[], &[], &["file_write"]));
+    let policy = Policy {
+        mode: Mode::Edit,
+        permission_mode: PermissionMode::Prometheus,
+        allowed_paths: &own,
+        blocked_paths: &[],
+        denied_tools: &[],
+        rules: &rules,
+        grants: &grants,
+        own: &own,
+        shelter: Shelter::Off,
+    };
+    let accesses = write("/opt/settings/trust.json");
+    let subject = Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &roots };
+    assert!(matches!(decide(&policy, &subject), Decision::Ask { rule: "ProtectedPath", .. }));
 }
 
 #[test]

@@ -100,6 +100,7 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
         env: Vec::new(),
         output_limit: ROOMY,
         confinement: Confinement::Session,
+        input: None,
     };
     match s.system.spawn(command).await {
         Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),

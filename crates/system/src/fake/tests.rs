@@ -73,6 +73,7 @@ async fn finds_scripts_by_the_line() {
             env: Vec::new(),
             output_limit: 100,
             confinement: crate::Confinement::Session,
+            input: None,
         })
     };
     let mut process = run("cargo", &["test", "-q"]).await.unwrap();

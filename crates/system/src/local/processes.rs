@@ -6,7 +6,7 @@ use crate::output::{Decoder, Ring};
 use crate::{Command, ExitStatus, Output, Process, SystemError, TerminalId};
 use async_trait::async_trait;
 use rustix::process::Signal;
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -70,11 +70,20 @@ fn start(command: &Command, options: &LocalOptions) -> io::Result<(Child, PipeRe
         .current_dir(command.cwd.as_std())
         .envs(command.environment())
         .process_group(0)
-        .stdin(Stdio::null())
+        .stdin(stdin(command.input.as_deref())?)
         .stdout(input.try_clone()?)
         .stderr(input)
         .spawn()?;
     Ok((child, output))
+}
+
+/// A file without a name and not a pipe: nobody has to write while the other reads, and nothing is left behind.
+fn stdin(input: Option<&str>) -> io::Result<Stdio> {
+    let Some(input) = input else { return Ok(Stdio::null()) };
+    let mut file = tempfile::tempfile()?;
+    file.write_all(input.as_bytes())?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file.into())
 }
 
 /// Whether a variable's name says that it holds a secret.

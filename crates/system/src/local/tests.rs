@@ -283,6 +283,7 @@ async fn a_command_ends_when_this_process_is_killed() {
         env: vec![(HELPER.to_owned(), root.to_string())],
         output_limit: 1 << 16,
         confinement: crate::Confinement::Session,
+        input: None,
     };
     let mut helper = system.spawn(helper).await.unwrap();
     let mut said = String::new();

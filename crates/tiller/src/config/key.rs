@@ -17,11 +17,11 @@ pub(crate) struct Key {
 /// What a project's file may do with a setting. Projects come from anywhere, so they may only tighten.
 #[derive(Clone, Copy)]
 pub(crate) enum InProject {
-    /// Nothing; with the reason.
-    Never(&'static str),
+    /// Nothing until the user trusts the folder with it; with the reason.
+    WhenTrusted(&'static str),
     /// Add to the list: every entry forbids more.
     Adds,
-    /// Lower or restrict it: whether `after` is no looser than `before`.
+    /// Lower or restrict it, trusted or not: whether `after` is no looser than `before`.
     Tightens(fn(before: &Options, after: &Options) -> bool),
 }
 

@@ -1,20 +1,22 @@
 //! Every setting there is, in the order of docs/configuration.md, which says what each is for.
 
 use super::key::{InProject, Key};
+use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{Options, Terminal, Tools, Wire};
-use agent::PermissionRule;
+use agent::{HookEvent, PermissionRule};
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
 const PROMPT: &str = "a project must not add to the system prompt";
 const PATHS: &str = "a project must not widen what may be touched without asking";
+const HOOKS: &str = "a project must not run commands of its own";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
 pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "agent.default_model",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.model = Some(model(v.text()?)?)),
     },
     Key {
@@ -24,7 +26,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "agent.system_prompt",
-        in_project: InProject::Never(PROMPT),
+        in_project: InProject::WhenTrusted(PROMPT),
         set: |o, _, v| Ok(o.append_system_prompt = Some(v.text()?)),
     },
     Key {
@@ -46,7 +48,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "tools.allowed_paths",
-        in_project: InProject::Never(PATHS),
+        in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.allowed_paths.extend(v.paths(&o.folders.home)?)),
     },
     Key {
@@ -65,17 +67,55 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "permissions.deny",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.rules.deny.extend(rules(v)?)),
+        set: |o, _, v| Ok(o.rules.deny.extend(rules(o, v)?)),
     },
     Key {
         name: "permissions.ask",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.rules.ask.extend(rules(v)?)),
+        set: |o, _, v| Ok(o.rules.ask.extend(rules(o, v)?)),
     },
     Key {
         name: "permissions.allow",
-        in_project: InProject::Never(PATHS),
-        set: |o, _, v| Ok(o.rules.allow.extend(rules(v)?)),
+        in_project: InProject::WhenTrusted(PATHS),
+        set: |o, _, v| {
+            let rules = rules(o, v)?;
+            match rules.iter().find_map(|rule| Some((rule, rule.too_wide_to_allow()?))) {
+                Some((rule, problem)) => Err(format!("{rule}: {problem}")),
+                None => Ok(o.rules.allow.extend(rules)),
+            }
+        },
+    },
+    Key {
+        name: "hooks.NAME.on",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| Ok(o.hook(name).event = Some(v.one_of(&HookEvent::ALL)?)),
+    },
+    Key {
+        name: "hooks.NAME.command",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| {
+            let command = v.texts()?;
+            if command.is_empty() {
+                return Err("is empty; write a program and its arguments".to_owned());
+            }
+            Ok(o.hook(name).command = command)
+        },
+    },
+    Key {
+        name: "hooks.NAME.tools",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| Ok(o.hook(name).tools = v.texts()?),
+    },
+    Key {
+        name: "hooks.NAME.timeout",
+        in_project: InProject::WhenTrusted(HOOKS),
+        set: |o, name, v| {
+            let given = v.seconds()?;
+            if given > HOOK_TIMEOUT_MAX {
+                return Err(format!("is at most {} seconds", HOOK_TIMEOUT_MAX.as_secs()));
+            }
+            Ok(o.hook(name).timeout = given)
+        },
     },
     Key {
         name: "sandbox.level",
@@ -92,12 +132,12 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "sandbox.writable_paths",
-        in_project: InProject::Never(PATHS),
+        in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.writable_paths.extend(v.paths(&o.folders.home)?)),
     },
     Key {
         name: "sandbox.keep_variables",
-        in_project: InProject::Never(PATHS),
+        in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.keep_variables.extend(v.texts()?)),
     },
     Key {
@@ -116,17 +156,17 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "providers.openai.api_key_env",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.openai.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.openai.base_url",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.openai.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.openai.wire",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             let words = [("auto", Wire::Auto), ("chat", Wire::Chat), ("responses", Wire::Responses)];
             Ok(o.openai.wire = v.one_of(&words)?)
@@ -134,27 +174,27 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "providers.anthropic.api_key_env",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.anthropic.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.anthropic.base_url",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.anthropic.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.custom.NAME.base_url",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| Ok(o.custom(name)?.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.custom.NAME.api_key_env",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| Ok(o.custom(name)?.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.custom.NAME.wire",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| {
             let words =
                 [("chat", Wire::Chat), ("responses", Wire::Responses), ("anthropic", Wire::Anthropic)];
@@ -163,12 +203,12 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "providers.local.discover",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.local.discover = v.flag()?),
     },
     Key {
         name: "providers.local.urls",
-        in_project: InProject::Never(MODEL),
+        in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             for url in v.texts()? {
                 o.local.urls.push(super::key::Value::Text(url).url()?);
@@ -178,12 +218,12 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "client.terminal",
-        in_project: InProject::Never(PLACE),
+        in_project: InProject::WhenTrusted(PLACE),
         set: |o, _, v| Ok(o.terminal = v.one_of(&[("client", Terminal::Client), ("local", Terminal::Local)])?),
     },
     Key {
         name: "client.tools",
-        in_project: InProject::Never(PLACE),
+        in_project: InProject::WhenTrusted(PLACE),
         set: |o, _, v| {
             let words = [
                 ("auto", Tools::Auto),
@@ -244,8 +284,9 @@ fn order_of_permission(options: &Options) -> u8 {
     }
 }
 
-fn rules(value: &super::key::Value) -> Result<Vec<PermissionRule>, String> {
-    value.texts()?.iter().map(|text| text.parse()).collect()
+fn rules(options: &Options, value: &super::key::Value) -> Result<Vec<PermissionRule>, String> {
+    let home = &options.folders.home;
+    value.texts()?.iter().map(|text| Ok(text.parse::<PermissionRule>()?.at_home(home))).collect()
 }
 
 /// A model's full id.

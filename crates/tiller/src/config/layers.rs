@@ -3,7 +3,7 @@
 use super::{ConfigError, InProject, SettingsFile, keys, parse::parse, variables};
 use crate::{
     environment::Environment,
-    options::{Folders, Options},
+    options::{Folders, HookOptions, Options},
 };
 use agent::{Mode, PermissionMode};
 use system::AbsPath;
@@ -23,9 +23,16 @@ pub(crate) struct Flags {
 pub(crate) struct Layers<'a> {
     pub(crate) folders: Folders,
     pub(crate) user: Option<SettingsFile>,
-    pub(crate) project: Option<SettingsFile>,
+    pub(crate) project: Option<ProjectLayer>,
     pub(crate) environment: &'a Environment,
     pub(crate) flags: Flags,
+}
+
+/// A project's settings.
+pub(crate) struct ProjectLayer {
+    pub(crate) file: SettingsFile,
+    /// Why they may do no more than tighten; `None` when the user trusts the folder with them.
+    pub(crate) distrust: Option<String>,
 }
 
 /// The outcome: options, and what the user should know about how they came to be.
@@ -42,9 +49,10 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     if let Some(file) = &layers.user {
         apply_user(&mut options, file)?;
     }
-    if let Some(file) = &layers.project {
-        apply_project(&mut options, file, &mut notices)?;
+    if let Some(layer) = &layers.project {
+        apply_project(&mut options, layer, &mut notices)?;
     }
+    complete(&options)?;
     variables::apply(&mut options, layers.environment)?;
     apply_flags(&mut options, layers.flags);
     Ok(Resolved { options, notices })
@@ -61,18 +69,48 @@ fn apply_user(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigEr
 
 fn apply_project(
     options: &mut Options,
-    file: &SettingsFile,
+    layer: &ProjectLayer,
     notices: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
-    for setting in parse(file)? {
+    // A project's hook never takes the place of the user's: that would loosen.
+    let own = std::mem::take(&mut options.hooks);
+    let result = apply_each(options, layer, notices);
+    let brought = std::mem::replace(&mut options.hooks, own);
+    options.hooks.extend(
+        brought
+            .into_iter()
+            .map(|(name, hook)| (format!("project/{name}"), HookOptions { of_project: true, ..hook })),
+    );
+    result
+}
+
+/// Every hook says when it runs, and what.
+fn complete(options: &Options) -> Result<(), ConfigError> {
+    let incomplete = options.hooks.iter().find_map(|(name, hook)| match hook {
+        HookOptions { event: None, .. } => Some((name, "on")),
+        HookOptions { command, .. } if command.is_empty() => Some((name, "command")),
+        _ => None,
+    });
+    match incomplete {
+        None => Ok(()),
+        Some((name, missing)) => Err(ConfigError::IncompleteHook { name: name.clone(), missing }),
+    }
+}
+
+fn apply_each(
+    options: &mut Options,
+    layer: &ProjectLayer,
+    notices: &mut Vec<String>,
+) -> Result<(), ConfigError> {
+    for setting in parse(&layer.file)? {
         let name = &setting.name;
         let mut after = options.clone();
         setting.apply(&mut after)?;
-        let refusal = match setting.key.in_project {
-            InProject::Adds => None,
-            InProject::Tightens(holds) if holds(options, &after) => None,
-            InProject::Tightens(_) => Some("a project may only tighten it"),
-            InProject::Never(reason) => Some(reason),
+        let refusal = match (setting.key.in_project, &layer.distrust) {
+            (InProject::Adds, _) | (InProject::WhenTrusted(_), None) => None,
+            (InProject::Tightens(holds), _) if holds(options, &after) => None,
+            (InProject::Tightens(_), _) => Some("a project may only tighten it".to_owned()),
+            (InProject::WhenTrusted(reason), Some(distrust)) => Some(format!("{reason}, and {distrust}")),
         };
         match refusal {
             None => *options = after,

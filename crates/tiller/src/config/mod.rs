@@ -9,7 +9,7 @@ mod variables;
 
 pub(crate) use key::{InProject, Key};
 pub(crate) use keys::KEYS;
-pub(crate) use layers::{Flags, Layers, Resolved, check_model, resolve};
+pub(crate) use layers::{Flags, Layers, ProjectLayer, Resolved, check_model, resolve};
 
 use crate::options::Folders;
 use system::AbsPath;
@@ -33,6 +33,9 @@ pub(crate) enum ConfigError {
     /// The file is no TOML.
     #[error("{place}: {problem}")]
     Syntax { place: Place, problem: String },
+    /// A hook lacks what it cannot do without.
+    #[error("the hook {name:?} has no {missing:?}; write hooks.NAME.{missing}")]
+    IncompleteHook { name: String, missing: &'static str },
     /// The file is there and cannot be read.
     #[error("cannot read {path}: {problem}")]
     Unreadable { path: AbsPath, problem: String },
@@ -61,9 +64,12 @@ pub(crate) fn user_path(folders: &Folders) -> AbsPath {
     folders.config.join("config.toml")
 }
 
+/// A project's settings file, relative to its folder.
+pub(crate) const PROJECT_FILE: &str = ".tiller/config.toml";
+
 /// A project's settings file.
 pub(crate) fn project_path(cwd: &AbsPath) -> AbsPath {
-    cwd.join(".tiller/config.toml")
+    cwd.join(PROJECT_FILE)
 }
 
 /// Reads a settings file; `None` when there is none.

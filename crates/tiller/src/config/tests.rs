@@ -16,6 +16,8 @@ struct Case<'a> {
     project: &'a str,
     environment: &'a [(&'a str, &'a str)],
     flags: Flags,
+    /// The user trusts the project's folder.
+    trusted: bool,
 }
 
 fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
@@ -33,7 +35,10 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
         case.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     resolve(Layers {
         user: file(user_path(&folders), case.user),
-        project: file(project_path(&path("/w")), case.project),
+        project: file(project_path(&path("/w")), case.project).map(|file| ProjectLayer {
+            file,
+            distrust: (!case.trusted).then(|| "this folder is not trusted".to_owned()),
+        }),
         folders,
         environment: &environment,
         flags: case.flags,
@@ -60,7 +65,7 @@ fn each_layer_covers_the_one_below() {
     ];
     for (user, environment, flags, expected) in layers {
         assert_eq!(
-            options(Case { user, environment, flags, project: "" }).mode,
+            options(Case { user, environment, flags, ..Case::default() }).mode,
             expected,
             "{user} {environment:?}"
         );
@@ -106,12 +111,71 @@ fn a_project_may_only_tighten() {
 }
 
 #[test]
+fn a_trusted_project_may_redirect_but_not_loosen() {
+    let case = |project| run(Case { project, trusted: true, ..Case::default() }).unwrap();
+    let trusted = case(
+        "agent.default_model = 'custom/x'\npermissions.allow = ['bash(make *)']\nproviders.openai.base_url = 'http://in.house'",
+    );
+    assert_eq!(trusted.notices, Vec::<String>::new());
+    assert_eq!(trusted.options.model.as_deref(), Some("custom/x"));
+    assert_eq!(trusted.options.openai.base_url.as_deref(), Some("http://in.house"));
+    assert_eq!(trusted.options.rules.allow.len(), 1);
+    // What holds everything else back stays the user's own, trust or no trust.
+    for project in [
+        "tools.default_permission_mode = 'prometheus'",
+        "sandbox.level = 'off'",
+        "sandbox.network = 'on'",
+        "limits.turn_requests = 100000",
+    ] {
+        let loose = case(project);
+        assert_eq!(loose.options, options(Case::default()), "{project}");
+        assert_eq!(loose.notices.len(), 1, "{project}");
+    }
+}
+
+#[test]
+fn a_project_adds_hooks_once_trusted_and_never_takes_the_users_place() {
+    let hook = |word: &str| format!("[hooks.guard]\non = 'before_tool'\ncommand = ['{word}']");
+    let (user, project) = (hook("mine"), hook("theirs"));
+    let commands = |trusted| {
+        let options = options(Case { user: &user, project: &project, trusted, ..Case::default() });
+        let hooks = options.hooks.into_iter();
+        hooks.map(|(name, hook)| (name, hook.command[0].clone(), hook.of_project)).collect::<Vec<_>>()
+    };
+    let own = ("guard".to_owned(), "mine".to_owned(), false);
+    assert_eq!(commands(false), std::slice::from_ref(&own));
+    assert_eq!(commands(true), [own, ("project/guard".to_owned(), "theirs".to_owned(), true)]);
+    let incomplete = run(Case { user: "hooks.x.command = ['a']", ..Case::default() }).unwrap_err();
+    assert_eq!(incomplete.to_string(), "the hook \"x\" has no \"on\"; write hooks.NAME.on");
+}
+
+/// Three layers (the user, the project, and what a session remembers stands above both) over what each of them may say: the strictest wins.
+#[test]
+fn s39_the_strictest_layer_wins_in_every_combination() {
+    let lists = ["", "deny", "ask", "allow"];
+    for (user, project, trusted) in
+        lists.iter().flat_map(|u| lists.iter().flat_map(move |p| [(u, p, false), (u, p, true)]))
+    {
+        let line = |list: &str| match list {
+            "" => String::new(),
+            list => format!("permissions.{list} = ['bash(make *)']"),
+        };
+        let rules =
+            options(Case { user: &line(user), project: &line(project), trusted, ..Case::default() }).rules;
+        let has = |list: &str| *user == list || (*project == list && (list != "allow" || trusted));
+        assert_eq!(!rules.deny.is_empty(), has("deny"), "{user} {project} {trusted}");
+        assert_eq!(!rules.ask.is_empty(), has("ask"), "{user} {project} {trusted}");
+        assert_eq!(!rules.allow.is_empty(), has("allow"), "{user} {project} {trusted}");
+    }
+}
+
+#[test]
 fn every_setting_says_whether_a_project_may_set_it_and_holds_to_it() {
     // Whatever is added later: a project can never reach a vendor's address, a key, or a place outside.
     for key in KEYS {
         let closed = key.name.starts_with("providers.")
             || ["agent.default_model", "client.terminal"].contains(&key.name);
-        assert!(!closed || matches!(key.in_project, InProject::Never(_)), "{}", key.name);
+        assert!(!closed || matches!(key.in_project, InProject::WhenTrusted(_)), "{}", key.name);
     }
 }
 
@@ -179,6 +243,10 @@ fn what_is_wrong_is_said_with_its_place() {
             "/c/config.toml:1: providers.local.discover: takes true or false, not text",
         ),
         (
+            "permissions.allow = ['mcp__*']",
+            "/c/config.toml:1: permissions.allow: mcp__*: an allow rule names its tool; a star may stand for functions of one MCP server only: mcp__server__*",
+        ),
+        (
             "tools.denied_tools = 'bash'",
             "/c/config.toml:1: tools.denied_tools: takes a list of texts, not text",
         ),
@@ -236,7 +304,7 @@ fn documented() -> Vec<(String, String, String)> {
 #[test]
 fn every_setting_is_documented_and_no_other() {
     let project = |key: &Key| match key.in_project {
-        InProject::Never(_) => "no",
+        InProject::WhenTrusted(_) => "trusted",
         InProject::Adds => "adds",
         InProject::Tightens(_) => "tightens",
     };

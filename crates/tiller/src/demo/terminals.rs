@@ -65,8 +65,15 @@ impl Terminals {
             [flag, line] if flag == "-c" => line.clone(),
             args => [std::slice::from_ref(&program), args].concat().join(" "),
         };
-        let command =
-            Command { program, args, cwd, env, output_limit: limit, confinement: Confinement::Session };
+        let command = Command {
+            program,
+            args,
+            cwd,
+            env,
+            output_limit: limit,
+            confinement: Confinement::Session,
+            input: None,
+        };
         let process = self.system.spawn(command).await.map_err(|error| Refusal(-32603, error.to_string()))?;
         self.created += 1;
         let id = format!("terminal-{}", self.created);

@@ -93,7 +93,7 @@ impl<W: Write> Output<W> {
             "type": "result",
             "text": self.texts.join("\n\n"),
             "session_id": ending.session,
-            "stop_reason": stop_id(ending.stop_reason),
+            "stop_reason": ending.stop_reason.id(),
             "duration_ms": u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX),
             "turns": ending.requests,
             "usage": { "tokens_in": ending.usage.input, "tokens_out": ending.usage.output },
@@ -224,17 +224,6 @@ impl Call {
 
     fn as_json(&self) -> Value {
         json!({ "name": self.name, "args": self.args, "output": self.output, "success": self.success })
-    }
-}
-
-/// The word for a stop reason.
-pub(crate) fn stop_id(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::EndTurn => "end_turn",
-        StopReason::MaxTokens => "max_tokens",
-        StopReason::MaxTurnRequests => "max_turn_requests",
-        StopReason::Refusal => "refusal",
-        StopReason::Cancelled => "cancelled",
     }
 }
 

@@ -24,3 +24,4 @@ mod sandbox;
 mod sessions;
 mod soak;
 mod takeover;
+mod trust;

@@ -34,6 +34,7 @@ fn verdict(line: &str, permission_mode: PermissionMode, shelter: Shelter, grants
         denied_tools: &[],
         rules: &super::PermissionRules::default(),
         grants,
+        own: &[],
         shelter,
     };
     decide(&policy, &subject)

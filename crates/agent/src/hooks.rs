@@ -1,0 +1,259 @@
+//! Hooks: the user's own commands around tool calls, prompts and the end of turns.
+//!
+//! A hook is given JSON on its standard input and may answer with a JSON object as the last line of its output. It can deny and it can add a note for the
+//! model; it cannot allow anything. One that should decide and cannot (it does not start, fails, or takes too long) denies.
+
+use crate::{
+    FolderTrust,
+    limits::{HOOK_NOTE_BYTES, HOOK_OUTPUT_BYTES},
+};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use system::{AbsPath, Command, Confinement, Output, System, pattern_matches};
+use tokio_util::sync::CancellationToken;
+
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookEvent {
+    /// Before a call that the policy did not deny, and before the user is asked about it. May deny.
+    BeforeTool,
+    /// After a call. A denial makes its result an error; what was done stays done.
+    AfterTool,
+    /// Before a prompt is handed to the model. May deny.
+    Prompt,
+    /// At the end of a turn. Its note is shown to the user.
+    Stop,
+}
+
+impl HookEvent {
+    /// Every event, with its word in settings.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("before_tool", Self::BeforeTool),
+        ("after_tool", Self::AfterTool),
+        ("prompt", Self::Prompt),
+        ("stop", Self::Stop),
+    ];
+
+    fn id(self) -> &'static str {
+        Self::ALL.iter().find(|(_, event)| *event == self).map_or("", |(id, _)| id)
+    }
+
+    /// Whether a hook that does not answer denies.
+    fn decides(self) -> bool {
+        matches!(self, Self::BeforeTool | Self::Prompt)
+    }
+}
+
+/// A hook.
+#[derive(Clone)]
+pub struct Hook {
+    /// Its name in messages.
+    pub name: String,
+    /// When it runs.
+    pub event: HookEvent,
+    /// The program and its arguments; relative to the session's folder when it holds a slash.
+    pub command: Vec<String>,
+    /// The tools whose calls it is about, `*` for any characters; all when empty.
+    pub tools: Vec<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// The folder that brought it: it is run only while that is trusted.
+    pub brought_by: Option<(FolderTrust, AbsPath)>,
+}
+
+/// The hooks of all sessions, and the machine they run on: this one, never the editor's terminal.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    hooks: Arc<[Hook]>,
+    system: Option<Arc<dyn System>>,
+}
+
+/// What hooks said.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// Why it must not be, if it must not.
+    pub(crate) denial: Option<String>,
+    /// What else they had to say, each with its hook's name.
+    pub(crate) notes: Vec<String>,
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.hooks.iter().map(|hook| &hook.name)).finish()
+    }
+}
+
+impl Hooks {
+    /// Hooks that run on `system`, unconfined: they are the user's own.
+    pub fn new(hooks: Vec<Hook>, system: Arc<dyn System>) -> Self {
+        Self { hooks: hooks.into(), system: Some(system) }
+    }
+
+    /// Whether there are hooks of an event.
+    pub(crate) fn hear(&self, event: HookEvent) -> bool {
+        self.hooks.iter().any(|hook| hook.event == event)
+    }
+
+    /// Runs the hooks of an event, one after the other, until one denies. `about` is what they are told beside the event and the folder.
+    pub(crate) async fn run(
+        &self,
+        event: HookEvent,
+        cwd: &AbsPath,
+        tool: Option<&str>,
+        about: impl FnOnce() -> Value,
+        cancel: &CancellationToken,
+    ) -> Said {
+        let mut said = Said::default();
+        let fits = |hook: &&Hook| {
+            let named = |tool: &str| hook.tools.iter().any(|pattern| pattern_matches(pattern, tool));
+            hook.event == event && (hook.tools.is_empty() || tool.is_some_and(named))
+        };
+        let mut hooks = self.hooks.iter().filter(fits).peekable();
+        if hooks.peek().is_none() {
+            return said;
+        }
+        let mut input = json!({ "version": 1, "event": event.id(), "cwd": cwd.as_str() });
+        if let (Value::Object(input), Value::Object(about)) = (&mut input, about()) {
+            input.extend(about);
+        }
+        for hook in hooks {
+            let answer = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err("it was cancelled".to_owned()),
+                answer = self.answer(hook, cwd, input.to_string()) => answer,
+            };
+            let name = &hook.name;
+            match answer {
+                Ok(answer) => {
+                    said.notes.extend(answer.note.map(|note| format!("[hook {name}] {}", cut(&note))));
+                    said.denial =
+                        answer.denial.map(|reason| format!("The hook '{name}' denied it: {}", cut(&reason)));
+                }
+                Err(problem) if event.decides() => {
+                    said.denial =
+                        Some(format!("The hook '{name}' could not decide, so it is denied: {problem}."));
+                }
+                Err(problem) => said.notes.push(format!("[hook {name}] {problem}")),
+            }
+            if said.denial.is_some() {
+                break;
+            }
+        }
+        said
+    }
+
+    async fn answer(&self, hook: &Hook, cwd: &AbsPath, input: String) -> Result<Answer, String> {
+        if let Some((trust, folder)) = &hook.brought_by
+            && trust.of(folder).await.content().is_none()
+        {
+            return Err("the folder that brings it is not trusted any more (`tiller trust`)".to_owned());
+        }
+        let (Some(system), Some((program, args))) = (&self.system, hook.command.split_first()) else {
+            return Err("there is nothing to run".to_owned());
+        };
+        let program =
+            if program.contains('/') { cwd.join(program).as_str().to_owned() } else { program.clone() };
+        let command = Command {
+            program,
+            args: args.to_vec(),
+            cwd: cwd.clone(),
+            env: Vec::new(),
+            output_limit: HOOK_OUTPUT_BYTES,
+            confinement: Confinement::Lifted,
+            input: Some(input),
+        };
+        let run = async {
+            let mut process = system.spawn(command).await.map_err(|error| error.to_string())?;
+            let mut output = String::new();
+            while let Some(piece) = process.next_output().await {
+                if let Output::Text(text) = piece {
+                    output.push_str(&text);
+                }
+            }
+            let status = process.wait().await.map_err(|error| error.to_string())?;
+            let answer = Answer::of(&output);
+            // A denial counts however it ends.
+            match status.success() || answer.denial.is_some() {
+                true => Ok(answer),
+                false => Err(format!("it failed: {}", cut(output.trim()))),
+            }
+        };
+        let seconds = hook.timeout.as_secs_f64();
+        // A process that is dropped is ended.
+        tokio::time::timeout(hook.timeout, run)
+            .await
+            .unwrap_or_else(|_| Err(format!("no answer within {seconds} s")))
+    }
+}
+
+#[derive(Default)]
+struct Answer {
+    denial: Option<String>,
+    note: Option<String>,
+}
+
+impl Answer {
+    /// The last line, when it is a JSON object. Anything else is talk.
+    fn of(output: &str) -> Self {
+        let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let Ok(Value::Object(answer)) = serde_json::from_str(last) else { return Self::default() };
+        let text = |name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
+        let denied = answer.get("decision").is_some_and(|decision| decision == "deny");
+        Self {
+            denial: denied.then(|| text("reason").unwrap_or_else(|| "no reason given".to_owned())),
+            note: text("note"),
+        }
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(HOOK_NOTE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use system::{FakeSystem, fake::Script};
+
+    async fn run(event: HookEvent, tool: Option<&str>, script: Script) -> Said {
+        let system = FakeSystem::new();
+        system.add_dir("/w");
+        system.on_command("check", move |_| script.clone());
+        let hook = Hook {
+            name: "guard".to_owned(),
+            event,
+            command: vec!["check".to_owned()],
+            tools: vec!["file_*".to_owned()],
+            timeout: Duration::from_secs(10),
+            brought_by: None,
+        };
+        let hooks = Hooks::new(vec![hook], Arc::new(system));
+        let cwd = AbsPath::new("/w").unwrap();
+        hooks.run(event, &cwd, tool, || json!({ "tool": tool }), &CancellationToken::new()).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hook_denies_and_annotates_and_never_allows() {
+        use HookEvent::{AfterTool, BeforeTool};
+        let before = async |said: &str, code| {
+            run(BeforeTool, Some("file_edit"), Script::exits(code).prints(said)).await
+        };
+        let denied = before("{\"decision\":\"deny\",\"reason\":\"no\"}\n", 0).await;
+        assert_eq!(denied.denial.as_deref(), Some("The hook 'guard' denied it: no"));
+        let noted = before("talk\n{\"note\":\"mind the tests\",\"decision\":\"allow\"}\n", 0).await;
+        assert_eq!(noted, Said { denial: None, notes: vec!["[hook guard] mind the tests".to_owned()] });
+        assert_eq!(before("just talk", 0).await, Said::default());
+        // One that should decide and cannot denies; one that comes too late to decide says so.
+        assert!(before("{\"note\":\"x\"}", 1).await.denial.unwrap().contains("could not decide"));
+        let failed = run(AfterTool, Some("file_edit"), Script::exits(1).prints("bad")).await;
+        assert_eq!(failed, Said { denial: None, notes: vec!["[hook guard] it failed: bad".to_owned()] });
+        let slow = run(BeforeTool, Some("file_edit"), Script::hangs()).await;
+        assert!(slow.denial.unwrap().contains("no answer within 10 s"));
+        // Other tools are none of its business.
+        assert_eq!(run(BeforeTool, Some("bash"), Script::exits(1)).await, Said::default());
+    }
+}

@@ -1,0 +1,190 @@
+//! One rule that a person wrote: what it is written as, and what it is about.
+
+use super::{host, rules};
+
+/// `TOOL` or `TOOL(PATTERN)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionRule {
+    /// The tool's name; `*` is any characters.
+    pub(super) tool: String,
+    pub(super) pattern: Option<Pattern>,
+}
+
+/// What a rule says of the things that a call touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// For commands, what each simple command must look like; for files, a path. `*` is any characters, without case.
+    Text(String),
+    /// `domain:NAME`: this host and those below it.
+    Domain(String),
+}
+
+/// What kind of thing a call touches. A rule that denies or asks holds for every tool that touches the same kind of thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Run,
+    Fetch,
+}
+
+/// The tools whose rules speak of a kind of thing.
+const KINDS: &[(&str, Kind)] = &[
+    ("file_read", Kind::Read),
+    ("ide_read_file", Kind::Read),
+    ("grep", Kind::Read),
+    ("glob", Kind::Read),
+    ("file_write", Kind::Write),
+    ("file_edit", Kind::Write),
+    ("apply_patch", Kind::Write),
+    ("ide_write_file", Kind::Write),
+    ("bash", Kind::Run),
+    ("shell_start", Kind::Run),
+    ("shell_write", Kind::Run),
+    ("ide_terminal", Kind::Run),
+    ("web_fetch", Kind::Fetch),
+    ("web_search", Kind::Fetch),
+    ("web_crawl", Kind::Fetch),
+];
+
+/// What begins the name of a function of an MCP server: `mcp__SERVER__FUNCTION`.
+pub(super) const MCP: &str = "mcp__";
+
+impl std::str::FromStr for PermissionRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || {
+            format!(
+                "takes TOOL or TOOL(PATTERN), such as bash(cargo *), web_fetch(domain:docs.rs) or mcp__server__*, not {text:?}"
+            )
+        };
+        let name = |name: &str| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*'))
+        };
+        match text.split_once('(') {
+            None if name(text) => Ok(Self { tool: text.to_owned(), pattern: None }),
+            Some((tool, rest)) if name(tool) => {
+                let pattern = rest.strip_suffix(')').filter(|pattern| !pattern.is_empty()).ok_or_else(bad)?;
+                let pattern = match pattern.strip_prefix("domain:") {
+                    None => Pattern::Text(pattern.strip_prefix("./").unwrap_or(pattern).to_owned()),
+                    Some(domain) => Pattern::Domain(host::name(domain).ok_or_else(|| {
+                        format!("takes a host's name after domain:, such as docs.rs, not {domain:?}")
+                    })?),
+                };
+                Ok(Self { tool: tool.to_owned(), pattern: Some(pattern) })
+            }
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl std::fmt::Display for PermissionRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.pattern {
+            None => f.write_str(&self.tool),
+            Some(Pattern::Text(pattern)) => write!(f, "{}({pattern})", self.tool),
+            Some(Pattern::Domain(domain)) => write!(f, "{}(domain:{domain})", self.tool),
+        }
+    }
+}
+
+impl PermissionRule {
+    /// The rule with `~/` at the beginning of its pattern as the home folder.
+    pub fn at_home(mut self, home: &system::AbsPath) -> Self {
+        if let Some(Pattern::Text(pattern)) = &mut self.pattern
+            && let Some(rest) = pattern.strip_prefix("~/")
+        {
+            *pattern = format!("{}/{rest}", home.as_str().trim_end_matches('/'));
+        }
+        self
+    }
+
+    /// Why the rule may not allow anything, if it may not: nobody can say what a name with a star will stand for one day, except that
+    /// it is a function of a server that is named.
+    pub fn too_wide_to_allow(&self) -> Option<&'static str> {
+        let named = |rest: &str| rest.split_once("__").is_some_and(|(server, _)| !server.contains('*'));
+        let wide = self.tool.contains('*') && !self.tool.strip_prefix(MCP).is_some_and(named);
+        wide.then_some("an allow rule names its tool; a star may stand for functions of one MCP server only: mcp__server__*")
+    }
+
+    /// Whether it names a tool: by its name, or the server of a function.
+    pub(super) fn names(&self, tool: &str) -> bool {
+        if self.tool.contains('*') {
+            return rules::matches(&self.tool, tool);
+        }
+        let of_server = || {
+            let server = self.tool.strip_prefix(MCP).filter(|server| !server.contains("__"));
+            server.is_some() && tool.strip_prefix(&self.tool).is_some_and(|rest| rest.starts_with("__"))
+        };
+        self.tool == tool || of_server()
+    }
+
+    /// What kind of thing its pattern is about, where the tool tells.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        self.pattern.as_ref()?;
+        KINDS.iter().find(|(tool, _)| *tool == self.tool).map(|(_, kind)| *kind)
+    }
+
+    /// Whether its pattern fits a text: a command, a path or an address. Without a pattern, everything does.
+    pub(super) fn fits(&self, text: &str) -> bool {
+        match &self.pattern {
+            None => true,
+            // `cargo *` is about `cargo` too, and `private/*` about the folder.
+            Some(Pattern::Text(pattern)) => {
+                let ends = [" ", "/"].iter().any(|end| rules::matches(pattern, &format!("{text}{end}")));
+                rules::matches(pattern, text) || ends
+            }
+            Some(Pattern::Domain(domain)) => host::of(text).is_some_and(|host| host::is_below(&host, domain)),
+        }
+    }
+
+    /// Whether it is about hosts, and the text is an address whose host cannot be told.
+    pub(super) fn is_puzzled_by(&self, text: &str) -> bool {
+        matches!(self.pattern, Some(Pattern::Domain(_))) && host::of(text).is_none()
+    }
+
+    /// The pattern of a path that this rule keeps from being read, if it is such a rule.
+    pub(super) fn unread(&self) -> Option<&str> {
+        match (&self.pattern, self.kind()) {
+            (Some(Pattern::Text(pattern)), Some(Kind::Read)) => Some(pattern),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_shown_the_same() {
+        for text in ["bash", "bash(cargo *)", "mcp__git-hub__*", "web_fetch(domain:docs.rs)", "mcp__a"] {
+            assert_eq!(text.parse::<PermissionRule>().unwrap().to_string(), text);
+        }
+        for bad in
+            ["", "bash(", "bash()", "a b", "(x)", "bash(x", "web_fetch(domain:)", "web_fetch(domain:a b)"]
+        {
+            assert!(bad.parse::<PermissionRule>().is_err(), "{bad}");
+        }
+        let home = system::AbsPath::new("/home/me").unwrap();
+        let rule: PermissionRule = "file_read(~/private/*)".parse().unwrap();
+        assert_eq!(rule.at_home(&home).to_string(), "file_read(/home/me/private/*)");
+    }
+
+    #[test]
+    fn a_star_allows_one_servers_functions_at_most() {
+        for (text, wide) in [
+            ("*", true),
+            ("mcp__*", true),
+            ("mcp__a*__x", true),
+            ("file_*", true),
+            ("mcp__a__*", false),
+            ("mcp__a", false),
+            ("bash(*)", false),
+        ] {
+            assert_eq!(text.parse::<PermissionRule>().unwrap().too_wide_to_allow().is_some(), wide, "{text}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `tiller trust`: what of a folder can execute or redirect, and whether the user wants that.
+
+mod records;
+
+use crate::{args::TrustArgs, exit, options::Folders};
+use agent::{FolderTrust, Trust, TrustContent};
+use anyhow::{Result, anyhow};
+use records::Records;
+use std::{io::Write, sync::Arc};
+use system::{AbsPath, LocalSystem, System};
+
+/// Tells of folders whether they are trusted. Servers, hooks and skills of a project are used only when it says so, and then with the bytes
+/// that it hands out.
+pub(crate) fn folder_trust(folders: &Folders) -> FolderTrust {
+    let system: Arc<dyn System> = Arc::new(LocalSystem::new());
+    FolderTrust::new(system.clone(), Arc::new(Records::new(system, &folders.config)))
+}
+
+/// Trusts a folder, takes the trust back, or lists what is trusted.
+pub(crate) async fn run(folders: &Folders, folder: &AbsPath, args: &TrustArgs) -> Result<u8> {
+    let system: Arc<dyn System> = Arc::new(LocalSystem::new());
+    let records = Records::new(system.clone(), &folders.config);
+    let mut stdout = std::io::stdout().lock();
+    let mut all = records.all().await?;
+    if args.list {
+        let trust = folder_trust(folders);
+        for path in all.keys() {
+            let state = match trust.of(&AbsPath::new(path)?).await {
+                Trust::Trusted(_) => "trusted",
+                Trust::Empty => "empty",
+                _ => "changed",
+            };
+            writeln!(stdout, "{state:<9} {path}")?;
+        }
+        return Ok(exit::OK);
+    }
+    let folder = system.resolve(folder).await?;
+    if args.revoke {
+        let said = match all.remove(folder.as_str()) {
+            Some(_) => "is not trusted any more",
+            None => "was not trusted",
+        };
+        records.keep(&all).await?;
+        writeln!(stdout, "{folder} {said}")?;
+        return Ok(exit::OK);
+    }
+    let content =
+        TrustContent::read(system.as_ref(), &folder).await.map_err(|why| anyhow!("{folder}: {why}"))?;
+    let names: Vec<_> = content.names().map(agent::one_line).collect();
+    if names.is_empty() {
+        writeln!(stdout, "{folder} holds nothing that could execute or redirect: there is nothing to trust")?;
+        return Ok(exit::OK);
+    }
+    all.insert(folder.as_str().to_owned(), content.hash());
+    records.keep(&all).await?;
+    writeln!(stdout, "{folder} is trusted, until one of these changes:")?;
+    names.iter().try_for_each(|name| writeln!(stdout, "  {name}"))?;
+    Ok(exit::OK)
+}
