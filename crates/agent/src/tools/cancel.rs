@@ -1,12 +1,11 @@
 //! Waiting that ends when the turn does.
 
 use crate::{ToolContext, ToolError};
-use system::SystemError;
 
 /// The result of an effect, or [`ToolError::Cancelled`] as soon as the turn is cancelled. The effect's future is dropped then.
 pub(super) async fn unless_cancelled<T>(
     cx: &ToolContext,
-    effect: impl Future<Output = Result<T, SystemError>>,
-) -> Result<Result<T, SystemError>, ToolError> {
+    effect: impl Future<Output = T>,
+) -> Result<T, ToolError> {
     cx.cancel.run_until_cancelled(effect).await.ok_or(ToolError::Cancelled(None))
 }

@@ -5,6 +5,7 @@ use super::{
     cancel::unless_cancelled,
     output,
     path::{self, GivenPath},
+    write_through,
 };
 use crate::{
     Access, Description, Effect, Fingerprint, Location, Stamp, Tool, ToolContext, ToolError, ToolKind,
@@ -64,7 +65,16 @@ impl Tool for FileRead {
         let (first, limit) = (self.first(), self.most(cx));
         // One line more than is counted, so that "more than" is known to be true.
         let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES + 1 };
-        let text = match unless_cancelled(cx, cx.system.read_text(&path, Some(range))).await? {
+        let disk = async {
+            match cx.system.routes().read_text {
+                // While the editor answers, look at the disk.
+                Route::Client => write_through::stamp(cx, &path).await,
+                Route::Local | Route::Refused => None,
+            }
+        };
+        let read = async { futures::join!(cx.system.read_text(&path, Some(range)), disk) };
+        let (text, stamp) = unless_cancelled(cx, read).await?;
+        let text = match text {
             Ok(text) => text,
             Err(error) => return Err(self.explain(cx, &path, error).await),
         };
@@ -73,7 +83,7 @@ impl Tool for FileRead {
         if lines.is_empty() {
             return Ok(self.nothing(cx, &path, first, &text));
         }
-        let conflict = self.conflict(cx, &path).await;
+        let conflict = self.conflict(cx, &path, stamp).await;
         let page = page(&lines, first, limit, cx);
         if first == 1 && page.shown == lines.len() {
             cx.files.saw(&path, &text);
@@ -97,11 +107,10 @@ impl FileRead {
 
     /// What is to be said where the file on disk was changed since the editor's text was last looked at, and the editor has not taken that up. From
     /// here on the model knows.
-    async fn conflict(&self, cx: &ToolContext, path: &AbsPath) -> &'static str {
+    async fn conflict(&self, cx: &ToolContext, path: &AbsPath, now: Option<Stamp>) -> &'static str {
         if cx.system.routes().read_text != Route::Client {
             return "";
         }
-        let now = cx.system.metadata(path).await.ok().map(Stamp::from);
         let moved = cx.files.stamp(path).is_some_and(|then| Some(then) != now);
         cx.files.looked(path, now);
         if !moved {

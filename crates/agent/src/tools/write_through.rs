@@ -68,9 +68,9 @@ impl Change {
                 return Err(ToolError::Cancelled(Some(format!("the write of {} had begun", self.name))));
             }
         }
-        let written = self.read_back(cx).await;
+        let (written, now) = futures::join!(self.read_back(cx), stamp(cx, &self.path));
         if cx.system.routes().read_text == Route::Client {
-            looked(cx, &self.path).await;
+            cx.files.looked(&self.path, now);
         }
         match (&written, whole) {
             (Ok((text, told)), true) if *told => cx.files.saw(&self.path, text),
@@ -136,18 +136,26 @@ impl Change {
 /// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
 /// cannot be changed without losing it.
 pub(super) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
-    let held = match unless_cancelled(cx, cx.system.read_text(path, None)).await? {
+    let disk = async {
+        match cx.system.routes().read_text {
+            // While the editor answers, look at the disk.
+            Route::Client => Some(futures::join!(cx.system.read_text_on_disk(path), stamp(cx, path))),
+            Route::Local | Route::Refused => None,
+        }
+    };
+    let read = async { futures::join!(cx.system.read_text(path, None), disk) };
+    let (held, disk) = unless_cancelled(cx, read).await?;
+    let held = match held {
         Ok(text) => Some(text),
         Err(SystemError::NotFound(_)) => None,
         Err(error) => return Err(unreadable(name, error)),
     };
     // Asked for after the read: a client that turned out not to read has changed the routes by now.
     let routes = cx.system.routes();
-    if routes.read_text != Route::Client {
+    let Some((on_disk, stamp)) = disk.filter(|_| routes.read_text == Route::Client) else {
         return Ok(Now { text: held, unsaved: false });
-    }
+    };
     // An editor may know nothing of a file that is on disk all the same; and what it holds may be out of date.
-    let on_disk = unless_cancelled(cx, cx.system.read_text_on_disk(path)).await?;
     let on_disk = match (on_disk, &held) {
         (Ok(text), _) => text,
         // The editor's text is text all the same.
@@ -155,7 +163,7 @@ pub(super) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         (Err(error), _) => return Err(unreadable(name, error)),
     };
     let Some(held) = held else { return Ok(Now { text: on_disk, unsaved: false }) };
-    let standing = match standing(cx, path, &held, on_disk.as_deref()).await {
+    let standing = match freshness::standing(cx.files.stamp(path), stamp, &held, on_disk.as_deref()) {
         // On disk line ends are kept, so that is the text to work on.
         Standing::Same if routes.write_text != Route::Client && on_disk.is_some() => {
             return Ok(Now { text: on_disk, unsaved: false });
@@ -177,21 +185,9 @@ pub(super) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     }
 }
 
-/// How the editor's text of a file stands to the disk's.
-pub(super) async fn standing(
-    cx: &ToolContext,
-    path: &AbsPath,
-    held: &str,
-    on_disk: Option<&str>,
-) -> Standing {
-    let now = cx.system.metadata(path).await.ok().map(Stamp::from);
-    freshness::standing(cx.files.stamp(path), now, held, on_disk)
-}
-
-/// The editor's text of a file has been looked at: what changes on disk from here on is new.
-pub(super) async fn looked(cx: &ToolContext, path: &AbsPath) {
-    let now = cx.system.metadata(path).await.ok().map(Stamp::from);
-    cx.files.looked(path, now);
+/// How the disk's file looks now.
+pub(super) async fn stamp(cx: &ToolContext, path: &AbsPath) -> Option<Stamp> {
+    cx.system.metadata(path).await.ok().map(Stamp::from)
 }
 
 /// Whether the client takes writes but cannot be read: what it made of a write is known only once it saves.
