@@ -83,6 +83,8 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Re
     // that are refused where nothing runs.
     let catalog = Arc::clone(&wired.catalog);
     let looking = tokio::spawn(async move { catalog.discover().await });
+    // The first look at a folder finds its thread waiting.
+    tokio::task::spawn_blocking(|| ());
     let served = acp::serve(Arc::clone(&wired.runtime), stdio::input(), stdio::output(), acp).await;
     looking.abort();
     Ok(served?)

@@ -67,7 +67,7 @@ impl SqliteStore {
         let path = path.as_ref().to_owned();
         let opened = path.clone();
         let store = Self::with(path, Holder::this_process(), move || database::open(&opened))?;
-        store.writer.wake();
+        store.writer.wake(write::warm);
         Ok(store)
     }
 

@@ -67,12 +67,17 @@ impl Worker {
         answer.await.map_err(|_| gone(()))?
     }
 
-    /// Makes the thread open its connection now.
-    pub(super) fn wake(&self) {
+    /// Makes the thread open its connection now and prepare it; nothing is written.
+    pub(super) fn wake(&self, prepare: fn(&Connection) -> rusqlite::Result<()>) {
         let (reply, _) = oneshot::channel();
-        let nothing = |_: &Connection| Err::<(), _>(StoreError::Io("nothing to do".to_owned()));
+        let work = move |connection: &Connection| {
+            if let Err(error) = prepare(connection) {
+                tracing::debug!(%error, "the database could not be prepared; the first request will say more");
+            }
+            Err::<(), _>(StoreError::Io("nothing was asked".to_owned()))
+        };
         // A full queue has woken it already.
-        let _ = self.queue.try_send(Box::new(Request { work: Some(nothing), result: None, reply }));
+        let _ = self.queue.try_send(Box::new(Request { work: Some(work), result: None, reply }));
     }
 }
 

@@ -7,6 +7,34 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use std::time::{SystemTime, UNIX_EPOCH};
 use system::AbsPath;
 
+/// Makes the row of a session.
+const CREATE: &str = "INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, created_at, \
+             updated_at, last_seq, lease_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0)";
+
+/// How far a session goes and who may add to it.
+const STANDING: &str = "SELECT last_seq, lease_epoch, lease_owner IS NOT NULL FROM sessions WHERE id = ?1";
+
+/// Adds an event.
+const APPEND: &str =
+    "INSERT INTO events (session_id, seq, format, kind, body, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+/// Notes in the row what the added events changed.
+const NOTE: &str = "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
+             model = coalesce(?4, model), mode = coalesce(?5, mode), \
+             permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title), \
+             effort = iif(?8, ?9, effort) WHERE id = ?1";
+
+/// Makes somebody the owner.
+const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, \
+             lease_owner = ?2 || ' since ' || strftime('%Y-%m-%dT%H:%M:%SZ', ?6 / 1000, 'unixepoch'), \
+             lease_host = ?3, lease_pid = ?4, lease_start = ?5, lease_since = ?6, lease_seen = ?6 \
+             WHERE id = ?1 RETURNING lease_epoch";
+
+/// Compiles the statements that a new session and its first turn need, so that they do not wait for it.
+pub(super) fn warm(connection: &Connection) -> rusqlite::Result<()> {
+    [CREATE, TAKE, STANDING, APPEND, NOTE].iter().try_for_each(|sql| connection.prepare_cached(sql).map(drop))
+}
+
 /// What events change in the session's own row: the last of each kind counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Changes {
@@ -41,10 +69,7 @@ pub(super) fn create(
     holder: &Holder,
 ) -> Result<Lease, StoreError> {
     connection
-        .prepare_cached(
-            "INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, created_at, \
-             updated_at, last_seq, lease_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0)",
-        )
+        .prepare_cached(CREATE)
         .and_then(|mut statement| {
             statement.execute(params![
                 session.id.as_str(),
@@ -193,7 +218,7 @@ pub(super) fn append(
     let sql = |error: rusqlite::Error| failed(&error);
     let id = lease.session.as_str();
     let (last, epoch, held): (i64, i64, bool) = connection
-        .prepare_cached("SELECT last_seq, lease_epoch, lease_owner IS NOT NULL FROM sessions WHERE id = ?1")
+        .prepare_cached(STANDING)
         .and_then(|mut statement| {
             statement.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
         })
@@ -207,23 +232,14 @@ pub(super) fn append(
     }
     let now = now();
     let mut seq = last;
-    let mut insert = connection
-        .prepare_cached(
-            "INSERT INTO events (session_id, seq, format, kind, body, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )
-        .map_err(sql)?;
+    let mut insert = connection.prepare_cached(APPEND).map_err(sql)?;
     for row in rows {
         seq += 1;
         insert.execute((id, seq, row.format, row.kind, &row.body, now)).map_err(sql)?;
     }
     // A clock that was set back must not send the session down the list.
     connection
-        .prepare_cached(
-            "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
-             model = coalesce(?4, model), mode = coalesce(?5, mode), \
-             permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title), \
-             effort = iif(?8, ?9, effort) WHERE id = ?1",
-        )
+        .prepare_cached(NOTE)
         .and_then(|mut statement| {
             statement.execute(params![
                 id,
@@ -260,12 +276,7 @@ pub(super) fn mark_damaged(
 /// Makes `holder` the owner. Whoever was it before is fenced by the new epoch.
 fn take(connection: &Connection, id: &SessionId, holder: &Holder) -> Result<Lease, StoreError> {
     let epoch: i64 = connection
-        .prepare_cached(
-            "UPDATE sessions SET lease_epoch = lease_epoch + 1, \
-             lease_owner = ?2 || ' since ' || strftime('%Y-%m-%dT%H:%M:%SZ', ?6 / 1000, 'unixepoch'), \
-             lease_host = ?3, lease_pid = ?4, lease_start = ?5, lease_since = ?6, lease_seen = ?6 \
-             WHERE id = ?1 RETURNING lease_epoch",
-        )
+        .prepare_cached(TAKE)
         .and_then(|mut statement| {
             statement.query_row(
                 params![
