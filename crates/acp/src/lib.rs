@@ -1,12 +1,15 @@
 //! The Agent Client Protocol: the only crate that names its SDK.
 //!
-//! [`serve`] speaks version 1 over a pair of byte streams. Bytes become lines in `transport`, lines become messages in the SDK, messages reach
-//! `v1::dispatch`, and `v1::handlers` hand them to the [`agent::Runtime`]. What happens in a session comes back through `connection::client` and
-//! `connection::outbox`. What is the same in every version is in `connection`; a version is a `connection::Wire`. Where the client can read, write or run, sessions act through it by way of [`system::System`]'s implementation in `system`.
+//! [`serve`] speaks it over a pair of byte streams, in the version that the client asks for. Bytes become lines in `transport`, lines become
+//! messages in the SDK, whose router hands them to `v1` or `v2`; a `dispatch` finds the handler, and that hands over to the [`agent::Runtime`].
+//! What happens in a session comes back through `connection::client` and `connection::outbox`. A version is a `connection::Wire`: conversions, and
+//! which methods there are; `connection` has what is the same in each. Where the client can read, write or run, sessions act through it by
+//! way of [`system::System`]'s implementation in `system`.
 //!
 //! Architecture Invariant: no wire type leaves this crate, and no handler waits for the client or the model inside the dispatch loop.
 
 mod connection;
+mod connections;
 mod limits;
 mod options;
 mod serve;
@@ -14,7 +17,9 @@ mod system;
 pub mod testing;
 mod transport;
 mod v1;
+#[cfg(feature = "v2")]
+mod v2;
 
 pub use limits::{CLIENT_TIMEOUT, FRAME_BYTES};
-pub use options::{AcpOptions, ClientTools, TerminalPlace};
+pub use options::{AcpOptions, ClientTools, Protocol, TerminalPlace};
 pub use serve::{ServeError, serve};

@@ -45,6 +45,9 @@ pub(crate) const DISPLAY_INTERVAL_MAX: Duration = Duration::from_millis(400);
 pub(crate) const IMAGE_BASE64: usize = 20 * 1024 * 1024;
 /// Characters of a title that the client gives.
 pub(crate) const TITLE_CHARS: usize = 200;
+/// Bytes of a file's two texts together that are compared for a patch; beyond it, only what happened to the file is told.
+#[cfg(feature = "v2")]
+pub(crate) const PATCH_BYTES: usize = 512 * 1024;
 /// Sessions of one page of `session/list`.
 pub(crate) const LIST_PAGE: usize = 50;
 

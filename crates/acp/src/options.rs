@@ -17,6 +17,8 @@ pub struct AcpOptions {
     pub version: String,
     /// The folder of sessions whose client names none.
     pub default_cwd: AbsPath,
+    /// Which version of the protocol is served.
+    pub protocol: Protocol,
     /// Where commands run when the client has terminals.
     pub terminal: TerminalPlace,
     /// Which tools act where, until a session says otherwise.
@@ -25,6 +27,19 @@ pub struct AcpOptions {
     pub frame_cap: usize,
     /// How long the client has to answer a request, permissions and the end of commands excepted.
     pub client_timeout: Duration,
+}
+
+/// Which version of the protocol is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// The one the client asks for.
+    #[default]
+    Auto,
+    /// The first, whatever the client asks for.
+    First,
+    /// The second, a draft; a client that asks for the first is refused.
+    #[cfg(feature = "v2")]
+    Second,
 }
 
 /// Where commands run when the client has terminals.
@@ -84,6 +99,7 @@ impl AcpOptions {
             title: "Tiller".to_owned(),
             version: version.into(),
             default_cwd,
+            protocol: Protocol::default(),
             terminal: TerminalPlace::default(),
             client_tools: ClientTools::default(),
             frame_cap: limits::FRAME_BYTES,

@@ -2,13 +2,12 @@
 
 use crate::{
     AcpOptions,
-    connection::{Connection, Dispatcher},
+    connections::Connections,
     limits::{LAST_WRITES, SETTLE},
     transport::{Gauge, incoming, write_lines},
-    v1::V1,
 };
 use agent::Runtime;
-use agent_client_protocol::{Agent, Builder, Lines};
+use agent_client_protocol::Lines;
 use std::sync::Arc;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -37,7 +36,8 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let gauge = Arc::new(Gauge::default());
     let frame_cap = options.frame_cap;
-    let connection = Connection::<V1>::new(runtime, options, gauge.clone());
+    let protocol = options.protocol;
+    let connection = Connections::new(runtime, options, gauge.clone());
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
     let lines = incoming(reader, frame_cap, move || {
@@ -48,14 +48,7 @@ pub async fn serve(
     });
     let (sink, write) = write_lines(writer, gauge);
     let mut writing = tokio::spawn(write);
-    let closing = connection.clone();
-    let served = Builder::new_with(Agent, Dispatcher(connection.clone()))
-        .name("tiller")
-        .on_close(async move |_client| {
-            closing.settle().await;
-            Ok(())
-        })
-        .connect_to(Lines::new(sink, lines));
+    let served = connection.serve(protocol, Lines::new(sink, lines));
     let result = tokio::select! {
         served = served => {
             // After a failed connection turns still run; after a closed one nothing is left and this returns at once.

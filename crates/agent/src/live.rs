@@ -1,12 +1,16 @@
-//! What is going on and not stored: the text of a message that is being streamed, and what running calls show. Whoever begins to watch
-//! in the middle is told of it after the stored events.
+//! What is going on: the running turn, the text of a message that is being streamed, what running calls show, and open questions. Whoever
+//! begins to watch in the middle is told of it after the stored events.
 
 use crate::{LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus, limits::LIVE_KEPT_BYTES};
 use system::{AbsPath, ExitStatus};
 
-/// Follows a session's events and keeps what no stored one holds.
+/// Follows a session's events and keeps what is going on.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
+    /// The beginning of the turn that runs.
+    turn: Option<SessionEvent>,
+    /// The permissions that are being asked for.
+    asked: Vec<SessionEvent>,
     /// The deltas of each message so far as one.
     texts: Vec<SessionEvent>,
     calls: Vec<Running>,
@@ -35,15 +39,20 @@ impl Live {
             }
             SessionEvent::ToolCall(update) => self.call(update),
             SessionEvent::ModelResponse(_) => self.texts.clear(),
+            SessionEvent::PermissionRequested { .. } => self.asked.push(event.clone()),
+            SessionEvent::PermissionResolved { id, .. } => self.asked.retain(
+                |asked| !matches!(asked, SessionEvent::PermissionRequested { id: open, .. } if open == id),
+            ),
             // What a turn left open when it broke is not going on any more.
-            SessionEvent::TurnStarted { .. } | SessionEvent::TurnEnded { .. } => *self = Self::default(),
+            SessionEvent::TurnStarted { .. } => *self = Self { turn: Some(event.clone()), ..Self::default() },
+            SessionEvent::TurnEnded { .. } => *self = Self::default(),
             _ => {}
         }
     }
 
     /// What is going on, as events that follow the stored ones.
     pub(crate) fn events(&self) -> Vec<SessionEvent> {
-        let mut events = self.texts.clone();
+        let mut events: Vec<_> = self.turn.iter().chain(&self.texts).cloned().collect();
         for running in &self.calls {
             events.push(SessionEvent::ToolCall(running.call.clone()));
             let of = || ToolCallUpdate::of(running.call.id.clone(), running.call.name.clone());
@@ -59,6 +68,7 @@ impl Live {
                 tell(LiveOutput::Ended(status.clone()));
             }
         }
+        events.extend(self.asked.iter().cloned());
         events
     }
 
@@ -181,6 +191,18 @@ mod tests {
         assert!(kept.len() <= LIVE_KEPT_BYTES && kept.len() + 2 > LIVE_KEPT_BYTES);
         live.note(&SessionEvent::ToolCall(call().status(ToolStatus::Completed)));
         assert!(live.events().is_empty());
+    }
+
+    #[test]
+    fn a_turn_and_its_open_questions_are_going_on() {
+        let started = SessionEvent::TurnStarted { turn: TurnId::from("run_1") };
+        let asked = |id: &str| SessionEvent::PermissionRequested { id: id.into(), question: "?".to_owned() };
+        let resolved = SessionEvent::PermissionResolved {
+            id: "a".into(),
+            outcome: crate::PermissionOutcome::AllowOnce,
+            rule: "user".to_owned(),
+        };
+        check(&[started.clone(), asked("a"), asked("b"), resolved], &[started, asked("b")]);
     }
 
     #[test]

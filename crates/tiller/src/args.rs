@@ -62,9 +62,26 @@ pub(crate) struct AcpArgs {
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    /// The version of the protocol: the one the editor asks for, or always the same.
+    #[arg(long, value_enum, default_value_t = Protocol::Auto)]
+    pub(crate) protocol: Protocol,
     /// Further event layers beside the protocol's own.
     #[arg(long, value_enum, default_value_t = Events::Off)]
     pub(crate) events: Events,
+}
+
+/// Which version of the protocol is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Protocol {
+    /// The one the editor asks for.
+    Auto,
+    /// The first, whatever the editor asks for.
+    #[value(name = "1")]
+    First,
+    /// The second, a draft; editors that ask for the first are refused.
+    #[cfg(feature = "v2")]
+    #[value(name = "2")]
+    Second,
 }
 
 /// Which event layer is served beside the protocol's own.

@@ -74,13 +74,13 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
 }
 
 async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
-    let AcpArgs { cwd, session, events: Events::Off } = args;
+    let AcpArgs { cwd, session, protocol, events: Events::Off } = args;
     let Settled { options, cwd, .. } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let wired = wiring::wire(&options, &cwd, Keep::InData)?;
     let mut signals = Signals::new()?;
     let code = tokio::select! {
-        served = wiring::serve(&wired, &options, &cwd) => served.map(|()| exit::OK),
+        served = wiring::serve(&wired, &options, &cwd, protocol) => served.map(|()| exit::OK),
         code = signals.next() => Ok(code),
     };
     if tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()).await.is_err() {

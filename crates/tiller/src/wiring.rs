@@ -1,6 +1,7 @@
 //! Which implementation stands behind which seam. All that this program assumes of the other crates' constructors is here.
 
 use crate::{
+    args::Protocol,
     options::{HookOptions, Options, Provider, Terminal, Tools, Wire},
     stdio, trust,
 };
@@ -66,9 +67,15 @@ pub(crate) fn local_system(keep_variables: &[String]) -> Arc<dyn System> {
 }
 
 /// Serves the protocol on stdin and stdout until the client hangs up.
-pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath) -> Result<()> {
+pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath, protocol: Protocol) -> Result<()> {
     let mut acp =
         AcpOptions::new(local_system(&options.keep_variables), env!("CARGO_PKG_VERSION"), cwd.clone());
+    acp.protocol = match protocol {
+        Protocol::Auto => acp::Protocol::Auto,
+        Protocol::First => acp::Protocol::First,
+        #[cfg(feature = "v2")]
+        Protocol::Second => acp::Protocol::Second,
+    };
     acp.terminal = match options.terminal {
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,

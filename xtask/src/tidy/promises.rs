@@ -4,7 +4,11 @@ use super::Problem;
 use super::tree::Tree;
 
 const PROTOCOL: &str = "docs/protocol.md";
-const DISPATCH: &str = "crates/acp/src/v1/dispatch.rs";
+/// What takes the methods of each version, and the column of the table that tells of it.
+const VERSIONS: [(&str, usize); 2] =
+    [("crates/acp/src/v1/dispatch.rs", 2), ("crates/acp/src/v2/dispatch.rs", 3)];
+/// What takes those of both.
+const SHARED: &str = "crates/acp/src/connection/dispatch.rs";
 /// The library answers this one.
 const BY_THE_LIBRARY: &str = "$/cancel_request";
 
@@ -35,27 +39,44 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The first table of the protocol's document and the dispatcher name the same methods.
+/// The first table of the protocol's document and the dispatchers name the same methods for each version.
 fn methods(tree: &Tree) -> Vec<Problem> {
-    let (Some(document), Some(dispatch)) = (tree.get(PROTOCOL), tree.get(DISPATCH)) else {
-        return Vec::new();
-    };
+    let Some(document) = tree.get(PROTOCOL) else { return Vec::new() };
     let rows = document.text.lines().skip_while(|line| !line.starts_with("| method |")).skip(2);
-    let rows = rows.take_while(|line| line.starts_with('|'));
-    let told: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).flat_map(quoted).collect();
-    let arms =
-        dispatch.text.lines().map(str::trim).filter(|line| {
-            (line.starts_with('"') && line.contains("=>")) || line.starts_with("if method == \"")
-        });
+    let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
+    let mut problems = Vec::new();
+    for (path, column) in VERSIONS {
+        let Some(dispatch) = tree.get(path) else { continue };
+        let cell = |row: &str, at: usize| row.split('|').nth(at).unwrap_or_default().trim().to_owned();
+        let of_it = rows.iter().filter(|row| cell(row, column) == "yes");
+        let told: Vec<String> =
+            of_it.flat_map(|row| quoted(&cell(row, 1)).map(str::to_owned).collect::<Vec<_>>()).collect();
+        let mut served = arms(&dispatch.text);
+        served.extend(tree.get(SHARED).map(|shared| arms(&shared.text)).unwrap_or_default());
+        let untold = served.iter().filter(|method| !told.iter().any(|told| told == *method));
+        problems.extend(untold.map(|method| {
+            Problem::file(PROTOCOL, format!("`{method}` is served by {path} and the table does not say so"))
+        }));
+        let unserved =
+            told.iter().filter(|method| *method != BY_THE_LIBRARY && !served.contains(&method.as_str()));
+        problems.extend(unserved.map(|method| {
+            Problem::file(
+                PROTOCOL,
+                format!("the table says `{method}` is served, and {path} does not take it"),
+            )
+        }));
+    }
+    problems
+}
+
+/// The methods that a dispatcher takes.
+fn arms(source: &str) -> Vec<&str> {
+    let arms = source
+        .lines()
+        .map(str::trim)
+        .filter(|line| (line.starts_with('"') && line.contains("=>")) || line.starts_with("if method == \""));
     let arms = arms.map(|line| line.split("=>").next().unwrap_or_default());
-    let served: Vec<&str> = arms.flat_map(|arm| arm.split('"').skip(1).step_by(2)).collect();
-    let untold = served.iter().filter(|method| !told.contains(method));
-    let untold =
-        untold.map(|method| Problem::file(PROTOCOL, format!("`{method}` is served and not in the table")));
-    let unserved = told.iter().filter(|method| **method != BY_THE_LIBRARY && !served.contains(method));
-    let unserved =
-        unserved.map(|method| Problem::file(PROTOCOL, format!("`{method}` is in the table and not served")));
-    untold.chain(unserved).collect()
+    arms.flat_map(|arm| arm.split('"').skip(1).step_by(2)).collect()
 }
 
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
@@ -68,16 +89,27 @@ mod tests {
 
     #[test]
     fn methods_and_tests_are_there() {
-        let dispatch = "if method == \"initialize\" {\n    \"a/b\" | \"c\" => x(),\n    _ => y(),";
-        let table = "| method | what |\n|---|---|\n| `initialize` | |\n| `a/b`, `c` | `other` |\n\n";
+        let first = "if method == \"initialize\" {\n    \"a/b\" | \"c\" => x(),\n    _ => y(),";
+        let second = "\"a/b\" => x(),";
+        let table = "| method | v1 | v2 | what |\n|---|---|---|---|\n| `initialize` | yes | | |\n\
+            | `a/b` | yes | yes | |\n| `c` | yes | | `other` |\n| `both` | yes | yes | |\n\n";
         let tests = "| what | tests |\n|---|---|\n| x | `it_works` |\n";
-        let found = |document: &str, dispatch: &str| {
+        let found = |document: &str, first: &str, second: &str| {
             let rust = ("crates/x/src/lib.rs", "fn it_works() {}");
-            check(&Tree::of(&[(PROTOCOL, document), (DISPATCH, dispatch), rust])).len()
+            let shared = (SHARED, "\"both\" => z(),");
+            let tree = Tree::of(&[
+                (PROTOCOL, document),
+                (VERSIONS[0].0, first),
+                (VERSIONS[1].0, second),
+                shared,
+                rust,
+            ]);
+            check(&tree).len()
         };
-        assert_eq!(found(&format!("{table}{tests}"), dispatch), 0);
-        assert_eq!(found(table, "\"a/b\" => x(),"), 2, "two are not served");
-        assert_eq!(found("| method | what |\n|---|---|\n", dispatch), 3, "three are not told");
-        assert_eq!(found(&format!("{table}| what | tests |\n|---|---|\n| x | `gone` |\n"), dispatch), 1);
+        assert_eq!(found(&format!("{table}{tests}"), first, second), 0);
+        assert_eq!(found(table, second, second), 2, "two are not served by the first");
+        assert_eq!(found(table, first, ""), 1, "one is not served by the second");
+        assert_eq!(found(table, first, first), 2, "two are served by the second and not told");
+        assert_eq!(found(&format!("{table}| what | tests |\n|---|---|\n| x | `gone` |\n"), first, second), 1);
     }
 }

@@ -12,6 +12,8 @@ use agent_client_protocol::{
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use system::System;
+#[cfg(feature = "v2")]
+use {agent::MessageId, agent_client_protocol::Error};
 
 /// What a session works with: who drives it, and where its effects happen.
 pub(crate) struct Outfit<W: Wire> {
@@ -72,6 +74,20 @@ impl<W: Wire> AcpClient<W> {
         self.projection().set_settings(settings);
     }
 
+    /// Tells of the end of a message's turn, if no event did.
+    #[cfg(feature = "v2")]
+    pub(crate) fn failed(&self, message: &MessageId, error: &Error) {
+        let mut projection = self.projection();
+        let updates = projection.failed(message, error);
+        self.outbox.push(&self.session, updates);
+    }
+
+    fn tell_waiting(&self, for_the_user: bool) {
+        let mut projection = self.projection();
+        let updates = projection.waiting(for_the_user);
+        self.outbox.push(&self.session, updates);
+    }
+
     fn projection(&self) -> MutexGuard<'_, W::Projection> {
         self.projection.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,6 +125,7 @@ impl<W: Wire> Client for AcpClient<W> {
         if !self.forms {
             return QuestionOutcome::Unavailable;
         }
+        let _waiting = Waiting::new(self);
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) tells the client to take its question back.
         W::ask(&self.connection, &self.session, question).await.unwrap_or_else(|error| {
@@ -123,5 +140,21 @@ impl<W: Wire> Client for AcpClient<W> {
 
     async fn flush(&self) {
         self.outbox.flush(&self.session);
+    }
+}
+
+/// A question that is open; dropped when it was answered or taken back.
+struct Waiting<'a, W: Wire>(&'a AcpClient<W>);
+
+impl<'a, W: Wire> Waiting<'a, W> {
+    fn new(client: &'a AcpClient<W>) -> Self {
+        client.tell_waiting(true);
+        Self(client)
+    }
+}
+
+impl<W: Wire> Drop for Waiting<'_, W> {
+    fn drop(&mut self) {
+        self.0.tell_waiting(false);
     }
 }

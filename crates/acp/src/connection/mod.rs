@@ -1,7 +1,9 @@
 //! A client's connection, whatever version of the protocol it speaks: its sessions, its running work, the way out to it.
 
+pub(crate) mod auth;
 mod client;
 mod coalesce;
+pub(crate) mod content;
 mod dispatch;
 pub(crate) mod errors;
 mod outbox;
@@ -25,17 +27,14 @@ pub(crate) use update::{ChunkKind, Update};
 pub(crate) use wire::{Projection, Wire};
 
 use crate::{AcpOptions, transport::Gauge};
-use agent::{Credentials, ModelInfo, Runtime, SessionHandle, SessionId};
+use agent::{ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
 use reply::InFlight;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
 };
 use tasks::Tasks;
 use tokio_util::sync::CancellationToken;
@@ -116,13 +115,6 @@ impl<W: Wire> Connection<W> {
             tokio::spawn(async move { outbox.pump().await }).abort_handle()
         };
         self.peer.set(Peer { connection, outbox, forms, traits, pump }).is_ok()
-    }
-
-    /// An error while the client is logged out and the model's provider wants credentials.
-    pub(crate) fn may_use(&self, model: &str) -> Result<(), Error> {
-        let open = !self.logged_out.load(Ordering::Relaxed)
-            || self.runtime.models().credentials(model) == Credentials::NotNeeded;
-        if open { Ok(()) } else { Err(errors::logged_out()) }
     }
 
     /// The models to choose from.

@@ -32,6 +32,12 @@ impl Reply {
         Some(Self { responder, _open: Open { id, in_flight: in_flight.clone() } })
     }
 
+    /// Whether the request has the id null.
+    #[cfg(feature = "v2")]
+    pub(crate) fn is_anonymous(&self) -> bool {
+        *self.responder.raw_id() == RawJsonRpcId::Null
+    }
+
     /// Set when the client sends `$/cancel_request` for this request.
     pub(crate) fn cancellation(&self) -> RequestCancellation {
         self.responder.cancellation()

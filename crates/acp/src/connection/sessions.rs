@@ -205,6 +205,12 @@ impl<W: Wire> Connection<W> {
         self.runtime.find(&id).ok_or_else(|| errors::unknown_session(&id))
     }
 
+    /// Who tells of a session's events.
+    #[cfg(feature = "v2")]
+    pub(crate) fn client(&self, handle: &SessionHandle) -> Option<Arc<super::AcpClient<W>>> {
+        self.sessions().get(handle.id()).cloned()
+    }
+
     /// Settings of an open session, remembered for the updates that show them in full.
     pub(crate) fn settings(&self, handle: &SessionHandle) -> Settings {
         let mut settings = Settings::from(handle.state());

@@ -67,6 +67,16 @@ pub(crate) trait Projection<U>: Send {
     /// The updates of an event, in order.
     fn project(&mut self, event: &SessionEvent, models: &dyn Fn() -> Vec<ModelInfo>) -> Vec<Update<U>>;
 
+    /// Nothing goes on until the user has answered a question, or it goes on again: the updates that say so.
+    fn waiting(&mut self, _for_the_user: bool) -> Vec<Update<U>> {
+        Vec::new()
+    }
+
+    /// The turn of a message ended without an event that says so, because that could not be stored: the updates that do.
+    fn failed(&mut self, _message: &MessageId, _error: &Error) -> Vec<Update<U>> {
+        Vec::new()
+    }
+
     /// Says what the session is set to, so that later changes can be told in full.
     fn set_settings(&mut self, settings: Settings);
 }

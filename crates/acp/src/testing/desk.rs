@@ -3,7 +3,7 @@
 use super::script::{Answer, EditorScript, Fault, TerminalScript};
 use serde_json::{Value, json};
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use system::{AbsPath, TextRange};
@@ -26,6 +26,10 @@ struct State {
     waiting: HashMap<String, oneshot::Sender<Answered>>,
     /// The requests under way that allow a session to speak, by id.
     turns: HashMap<String, String>,
+    /// The sessions in which something goes on, as the second version tells it.
+    running: HashSet<String>,
+    /// The terminals that the agent shows, in the second version.
+    displayed: HashSet<String>,
     buffers: HashMap<String, String>,
     permissions: VecDeque<Answer>,
     forms: VecDeque<Value>,
@@ -141,7 +145,7 @@ impl Desk {
                 Some(Asked { id, method, params, number: state.requests })
             }
             (Some(method), None) => {
-                state.notified(&method, &params);
+                state.notified(&method, &params, self.script.second);
                 None
             }
             (None, Some(id)) => {
@@ -311,19 +315,54 @@ impl State {
         self.violations.push(objection);
     }
 
-    fn notified(&mut self, method: &str, params: &Value) {
+    fn notified(&mut self, method: &str, params: &Value, second: bool) {
         match method {
             "$/cancel_request" => self.taken_back.push(params.get("requestId").cloned().unwrap_or_default()),
             "session/update" => {
                 let session = params.get("sessionId").and_then(Value::as_str).unwrap_or_default();
                 let kind =
                     params.pointer("/update/sessionUpdate").and_then(Value::as_str).unwrap_or_default();
-                let of_a_turn = kind.ends_with("_chunk") || kind.starts_with("tool_call") || kind == "plan";
-                if of_a_turn && !self.turns.values().any(|turn| turn == session) {
+                let update = &params["update"];
+                if second {
+                    self.updated(session, kind, update);
+                }
+                let of_a_turn = kind.ends_with("_chunk")
+                    || kind.starts_with("tool_call")
+                    || kind.starts_with("plan")
+                    || kind.starts_with("terminal");
+                let in_a_turn =
+                    self.turns.values().any(|turn| turn == session) || self.running.contains(session);
+                if of_a_turn && !in_a_turn {
                     self.object(format!("{kind} outside a turn: {params}"));
                 }
             }
             _ => self.object(format!("unknown notification {method}")),
+        }
+    }
+
+    /// What only the second version has, and what it has no more.
+    fn updated(&mut self, session: &str, kind: &str, update: &Value) {
+        let id = |key: &str| update[key].as_str().unwrap_or_default().to_owned();
+        match kind {
+            "state_update" if update["state"] == "idle" => drop(self.running.remove(session)),
+            "state_update" => drop(self.running.insert(session.to_owned())),
+            "tool_call" | "plan" | "current_mode_update" => {
+                self.object(format!("{kind} is of the first version: {update}"));
+            }
+            "terminal_update" => drop(self.displayed.insert(id("terminalId"))),
+            "terminal_output_chunk" if !self.displayed.contains(&id("terminalId")) => {
+                self.object(format!("output of a terminal that was not made: {update}"));
+            }
+            _ if (kind.contains("message") || kind.contains("thought")) && id("messageId").is_empty() => {
+                self.object(format!("{kind} without the id of its message: {update}"));
+            }
+            _ => {}
+        }
+        for content in update["content"].as_array().into_iter().flatten() {
+            let terminal = content["terminalId"].as_str();
+            if terminal.is_some_and(|terminal| !self.displayed.contains(terminal)) {
+                self.object(format!("a terminal that was not made: {update}"));
+            }
         }
     }
 

@@ -77,8 +77,7 @@ impl Editor {
 
     /// Introduces itself; the agent's answer.
     pub async fn initialize(&self) -> Value {
-        let capabilities = self.desk.script().capabilities();
-        self.ok("initialize", json!({ "protocolVersion": 1, "clientCapabilities": capabilities })).await
+        self.ok("initialize", self.desk.script().introduction()).await
     }
 
     /// Introduces itself and makes a session in a folder; its id.
@@ -92,6 +91,33 @@ impl Editor {
     pub async fn prompt(&self, session: &str, text: &str) -> Answered {
         let prompt = json!([{ "type": "text", "text": text }]);
         self.request("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await
+    }
+
+    /// Sends a prompt of text in the second version and waits until nothing goes on in its session; the update that says so.
+    pub async fn turn(&self, session: &str, text: &str) -> Value {
+        let before = self.states(session).len();
+        if let Err(error) = self.prompt(session, text).await {
+            panic!("session/prompt failed: {error}");
+        }
+        self.until_idle(session, before).await
+    }
+
+    /// Waits until nothing goes on in a session, states before number `after` not counted; the update that says so.
+    pub async fn until_idle(&self, session: &str, after: usize) -> Value {
+        let idle = |editor: &Self| {
+            let states = editor.states(session);
+            states.into_iter().skip(after).find(|state| state["state"] == "idle")
+        };
+        self.until(|editor| idle(editor).is_some()).await;
+        idle(self).unwrap_or_default()
+    }
+
+    /// The states of a session so far.
+    pub fn states(&self, session: &str) -> Vec<Value> {
+        let updates =
+            self.calls("session/update").into_iter().filter(|params| params["sessionId"] == session);
+        let updates = updates.map(|mut params| params["update"].take());
+        updates.filter(|update| update["sessionUpdate"] == "state_update").collect()
     }
 
     /// Sends a request and waits for its result, which must be one.
@@ -121,7 +147,7 @@ impl Editor {
     /// Sends a request; its id, and its answer to wait for.
     pub fn start(&self, method: &str, params: Value) -> (u64, impl Future<Output = Answered> + use<>) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let speaks = matches!(method, "session/prompt" | "session/load");
+        let speaks = matches!(method, "session/prompt" | "session/load" | "session/resume");
         let session = params.get("sessionId").and_then(Value::as_str).filter(|_| speaks).map(str::to_owned);
         let answer = self.desk.expect(&id.to_string(), session.as_deref());
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));

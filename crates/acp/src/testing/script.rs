@@ -11,6 +11,8 @@ use system::System;
 /// An editor to be played.
 #[derive(Clone, Default)]
 pub struct EditorScript {
+    /// Speaks the second version of the protocol. It has no files and no terminals to offer then.
+    pub second: bool,
     /// Advertises `fs/read_text_file`.
     pub read: bool,
     /// Advertises `fs/write_text_file`.
@@ -83,8 +85,25 @@ impl EditorScript {
         self
     }
 
+    /// An editor that speaks the second version of the protocol.
+    pub fn second() -> Self {
+        Self { second: true, ..Self::default() }
+    }
+
+    /// How it introduces itself.
+    pub(super) fn introduction(&self) -> Value {
+        if self.second {
+            let info = json!({ "name": "editor", "version": "1" });
+            return json!({ "protocolVersion": 2, "info": info, "capabilities": self.capabilities() });
+        }
+        json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities() })
+    }
+
     /// The capabilities it advertises.
     pub fn capabilities(&self) -> Value {
+        if self.second {
+            return json!({ "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) } });
+        }
         let session = if self.notices { json!({ "notices": {} }) } else { json!({}) };
         json!({
             "fs": { "readTextFile": self.read, "writeTextFile": self.write },

@@ -23,7 +23,10 @@ pub(super) async fn route(
     };
     match method {
         "authenticate" => reply.send(handlers::authenticate(&connection, params)),
-        "logout" => reply.send(Ok(handlers::logout(&connection))),
+        "logout" => {
+            connection.log_out();
+            reply.send(Ok(acp::LogoutResponse::new()));
+        }
         "auth/status" => reply.send(Ok(handlers::auth_status(&connection).await)),
         "session/new" => handlers::new(&connection, peer, params, reply).await,
         "session/load" => handlers::load(&connection, peer, params, reply).await,

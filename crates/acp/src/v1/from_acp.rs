@@ -1,79 +1,37 @@
 //! From the wire to the domain: the last lines that see wire types on the way in.
 
-use crate::connection::errors::invalid_params;
-use crate::limits::IMAGE_BASE64;
+use crate::connection::content::{blob, blocks, image};
 use agent::Content;
 use agent_client_protocol::{Error, v1::schema as acp};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 /// The blocks of a prompt. An error names the block and what is wrong with it.
-pub(crate) fn prompt(blocks: Vec<Value>) -> Result<Vec<Content>, Error> {
-    if blocks.is_empty() {
-        return Err(invalid_params("prompt is empty: send at least one content block"));
-    }
-    blocks
-        .into_iter()
-        .enumerate()
-        .map(|(at, block)| content(block).map_err(|wrong| invalid_params(format!("prompt[{at}]: {wrong}"))))
-        .collect()
+pub(crate) fn prompt(given: Vec<Value>) -> Result<Vec<Content>, Error> {
+    blocks(given, content)
 }
 
-fn content(block: Value) -> Result<Content, String> {
-    let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
-    match kind {
-        "text" | "image" | "resource" | "resource_link" => {}
-        "" => return Err("a content block is an object with a type".to_owned()),
-        "audio" => return Err("audio is not supported; see promptCapabilities".to_owned()),
-        other => {
-            return Err(format!(
-                "unknown content type {other:?}; use text, image, resource or resource_link"
-            ));
-        }
-    }
-    let kind = kind.to_owned();
+fn content(kind: &str, block: Value) -> Result<Content, String> {
     match serde_json::from_value(block).map_err(|error| format!("bad {kind} block: {error}"))? {
         acp::ContentBlock::Text(text) => Ok(Content::Text(text.text)),
-        acp::ContentBlock::Image(image) => image_content(image.mime_type, image.data),
+        acp::ContentBlock::Image(given) => image(given.mime_type, given.data),
         acp::ContentBlock::ResourceLink(link) => Ok(Content::ResourceLink { uri: link.uri, name: link.name }),
         acp::ContentBlock::Resource(resource) => match resource.resource {
             acp::EmbeddedResourceResource::TextResourceContents(text) => {
                 Ok(Content::Resource { uri: text.uri, mime_type: text.mime_type, text: text.text })
             }
-            acp::EmbeddedResourceResource::BlobResourceContents(blob) => match blob.mime_type {
-                Some(mime_type) if mime_type.starts_with("image/") => image_content(mime_type, blob.blob),
-                mime_type => Err(format!(
-                    "{} is binary ({}); only text and images can be embedded, link it instead",
-                    blob.uri,
-                    mime_type.as_deref().unwrap_or("no media type")
-                )),
-            },
+            acp::EmbeddedResourceResource::BlobResourceContents(given) => {
+                blob(&given.uri, given.mime_type, given.blob)
+            }
             _ => Err("unknown kind of embedded resource".to_owned()),
         },
         _ => Err(format!("{kind} blocks are not supported")),
     }
 }
 
-fn image_content(mime_type: String, data: String) -> Result<Content, String> {
-    if !mime_type.starts_with("image/") {
-        return Err(format!("an image's mimeType begins with image/, not {mime_type:?}"));
-    }
-    if data.len() > IMAGE_BASE64 {
-        return Err(format!(
-            "the image is too large ({} characters of base64, the limit is {IMAGE_BASE64})",
-            data.len()
-        ));
-    }
-    match STANDARD.decode(&data) {
-        Ok(bytes) if !bytes.is_empty() => Ok(Content::Image { mime_type, data }),
-        Ok(_) => Err("the image is empty".to_owned()),
-        Err(error) => Err(format!("the image's data is not base64: {error}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::IMAGE_BASE64;
     use serde_json::json;
 
     fn check(blocks: Value, expected: Result<Content, &str>) {

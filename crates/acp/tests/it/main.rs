@@ -7,5 +7,7 @@ mod hostile;
 mod ide;
 mod methods;
 mod replay;
+#[cfg(feature = "v2")]
+mod second;
 mod stage;
 mod wire;

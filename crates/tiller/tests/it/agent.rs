@@ -75,6 +75,23 @@ impl Agent {
         Ok(answer["stopReason"].as_str().unwrap().to_owned())
     }
 
+    /// A whole turn in the second version of the protocol: the update that says that nothing goes on any more.
+    pub(crate) fn turn(&mut self, session: &str, text: &str, editor: &mut Editor) -> Value {
+        let content = json!([{ "type": "text", "text": text }]);
+        let mut seen = self.updates.len();
+        self.call("session/prompt", json!({ "sessionId": session, "prompt": content }), editor).unwrap();
+        loop {
+            let idle =
+                |update: &&Value| update["sessionUpdate"] == "state_update" && update["state"] == "idle";
+            if let Some(idle) = self.updates[seen..].iter().find(idle) {
+                return idle.clone();
+            }
+            seen = self.updates.len();
+            let message = self.receive().expect("the end of the turn, not of the output");
+            self.serve(&message, editor);
+        }
+    }
+
     /// A request to which the agent must ask nothing back.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.call(method, params, &mut Editor::without_anything())

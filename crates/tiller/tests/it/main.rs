@@ -21,6 +21,8 @@ mod permissions;
 mod protocol;
 mod providers;
 mod sandbox;
+#[cfg(feature = "v2")]
+mod second;
 mod sessions;
 mod soak;
 mod takeover;

@@ -1,9 +1,11 @@
 //! `initialize`: who both sides are and what they can. Touches no provider.
 
-use super::authenticate::METHOD;
 use crate::{
     TerminalPlace,
-    connection::errors,
+    connection::{
+        auth::{METHOD, METHOD_DESCRIPTION, METHOD_NAME},
+        errors,
+    },
     system::{Advertised, Share},
     v1::{Connection, Traits},
 };
@@ -48,10 +50,7 @@ pub(crate) fn initialize(
         .mcp_capabilities(acp::McpCapabilities::new())
         .session_capabilities(session)
         .auth(auth);
-    let provider = acp::AuthMethodAgent::new(METHOD, "Configured provider").description(
-        "Uses the model provider from tiller's settings or environment; the built-in default needs none"
-            .to_owned(),
-    );
+    let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());
     let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
         return Err(Error::internal_error());
     };

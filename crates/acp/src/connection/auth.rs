@@ -1,0 +1,59 @@
+//! Logging in and out: credentials come from settings and the environment, so there is nothing to ask for.
+
+use super::{Connection, Wire, errors};
+use agent::Credentials;
+use agent_client_protocol::Error;
+use std::sync::atomic::Ordering;
+
+/// The one method offered.
+pub(crate) const METHOD: &str = "tiller-provider";
+/// Its name for people.
+pub(crate) const METHOD_NAME: &str = "Configured provider";
+/// What it does, for people.
+pub(crate) const METHOD_DESCRIPTION: &str =
+    "Uses the model provider from tiller's settings or environment; the built-in default needs none";
+
+/// Whether the model of new sessions could be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AuthState {
+    /// It needs no credentials.
+    NotRequired,
+    /// There are some, and nobody logged out.
+    Authenticated,
+    /// There are none, or the client logged out.
+    Unauthenticated,
+}
+
+impl<W: Wire> Connection<W> {
+    /// Succeeds for the method offered, however often it is called.
+    pub(crate) fn log_in(&self, method: &str) -> Result<(), Error> {
+        if method != METHOD {
+            return Err(errors::invalid_params(format!("unknown methodId {method:?}; use {METHOD:?}")));
+        }
+        self.logged_out.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Uses no credentials for this client until it logs in again. They stay where the user keeps them.
+    pub(crate) fn log_out(&self) {
+        self.logged_out.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the model of new sessions could be used. Asks no provider.
+    pub(crate) async fn auth_state(&self) -> AuthState {
+        let model = self.runtime.default_model().await;
+        let logged_out = self.logged_out.load(Ordering::Relaxed);
+        match self.runtime.models().credentials(&model) {
+            Credentials::NotNeeded => AuthState::NotRequired,
+            Credentials::Present if !logged_out => AuthState::Authenticated,
+            Credentials::Present | Credentials::Missing => AuthState::Unauthenticated,
+        }
+    }
+
+    /// An error while the client is logged out and the model's provider wants credentials.
+    pub(crate) fn may_use(&self, model: &str) -> Result<(), Error> {
+        let open = !self.logged_out.load(Ordering::Relaxed)
+            || self.runtime.models().credentials(model) == Credentials::NotNeeded;
+        if open { Ok(()) } else { Err(errors::logged_out()) }
+    }
+}

@@ -1,0 +1,57 @@
+//! Which handler takes which method.
+
+use super::{Connection, handlers};
+use crate::connection::{Reply, errors, unknown};
+use agent_client_protocol::{Client, ConnectionTo, Error, v2::schema as acp};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Takes a request and answers it.
+pub(super) async fn route(
+    method: &str,
+    params: Value,
+    reply: Reply,
+    connection: Arc<Connection>,
+    client: ConnectionTo<Client>,
+) {
+    if reply.is_anonymous() {
+        let error = errors::invalid_request("a request's id is a string or an integer, not null");
+        return reply.send(Err::<(), _>(error));
+    }
+    if method == "initialize" {
+        return reply.send(handlers::initialize(&connection, client, params));
+    }
+    let peer = match connection.peer() {
+        Ok(peer) => peer,
+        Err(error) => return reply.send(Err::<(), Error>(error)),
+    };
+    match method {
+        "auth/login" => reply.send(handlers::login(&connection, params)),
+        "auth/logout" => {
+            connection.log_out();
+            reply.send(Ok(acp::LogoutAuthResponse::new()));
+        }
+        "auth/status" => reply.send(Ok(handlers::auth_status(&connection).await)),
+        "session/new" => handlers::new(&connection, peer, params, reply).await,
+        "session/resume" => handlers::resume(&connection, peer, params, reply).await,
+        "session/list" => reply.send(handlers::list(&connection, params).await),
+        "session/close" => {
+            reply.send(connection.close(peer, params).await.map(|()| acp::CloseSessionResponse::new()));
+        }
+        "session/delete" => {
+            reply.send(connection.delete(params).await.map(|()| acp::DeleteSessionResponse::new()));
+        }
+        "session/fork" => handlers::fork(&connection, peer, params, reply).await,
+        "session/set_title" => {
+            reply.send(connection.set_title(params).await.map(acp::SetSessionTitleResponse::new));
+        }
+        "session/status" => reply.send(handlers::status(&connection, params).await),
+        "session/prompt" => handlers::prompt(&connection, params, reply).await,
+        "session/set_config_option" => reply.send(handlers::set_config_option(&connection, params).await),
+        "tool_call/cancel" | "terminal/cancel" => {
+            let error = errors::invalid_params("it cannot be cancelled by itself; use session/cancel");
+            reply.send(Err::<(), _>(error));
+        }
+        _ => unknown(method, reply),
+    }
+}

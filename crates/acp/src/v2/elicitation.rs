@@ -1,0 +1,88 @@
+//! A question to the user as a form of one field.
+
+use agent::{Question, QuestionOutcome, SessionId};
+use agent_client_protocol::v2::schema as acp;
+
+/// The field's name.
+const FIELD: &str = "answer";
+
+/// The form of a question: a text, or one of the choices.
+pub(crate) fn request(session: &SessionId, question: &Question) -> acp::CreateElicitationRequest {
+    let field = acp::StringPropertySchema::new().title("Answer".to_owned());
+    let field = if question.choices.is_empty() {
+        field
+    } else {
+        let recommended = question.choices.iter().find(|choice| choice.recommended);
+        let options = question.choices.iter().map(|choice| {
+            acp::EnumOption::new(choice.label.clone(), choice.label.clone())
+                .description(choice.detail.clone())
+        });
+        field
+            .one_of(options.collect::<Vec<_>>())
+            .default_value(recommended.map(|choice| choice.label.clone()))
+    };
+    let scope = acp::ElicitationSessionScope::new(session.as_str().to_owned())
+        .tool_call_id(acp::ToolCallId::new(question.id.as_str()));
+    let schema = acp::ElicitationSchema::new().property(FIELD, field, true);
+    acp::CreateElicitationRequest::new(acp::ElicitationFormMode::new(scope, schema), question.text.clone())
+}
+
+/// What the client did with the form. An answer that was not to choose is none.
+pub(crate) fn outcome(action: acp::ElicitationAction, question: &Question) -> QuestionOutcome {
+    let acp::ElicitationAction::Accept(accepted) = action else { return QuestionOutcome::Dismissed };
+    match accepted.content.and_then(|mut content| content.remove(FIELD)) {
+        Some(acp::ElicitationContentValue::String(answer))
+            if question.choices.is_empty() || question.choices.iter().any(|c| c.label == answer) =>
+        {
+            QuestionOutcome::Answered(answer)
+        }
+        other => {
+            tracing::warn!(?other, "the client accepted a form without a proper answer");
+            QuestionOutcome::Dismissed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent::Choice;
+    use serde_json::{Value, json};
+
+    fn question(choices: &[&str]) -> Question {
+        let choices = choices.iter().map(|label| Choice { label: (*label).to_owned(), ..Choice::default() });
+        Question { id: "tool_0".into(), text: "Which?".to_owned(), choices: choices.collect() }
+    }
+
+    #[test]
+    fn a_form_has_one_field() {
+        let mut asked = question(&["a", "b"]);
+        asked.choices[1].recommended = true;
+        let value = serde_json::to_value(request(&"s".into(), &asked)).unwrap();
+        assert_eq!((&value["mode"], &value["message"]), (&json!("form"), &json!("Which?")));
+        assert_eq!((&value["sessionId"], &value["toolCallId"]), (&json!("s"), &json!("tool_0")));
+        let field = &value["requestedSchema"]["properties"]["answer"];
+        assert_eq!((&field["oneOf"][0]["const"], &field["default"]), (&json!("a"), &json!("b")));
+        assert_eq!(value["requestedSchema"]["required"], json!(["answer"]));
+        let value = serde_json::to_value(request(&"s".into(), &question(&[]))).unwrap();
+        assert_eq!(value["requestedSchema"]["properties"]["answer"].get("oneOf"), None);
+    }
+
+    #[test]
+    fn only_what_was_offered_is_an_answer() {
+        let check = |response: Value, choices: &[&str], expected: QuestionOutcome| {
+            let response: acp::CreateElicitationResponse = serde_json::from_value(response).unwrap();
+            assert_eq!(outcome(response.action, &question(choices)), expected);
+        };
+        let accept = |answer: Value| json!({"action": "accept", "content": {"answer": answer}});
+        let answered = |text: &str| QuestionOutcome::Answered(text.to_owned());
+        check(accept(json!("any text")), &[], answered("any text"));
+        check(accept(json!("a")), &["a", "b"], answered("a"));
+        check(accept(json!("c")), &["a", "b"], QuestionOutcome::Dismissed);
+        check(accept(json!(7)), &[], QuestionOutcome::Dismissed);
+        check(json!({"action": "accept"}), &[], QuestionOutcome::Dismissed);
+        check(json!({"action": "decline"}), &[], QuestionOutcome::Dismissed);
+        check(json!({"action": "cancel"}), &[], QuestionOutcome::Dismissed);
+        check(json!({"action": "_later"}), &[], QuestionOutcome::Dismissed);
+    }
+}

@@ -1,0 +1,49 @@
+//! `initialize`: who both sides are and what they can. Touches no provider.
+
+use crate::{
+    connection::{
+        auth::{METHOD, METHOD_DESCRIPTION, METHOD_NAME},
+        errors,
+    },
+    v2::Connection,
+};
+use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v2::schema as acp};
+use serde_json::{Value, json};
+
+/// Answers with version 2; the library lets nobody else through to here.
+pub(crate) fn initialize(
+    connection: &Connection,
+    client: ConnectionTo<Client>,
+    params: Value,
+) -> Result<acp::InitializeResponse, Error> {
+    // What a client says of itself beyond what is understood here is its own business: never an error.
+    let capabilities: acp::ClientCapabilities = params
+        .get("capabilities")
+        .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
+        .unwrap_or_default();
+    let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
+    if !connection.introduce(client, forms, ()) {
+        return Err(errors::invalid_request("already initialized"));
+    }
+    let options = &connection.options;
+    let prompt = acp::PromptCapabilities::new()
+        .image(acp::PromptImageCapabilities::new())
+        .embedded_context(acp::PromptEmbeddedContextCapabilities::new());
+    let session = acp::SessionCapabilities::new()
+        .prompt(prompt)
+        .delete(acp::SessionDeleteCapabilities::new())
+        .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new())
+        .fork(acp::SessionForkCapabilities::new())
+        .title(acp::SessionTitleCapabilities::new())
+        .status(acp::SessionStatusCapabilities::new());
+    let auth = acp::AgentAuthCapabilities::new().status(acp::AuthStatusCapabilities::new());
+    let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());
+    let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
+        return Err(Error::internal_error());
+    };
+    let info = acp::Implementation::new(&options.name, &options.version).title(options.title.clone());
+    Ok(acp::InitializeResponse::new(ProtocolVersion::V2, info)
+        .capabilities(acp::AgentCapabilities::new().session(session).auth(auth))
+        .auth_methods(vec![acp::AuthMethod::Agent(provider)])
+        .meta(meta))
+}

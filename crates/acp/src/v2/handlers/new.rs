@@ -1,0 +1,38 @@
+//! `session/new` and `session/fork`: make a session.
+
+use crate::{
+    connection::Reply,
+    v2::{Connection, Peer, settings::config_options, to_acp::available_commands},
+};
+use agent_client_protocol::v2::schema as acp;
+use serde_json::Value;
+
+/// Answers first; what else there is to say of the session follows the answer.
+pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
+    match connection.create(peer, params).await {
+        Ok(handle) => {
+            let settings = connection.settings(&handle);
+            let answer = acp::NewSessionResponse::new(handle.id().as_str().to_owned())
+                .config_options(config_options(&settings, &connection.models()))
+                .available_commands(available_commands(agent::commands()));
+            reply.send(Ok(answer));
+            peer.outbox.release(handle.id());
+        }
+        Err(error) => reply.send(Err::<(), _>(error)),
+    }
+}
+
+/// The same of one that begins with everything another has; nothing is played back.
+pub(crate) async fn fork(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
+    match connection.fork(peer, params).await {
+        Ok(handle) => {
+            let settings = connection.settings(&handle);
+            let answer = acp::ForkSessionResponse::new(handle.id().as_str().to_owned())
+                .config_options(config_options(&settings, &connection.models()))
+                .available_commands(available_commands(agent::commands()));
+            reply.send(Ok(answer));
+            peer.outbox.release(handle.id());
+        }
+        Err(error) => reply.send(Err::<(), _>(error)),
+    }
+}

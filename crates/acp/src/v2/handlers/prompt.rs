@@ -1,0 +1,63 @@
+//! `session/prompt`: says something to a session.
+
+use crate::{
+    connection::{Reply, errors, params},
+    v2::{Connection, from_acp},
+};
+use agent::{Content, SessionHandle};
+use agent_client_protocol::{Error, v2::schema as acp};
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Params {
+    session_id: String,
+    #[serde(default)]
+    prompt: Vec<Value>,
+}
+
+/// Answers when the prompt is part of the conversation, recorded and told; how its turn goes on, the updates tell. A prompt that waits for
+/// the turns before it is not answered yet.
+pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) {
+    let (handle, content) = match decode(connection, given) {
+        Ok(decoded) => decoded,
+        Err(error) => return reply.send(Err::<(), _>(error)),
+    };
+    let cancellation = reply.cancellation();
+    let mut turn = handle.start(content);
+    let taken_back = tokio::select! {
+        biased;
+        inserted = turn.inserted() => Ok(inserted),
+        () = cancellation.cancelled() => Err(()),
+    };
+    let inserted = match taken_back {
+        Ok(inserted) => inserted,
+        Err(()) => {
+            turn.cancel();
+            turn.inserted().await
+        }
+    };
+    let Some(message) = inserted else {
+        return reply.send(Err::<(), _>(match turn.settled().await {
+            // It was taken back before it was said.
+            Ok(_cancelled) => errors::request_cancelled(),
+            Err(error) => errors::turn(&error),
+        }));
+    };
+    reply.send(Ok(acp::PromptResponse::new(message.as_str().to_owned())));
+    // The end is an event, unless even that could not be stored.
+    if let Err(error) = turn.settled().await
+        && let Some(client) = connection.client(&handle)
+    {
+        client.failed(&message, &errors::turn(&error));
+    }
+}
+
+fn decode(connection: &Connection, given: Value) -> Result<(SessionHandle, Vec<Content>), Error> {
+    let given: Params = params("session/prompt", given)?;
+    let handle = connection.find(&given.session_id)?;
+    let content = from_acp::prompt(given.prompt)?;
+    connection.may_use(&handle.state().model)?;
+    Ok((handle, content))
+}

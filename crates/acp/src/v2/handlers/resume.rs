@@ -1,0 +1,98 @@
+//! `session/resume`: opens a stored session, and plays the conversation back where that is asked for.
+
+use crate::{
+    connection::{Held, Reply, errors, params},
+    v2::{
+        Connection, Peer, V2,
+        settings::config_options,
+        to_acp::{Projection, Update, available_commands},
+    },
+};
+use agent::{SessionEvent, SessionHandle};
+use agent_client_protocol::{Error, v2::schema as acp};
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Params {
+    replay_from: Option<Value>,
+}
+
+/// Plays back, tells the state, answers, then lets through what happened meanwhile.
+pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
+    let from_start = match from_start(&given) {
+        Ok(from_start) => from_start,
+        Err(error) => return reply.send(Err::<(), _>(error)),
+    };
+    let handle = match connection.open("session/resume", peer, given).await {
+        Ok(handle) => handle,
+        Err(error) => return reply.send(Err::<(), _>(error)),
+    };
+    let (last, live) = connection.hold(peer, &handle);
+    let held = Held::new(peer, &handle);
+    let cancellation = reply.cancellation();
+    let until = if from_start { last } else { 0 };
+    let played = tokio::select! {
+        played = replay(connection, peer, &handle, until, live) => played,
+        () = cancellation.cancelled() => Err(errors::request_cancelled()),
+        () = connection.gone.cancelled() => Err(errors::request_cancelled()),
+    };
+    reply.send(played.map(|()| {
+        let settings = connection.settings(&handle);
+        acp::ResumeSessionResponse::new()
+            .config_options(config_options(&settings, &connection.models()))
+            .available_commands(available_commands(agent::commands()))
+    }));
+    drop(held);
+}
+
+/// Whether all is to be played back, or nothing.
+fn from_start(given: &Value) -> Result<bool, Error> {
+    let Params { replay_from } = params("session/resume", given.clone())?;
+    match replay_from {
+        None | Some(Value::Null) => Ok(false),
+        Some(from) if from["type"] == "start" => Ok(true),
+        Some(from) => Err(errors::invalid_params(format!("replayFrom: unknown cursor {from}; use start"))),
+    }
+}
+
+/// Sends the stored events up to number `until`, a page at a time and no faster than the client reads; then what is going on and not
+/// stored; of the title and the usage, the last; and the state.
+async fn replay(
+    connection: &Connection,
+    peer: &Peer,
+    handle: &SessionHandle,
+    until: u64,
+    live: Vec<SessionEvent>,
+) -> Result<(), Error> {
+    let mut projection = Projection::replay();
+    let (mut title, mut usage) = (None, None);
+    let mut after = 0;
+    while after < until {
+        let page =
+            connection.runtime.events(handle.id(), after).await.map_err(|error| errors::store(&error))?;
+        // Events at the end may be damaged, and are then left out.
+        let Some((end, _)) = page.last() else { break };
+        after = *end;
+        for (_, event) in page.into_iter().filter(|(number, _)| *number <= until) {
+            match event {
+                SessionEvent::TitleChanged(_) => title = Some(event),
+                SessionEvent::Usage(_) => usage = Some(event),
+                event => send(peer, handle, projection.updates(&event, Vec::new)).await,
+            }
+        }
+    }
+    let mut projection = projection.catch_up();
+    for event in live.into_iter().chain(title).chain(usage) {
+        send(peer, handle, projection.updates(&event, Vec::new)).await;
+    }
+    peer.outbox.send_paced(handle.id(), projection.state()).await;
+    Ok(())
+}
+
+async fn send(peer: &Peer, handle: &SessionHandle, updates: Vec<Update>) {
+    for update in updates {
+        peer.outbox.send_paced(handle.id(), update.into_wire::<V2>()).await;
+    }
+}

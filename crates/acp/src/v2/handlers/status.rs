@@ -1,0 +1,15 @@
+//! `session/status`: whether a session is in memory or only stored.
+
+use crate::v2::Connection;
+use agent_client_protocol::{Error, v2::schema as acp};
+use serde_json::Value;
+
+/// Opens nothing.
+pub(crate) async fn status(
+    connection: &Connection,
+    params: Value,
+) -> Result<acp::SessionStatusResponse, Error> {
+    let open = connection.is_open(params).await?;
+    let status = if open { acp::SessionStatus::Open } else { acp::SessionStatus::Saved };
+    Ok(acp::SessionStatusResponse::new(status))
+}

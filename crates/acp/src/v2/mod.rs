@@ -1,0 +1,91 @@
+//! The protocol's second version, a draft, over the runtime. Clients of it have neither files nor terminals to offer: tools act on this machine, and
+//! what commands print is shown in terminals that are the agent's.
+
+mod dispatch;
+mod elicitation;
+mod from_acp;
+mod handlers;
+mod patch;
+mod permission;
+mod settings;
+mod to_acp;
+
+use crate::connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire};
+use agent::{
+    MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
+};
+use agent_client_protocol::{Client, ConnectionTo, Error, v2::schema as acp};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::Value;
+use std::sync::Arc;
+
+type Connection = connection::Connection<V2>;
+type Peer = connection::Peer<V2>;
+
+/// The second version.
+#[derive(Debug)]
+pub(crate) struct V2;
+
+impl Wire for V2 {
+    const NAME: &'static str = "tiller v2";
+    type Update = acp::SessionUpdate;
+    type Projection = to_acp::Projection;
+    type Traits = ();
+
+    fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> acp::SessionUpdate {
+        let text = acp::ContentBlock::Text(acp::TextContent::new(text));
+        let chunk = acp::ContentChunk::new(text, id.as_str().to_owned());
+        match kind {
+            ChunkKind::Message => acp::SessionUpdate::AgentMessageChunk(chunk),
+            ChunkKind::Thought => acp::SessionUpdate::AgentThoughtChunk(chunk),
+        }
+    }
+
+    fn display(call: &ToolCallId, data: String) -> acp::SessionUpdate {
+        let chunk = acp::TerminalOutputChunk::new(call.as_str().to_owned(), STANDARD.encode(data));
+        acp::SessionUpdate::TerminalOutputChunk(chunk)
+    }
+
+    fn send(
+        connection: &ConnectionTo<Client>,
+        session: &SessionId,
+        update: acp::SessionUpdate,
+    ) -> Result<(), Error> {
+        connection.send_notification(acp::UpdateSessionNotification::new(session.as_str().to_owned(), update))
+    }
+
+    async fn request_permission(
+        connection: &ConnectionTo<Client>,
+        session: &SessionId,
+        request: PermissionRequest,
+    ) -> Result<PermissionOutcome, Error> {
+        let request = permission::request(session, request);
+        let response = connection.send_request(request).block_task().await?;
+        Ok(permission::outcome(&response.outcome))
+    }
+
+    async fn ask(
+        connection: &ConnectionTo<Client>,
+        session: &SessionId,
+        question: Question,
+    ) -> Result<QuestionOutcome, Error> {
+        let request = elicitation::request(session, &question);
+        let response = connection.send_request(request).block_task().await?;
+        Ok(elicitation::outcome(response.action, &question))
+    }
+
+    fn outfit(connection: &Connection, peer: &Peer, session: &SessionId) -> Outfit<Self> {
+        let client = AcpClient::new(connection, peer, session, to_acp::Projection::default());
+        Outfit { client, system: connection.options.local.clone() }
+    }
+
+    async fn route(
+        method: String,
+        params: Value,
+        reply: Reply,
+        connection: Arc<Connection>,
+        client: ConnectionTo<Client>,
+    ) {
+        dispatch::route(&method, params, reply, connection, client).await;
+    }
+}

@@ -1,0 +1,463 @@
+//! From the domain to the wire: events become session updates. The last lines that see domain types on the way out.
+
+use super::{patch, settings::config_options};
+use crate::connection::{self, ChunkKind, settings::Settings};
+use agent::{
+    Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority, PlanStatus,
+    SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind,
+    ToolStatus, TurnEnd,
+};
+use agent_client_protocol::{Error, ErrorCode, v2::schema as acp};
+use std::collections::{HashMap, HashSet};
+
+pub(super) type Update = connection::Update<acp::SessionUpdate>;
+
+/// Turns a session's events into updates. Keeps what one event must know of those before it.
+#[derive(Debug, Default)]
+pub(crate) struct Projection {
+    /// The calls the client knows and that have not ended, with what each shows.
+    calls: HashMap<ToolCallId, Shown>,
+    /// The messages that were streamed since the last whole answer: their text is not sent again.
+    streamed: Vec<MessageId>,
+    /// What the session is set to, once known.
+    settings: Option<Settings>,
+    /// Whether a turn runs.
+    running: bool,
+    /// The last message of the user.
+    message: Option<MessageId>,
+    /// The calls whose permission is being asked for.
+    asked: HashSet<ToolCallId>,
+    /// Other questions that are open.
+    questions: usize,
+    /// What is told is not happening now.
+    when: When,
+}
+
+/// When what is told happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum When {
+    /// Now.
+    #[default]
+    Now,
+    /// It happened before, and is stored.
+    Past,
+    /// It is going on, and is told to somebody who was not told of its beginning, or is told again.
+    Since,
+}
+
+/// What a call shows, as far as later updates must know it.
+#[derive(Debug, Default)]
+struct Shown {
+    anything: bool,
+    /// What it runs, if it is a command.
+    command: Option<String>,
+    /// Whether its command's output is shown in a terminal. Its id is the call's.
+    displayed: bool,
+}
+
+/// The one plan of a session.
+const PLAN: &str = "plan";
+
+impl Projection {
+    /// A projection of what happened before: no state follows from it, and not how the settings changed (the answer has them).
+    pub(crate) fn replay() -> Self {
+        Self { when: When::Past, ..Self::default() }
+    }
+
+    /// From here on it is told what is going on, whole: text that came so far replaces what the client may have of it.
+    pub(crate) fn catch_up(mut self) -> Self {
+        self.when = When::Since;
+        self
+    }
+
+    /// Whether a turn runs, and waits for its user.
+    pub(crate) fn state(&self) -> acp::SessionUpdate {
+        acp::SessionUpdate::StateUpdate(match (self.running, self.asked.is_empty() && self.questions == 0) {
+            (true, true) => acp::StateUpdate::Running(acp::RunningStateUpdate::new()),
+            (true, false) => acp::StateUpdate::RequiresAction(acp::RequiresActionStateUpdate::new()),
+            (false, _) => acp::StateUpdate::Idle(acp::IdleStateUpdate::new()),
+        })
+    }
+
+    /// The updates of an event, in order.
+    pub(crate) fn updates(
+        &mut self,
+        event: &SessionEvent,
+        models: impl FnOnce() -> Vec<ModelInfo>,
+    ) -> Vec<Update> {
+        let past = self.when == When::Past;
+        match event {
+            SessionEvent::TurnStarted { .. } if !past => {
+                self.running = true;
+                self.asked.clear();
+                vec![Update::urgent(self.state())]
+            }
+            SessionEvent::TurnEnded { end, .. } if !past => self.ended(end),
+            SessionEvent::UserMessage { id, content } => {
+                self.message = Some(id.clone());
+                let content: Vec<_> = content.iter().map(content_block).collect();
+                let message = acp::UserMessage::new(id.as_str().to_owned()).content(content);
+                vec![Update::urgent(acp::SessionUpdate::UserMessage(message))]
+            }
+            SessionEvent::MessageDelta { id, text } => self.delta(ChunkKind::Message, id, text),
+            SessionEvent::ThoughtDelta { id, text } => self.delta(ChunkKind::Thought, id, text),
+            SessionEvent::ModelResponse(response) => self.response(response),
+            SessionEvent::ToolCall(update) => match &update.output {
+                Some(output) => self.output(&update.id, output),
+                None => vec![self.tool_call(update)],
+            },
+            SessionEvent::PermissionRequested { id, .. } if !past => {
+                let before = self.asked.len() + self.questions;
+                self.asked.insert(id.clone());
+                self.state_after(before)
+            }
+            SessionEvent::PermissionResolved { id, .. } if !past => {
+                let before = self.asked.len() + self.questions;
+                self.asked.remove(id);
+                self.state_after(before)
+            }
+            SessionEvent::Plan(entries) => {
+                let plan = acp::PlanUpdateContent::items(PLAN, entries.iter().map(plan_entry).collect());
+                vec![Update::urgent(acp::SessionUpdate::PlanUpdate(acp::PlanUpdate::new(plan)))]
+            }
+            SessionEvent::Usage(used) => {
+                let usage = acp::UsageUpdate::new(used.context_used, used.context_size);
+                vec![Update::urgent(acp::SessionUpdate::UsageUpdate(usage))]
+            }
+            SessionEvent::TitleChanged(title) => {
+                let info = acp::SessionInfoUpdate::new().title(title.clone());
+                vec![Update::urgent(acp::SessionUpdate::SessionInfoUpdate(info))]
+            }
+            SessionEvent::ModeChanged(mode) => self.changed(models, |settings| settings.mode = *mode),
+            SessionEvent::PermissionModeChanged(mode) => {
+                self.changed(models, |settings| settings.permission_mode = *mode)
+            }
+            SessionEvent::ModelChanged(model) => {
+                self.changed(models, |settings| settings.model.clone_from(model))
+            }
+            SessionEvent::EffortChanged(effort) => self.changed(models, |settings| settings.effort = *effort),
+            SessionEvent::Notice { severity, title, description } => {
+                let severity = match severity {
+                    Severity::Info => acp::NoticeSeverity::Info,
+                    Severity::Warning => acp::NoticeSeverity::Warning,
+                    Severity::Error => acp::NoticeSeverity::Error,
+                };
+                let notice = acp::Notice::new(severity, title).description(description.clone());
+                vec![Update::urgent(acp::SessionUpdate::Notice(notice))]
+            }
+            SessionEvent::TurnStarted { .. }
+            | SessionEvent::TurnEnded { .. }
+            | SessionEvent::PermissionRequested { .. }
+            | SessionEvent::PermissionResolved { .. }
+            | SessionEvent::Phase(_) => Vec::new(),
+        }
+    }
+
+    /// The state, where the number of open questions came from or went to none.
+    fn state_after(&self, before: usize) -> Vec<Update> {
+        let now = self.asked.len() + self.questions;
+        match self.running && (before == 0) != (now == 0) {
+            true => vec![Update::urgent(self.state())],
+            false => Vec::new(),
+        }
+    }
+
+    fn ended(&mut self, end: &TurnEnd) -> Vec<Update> {
+        self.idle(match end {
+            TurnEnd::Stopped(StopReason::EndTurn) => acp::StopReason::EndTurn,
+            TurnEnd::Stopped(StopReason::MaxTokens) => acp::StopReason::MaxTokens,
+            TurnEnd::Stopped(StopReason::MaxTurnRequests) => acp::StopReason::MaxTurnRequests,
+            TurnEnd::Stopped(StopReason::Refusal) => acp::StopReason::Refusal,
+            TurnEnd::Stopped(StopReason::Cancelled) => acp::StopReason::Cancelled,
+            TurnEnd::Failed(message) => {
+                let error = acp::Error::new(i32::from(ErrorCode::INTERNAL_ERROR), message.clone());
+                acp::StopReason::Error(acp::ErrorStopReason::new().error(error))
+            }
+        })
+    }
+
+    /// Nothing goes on any more, if anything did.
+    fn idle(&mut self, reason: acp::StopReason) -> Vec<Update> {
+        if !std::mem::take(&mut self.running) {
+            return Vec::new();
+        }
+        self.asked.clear();
+        self.streamed.clear();
+        let idle = acp::StateUpdate::Idle(acp::IdleStateUpdate::new().stop_reason(reason));
+        vec![Update::urgent(acp::SessionUpdate::StateUpdate(idle))]
+    }
+
+    fn delta(&mut self, kind: ChunkKind, id: &MessageId, text: &str) -> Vec<Update> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        if !self.streamed.contains(id) {
+            self.streamed.push(id.clone());
+        }
+        match self.when {
+            When::Now => vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }],
+            When::Past | When::Since => vec![message(kind, id, text)],
+        }
+    }
+
+    /// The text of a whole answer, where its pieces were not streamed.
+    fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
+        let streamed = std::mem::take(&mut self.streamed);
+        let thought: String =
+            response.reasoning.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        [
+            (ChunkKind::Thought, &response.thought_id, thought.trim_end()),
+            (ChunkKind::Message, &response.id, &response.text),
+        ]
+        .into_iter()
+        .filter(|(_, id, text)| !text.is_empty() && !streamed.contains(*id))
+        .map(|(kind, id, text)| message(kind, id, text))
+        .collect()
+    }
+
+    fn tool_call(&mut self, update: &ToolCallUpdate) -> Update {
+        let known = self.calls.contains_key(&update.id);
+        let content = self.content(update);
+        if update.status.is_some_and(ToolStatus::is_final) {
+            self.calls.remove(&update.id);
+        }
+        let mut wire = acp::ToolCallUpdate::new(update.id.as_str().to_owned());
+        if !known {
+            wire = wire.name(update.name.clone()).title(update.name.clone());
+        }
+        if let Some(title) = &update.title {
+            wire = wire.title(title.clone());
+        }
+        if let Some(kind) = update.kind {
+            wire = wire.kind(tool_kind(kind));
+        }
+        if let Some(status) = update.status {
+            wire = wire.status(tool_status(status));
+        }
+        if let Some(content) = content {
+            wire = wire.content(content);
+        }
+        if let Some(places) = &update.locations {
+            wire = wire.locations(locations(places));
+        }
+        if let Some(input) = &update.raw_input {
+            wire = wire.raw_input(input.clone());
+        }
+        Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
+    }
+
+    /// What the call shows now, if that changes.
+    fn content(&mut self, update: &ToolCallUpdate) -> Option<Vec<acp::ToolCallContent>> {
+        let shown = self.calls.entry(update.id.clone()).or_default();
+        if let Some(command) = update.raw_input.as_ref().and_then(|input| input["command"].as_str()) {
+            shown.command = Some(command.to_owned());
+        }
+        let content = match &update.content {
+            // The terminal has the text already.
+            Some(_) if shown.displayed => Some(vec![terminal(&update.id)]),
+            Some(content) => {
+                shown.anything = !content.is_empty();
+                Some(tool_content(content))
+            }
+            None => None,
+        };
+        match update.status {
+            // The protocol has no word for it.
+            Some(ToolStatus::Interrupted) => {
+                let mut content = content.unwrap_or_default();
+                content.push(text("interrupted"));
+                Some(content)
+            }
+            Some(ToolStatus::Failed | ToolStatus::Completed) if !shown.anything && !shown.displayed => {
+                // Nothing of its own to show: what the model was told.
+                let result = update.result.as_ref().filter(|result| !result.text.is_empty());
+                result.map(|result| vec![text(&result.text)]).or(content)
+            }
+            _ => content,
+        }
+    }
+
+    /// A command's output as it comes, in a terminal of ours.
+    fn output(&mut self, call: &ToolCallId, output: &LiveOutput) -> Vec<Update> {
+        let Some(shown) = self.calls.get_mut(call) else { return Vec::new() };
+        let of = || acp::TerminalUpdate::new(call.as_str().to_owned());
+        let told = |update| Update::urgent(acp::SessionUpdate::TerminalUpdate(update));
+        match output {
+            LiveOutput::Started { cwd } => {
+                shown.displayed = true;
+                let made = of().cwd(cwd.as_std()).output(acp::TerminalOutput::new(""));
+                let made = match &shown.command {
+                    Some(command) => made.command(command.clone()),
+                    None => made,
+                };
+                let embedded =
+                    acp::ToolCallUpdate::new(call.as_str().to_owned()).content(vec![terminal(call)]);
+                vec![told(made), Update::urgent(acp::SessionUpdate::ToolCallUpdate(embedded))]
+            }
+            LiveOutput::Text(_) | LiveOutput::Ended(_) if !shown.displayed => Vec::new(),
+            LiveOutput::Text(text) => vec![Update::Display { call: call.clone(), data: text.clone() }],
+            LiveOutput::Ended(status) => {
+                let status = acp::TerminalExitStatus::new()
+                    .exit_code(status.code.map(i64::from))
+                    .signal(status.signal.clone());
+                vec![told(of().exit_status(status))]
+            }
+        }
+    }
+
+    fn changed(
+        &mut self,
+        models: impl FnOnce() -> Vec<ModelInfo>,
+        change: impl FnOnce(&mut Settings),
+    ) -> Vec<Update> {
+        let Some(settings) = self.settings.as_mut().filter(|_| self.when == When::Now) else {
+            return Vec::new();
+        };
+        change(settings);
+        let options = acp::ConfigOptionUpdate::new(config_options(settings, &models()));
+        vec![Update::urgent(acp::SessionUpdate::ConfigOptionUpdate(options))]
+    }
+}
+
+impl connection::Projection<acp::SessionUpdate> for Projection {
+    fn project(&mut self, event: &SessionEvent, models: &dyn Fn() -> Vec<ModelInfo>) -> Vec<Update> {
+        self.updates(event, models)
+    }
+
+    fn waiting(&mut self, for_the_user: bool) -> Vec<Update> {
+        let before = self.asked.len() + self.questions;
+        self.questions = match for_the_user {
+            true => self.questions + 1,
+            false => self.questions.saturating_sub(1),
+        };
+        self.state_after(before)
+    }
+
+    fn failed(&mut self, message: &MessageId, error: &Error) -> Vec<Update> {
+        if self.message.as_ref() != Some(message) {
+            return Vec::new();
+        }
+        let error = acp::Error::new(i32::from(error.code), error.message.clone()).data(error.data.clone());
+        self.idle(acp::StopReason::Error(acp::ErrorStopReason::new().error(error)))
+    }
+
+    fn set_settings(&mut self, settings: Settings) {
+        self.settings = Some(settings);
+    }
+}
+
+/// The slash commands that a prompt may be.
+pub(crate) fn available_commands(commands: &[SlashCommand]) -> Vec<acp::AvailableCommand> {
+    let command = |command: &SlashCommand| {
+        let hint =
+            command.hint.map(|hint| acp::AvailableCommandInput::Text(acp::TextCommandInput::new(hint)));
+        acp::AvailableCommand::Command(acp::Command::new(command.name, command.description).input(hint))
+    };
+    commands.iter().map(command).collect()
+}
+
+/// What kind of thing a tool does.
+pub(crate) fn tool_kind(kind: ToolKind) -> acp::ToolKind {
+    match kind {
+        ToolKind::Read => acp::ToolKind::Read,
+        ToolKind::Edit => acp::ToolKind::Edit,
+        ToolKind::Delete => acp::ToolKind::Delete,
+        ToolKind::Move => acp::ToolKind::Move,
+        ToolKind::Search => acp::ToolKind::Search,
+        ToolKind::Execute => acp::ToolKind::Execute,
+        ToolKind::Think => acp::ToolKind::Think,
+        ToolKind::Fetch => acp::ToolKind::Fetch,
+        ToolKind::SwitchMode => acp::ToolKind::SwitchMode,
+        ToolKind::Other => acp::ToolKind::Other,
+    }
+}
+
+/// What a tool call shows. Terminals of other clients are not among it: this one does not know them.
+pub(crate) fn tool_content(content: &[ToolContent]) -> Vec<acp::ToolCallContent> {
+    content
+        .iter()
+        .filter_map(|content| match content {
+            ToolContent::Content(content) => {
+                Some(acp::ToolCallContent::Content(Box::new(acp::Content::new(content_block(content)))))
+            }
+            ToolContent::Diff(diff) => Some(acp::ToolCallContent::Diff(patch::diff(diff))),
+            ToolContent::Terminal(_) => None,
+        })
+        .collect()
+}
+
+/// Where a tool call works.
+pub(crate) fn locations(locations: &[Location]) -> Vec<acp::ToolCallLocation> {
+    locations
+        .iter()
+        .map(|location| {
+            let line = location.line.and_then(|line| u32::try_from(line).ok());
+            acp::ToolCallLocation::new(location.path.as_std()).line(line)
+        })
+        .collect()
+}
+
+fn tool_status(status: ToolStatus) -> acp::ToolCallStatus {
+    match status {
+        ToolStatus::Pending => acp::ToolCallStatus::Pending,
+        ToolStatus::InProgress => acp::ToolCallStatus::InProgress,
+        ToolStatus::Completed => acp::ToolCallStatus::Completed,
+        ToolStatus::Cancelled => acp::ToolCallStatus::Cancelled,
+        ToolStatus::Failed | ToolStatus::Interrupted => acp::ToolCallStatus::Failed,
+    }
+}
+
+/// A whole message: replaces what was told of it.
+fn message(kind: ChunkKind, id: &MessageId, text: &str) -> Update {
+    let content = vec![acp::ContentBlock::Text(acp::TextContent::new(text))];
+    let id = id.as_str().to_owned();
+    Update::urgent(match kind {
+        ChunkKind::Message => acp::SessionUpdate::AgentMessage(acp::AgentMessage::new(id).content(content)),
+        ChunkKind::Thought => acp::SessionUpdate::AgentThought(acp::AgentThought::new(id).content(content)),
+    })
+}
+
+fn text(text: &str) -> acp::ToolCallContent {
+    let text = acp::ContentBlock::Text(acp::TextContent::new(text));
+    acp::ToolCallContent::Content(Box::new(acp::Content::new(text)))
+}
+
+fn terminal(call: &ToolCallId) -> acp::ToolCallContent {
+    acp::ToolCallContent::Terminal(acp::Terminal::new(call.as_str().to_owned()))
+}
+
+fn content_block(content: &Content) -> acp::ContentBlock {
+    match content {
+        Content::Text(text) => acp::ContentBlock::Text(acp::TextContent::new(text.clone())),
+        Content::Image { mime_type, data } => {
+            acp::ContentBlock::Image(acp::ImageContent::new(data.clone(), mime_type.clone()))
+        }
+        Content::ResourceLink { uri, name } => {
+            acp::ContentBlock::ResourceLink(acp::ResourceLink::new(name.clone(), uri.clone()))
+        }
+        Content::Resource { uri, mime_type, text } => {
+            let text = acp::TextResourceContents::new(text.clone(), uri.clone());
+            let text = text.mime_type(mime_type.clone().map(acp::MediaType::new));
+            let resource = acp::EmbeddedResourceResource::TextResourceContents(text);
+            acp::ContentBlock::Resource(acp::EmbeddedResource::new(resource))
+        }
+    }
+}
+
+fn plan_entry(entry: &PlanEntry) -> acp::PlanEntry {
+    let priority = match entry.priority {
+        PlanPriority::High => acp::PlanEntryPriority::High,
+        PlanPriority::Medium => acp::PlanEntryPriority::Medium,
+        PlanPriority::Low => acp::PlanEntryPriority::Low,
+    };
+    let status = match entry.status {
+        PlanStatus::Pending => acp::PlanEntryStatus::Pending,
+        PlanStatus::InProgress => acp::PlanEntryStatus::InProgress,
+        PlanStatus::Completed => acp::PlanEntryStatus::Completed,
+    };
+    acp::PlanEntry::new(entry.content.clone(), priority, status)
+}
+
+#[cfg(test)]
+#[path = "to_acp_tests.rs"]
+mod tests;

@@ -1,0 +1,189 @@
+use super::{super::V2, *};
+use crate::connection::Projection as _;
+use agent::{Mode, PermissionMode, PermissionOutcome, ToolResult, TurnId};
+use serde_json::{Value, json};
+use system::AbsPath;
+
+fn wire(projection: &mut Projection, event: SessionEvent) -> Value {
+    let updates = projection.updates(&event, Vec::new).into_iter();
+    updates.map(|update| serde_json::to_value(update.into_wire::<V2>()).unwrap()).collect()
+}
+
+fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {
+    assert_eq!(wire(projection, event.clone()), expected, "{event:?}");
+}
+
+fn call(id: &str) -> ToolCallUpdate {
+    ToolCallUpdate::of(id.into(), "bash")
+}
+
+fn started() -> SessionEvent {
+    SessionEvent::TurnStarted { turn: TurnId::from("run_1") }
+}
+
+fn ended(end: TurnEnd) -> SessionEvent {
+    SessionEvent::TurnEnded { turn: TurnId::from("run_1"), end }
+}
+
+fn state(state: &str) -> Value {
+    json!([{"sessionUpdate": "state_update", "state": state}])
+}
+
+#[test]
+fn a_turn_runs_waits_for_its_user_and_ends() {
+    let mut now = Projection::default();
+    let asked = |id: &str| SessionEvent::PermissionRequested { id: id.into(), question: "?".to_owned() };
+    let resolved = |id: &str| SessionEvent::PermissionResolved {
+        id: id.into(),
+        outcome: PermissionOutcome::AllowOnce,
+        rule: "user".to_owned(),
+    };
+    check(&mut now, started(), state("running"));
+    check(&mut now, resolved("silent"), json!([]));
+    check(&mut now, asked("a"), state("requires_action"));
+    check(&mut now, asked("b"), json!([]));
+    check(&mut now, resolved("a"), json!([]));
+    check(&mut now, resolved("b"), state("running"));
+    let questions: Vec<_> = [true, false].into_iter().flat_map(|open| now.waiting(open)).collect();
+    assert_eq!(questions.len(), 2);
+    check(
+        &mut now,
+        ended(TurnEnd::Stopped(StopReason::EndTurn)),
+        json!([{"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}]),
+    );
+    check(&mut now, ended(TurnEnd::Stopped(StopReason::EndTurn)), json!([]));
+    check(&mut now, started(), state("running"));
+    check(
+        &mut now,
+        ended(TurnEnd::Failed("broke".to_owned())),
+        json!([{"sessionUpdate": "state_update", "state": "idle", "stopReason": "error",
+            "error": {"code": -32603, "message": "broke"}}]),
+    );
+}
+
+#[test]
+fn messages_are_streamed_or_whole() {
+    let delta = || SessionEvent::MessageDelta { id: "m".into(), text: "hello".to_owned() };
+    let response = || {
+        SessionEvent::ModelResponse(ModelResponse {
+            id: "m".into(),
+            thought_id: "t".into(),
+            model: "x/y".to_owned(),
+            reasoning: vec![agent::Reasoning { text: "hm".to_owned(), opaque: None }],
+            text: "hello".to_owned(),
+            calls: Vec::new(),
+        })
+    };
+    let text = json!({"type": "text", "text": "hello"});
+    let thought = json!({"sessionUpdate": "agent_thought", "messageId": "t",
+        "content": [{"type": "text", "text": "hm"}]});
+    let whole = json!({"sessionUpdate": "agent_message", "messageId": "m", "content": [text]});
+    let mut now = Projection::default();
+    let chunk = json!({"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text});
+    check(&mut now, delta(), json!([chunk]));
+    check(&mut now, response(), json!([thought]));
+    check(&mut Projection::replay(), response(), json!([thought, whole]));
+    check(&mut Projection::replay().catch_up(), delta(), json!([whole]));
+    check(
+        &mut now,
+        SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hello")] },
+        json!([{"sessionUpdate": "user_message", "messageId": "u", "content": [text]}]),
+    );
+}
+
+#[test]
+fn a_call_is_patched_by_its_id() {
+    let mut now = Projection::default();
+    let mut created = call("tool_0").status(ToolStatus::Pending);
+    created.title = Some("Run ls".to_owned());
+    created.kind = Some(ToolKind::Execute);
+    created.locations = Some(vec![Location { path: AbsPath::new("/a").unwrap(), line: Some(3) }]);
+    created.raw_input = Some(json!({"command": "ls"}));
+    check(
+        &mut now,
+        SessionEvent::ToolCall(created),
+        json!([{"sessionUpdate": "tool_call_update", "toolCallId": "tool_0", "title": "Run ls", "name": "bash",
+            "kind": "execute", "status": "pending", "locations": [{"path": "/a", "line": 3}],
+            "rawInput": {"command": "ls"}}]),
+    );
+    check(
+        &mut now,
+        SessionEvent::ToolCall(call("tool_0").status(ToolStatus::Cancelled)),
+        json!([{"sessionUpdate": "tool_call_update", "toolCallId": "tool_0", "status": "cancelled"}]),
+    );
+    let mut failed = call("x").status(ToolStatus::Failed);
+    failed.result = Some(ToolResult::error("no such file"));
+    let shown = wire(&mut now, SessionEvent::ToolCall(failed));
+    assert_eq!(shown[0]["content"][0]["content"]["text"], "no such file");
+    let broken = wire(&mut now, SessionEvent::ToolCall(call("y").status(ToolStatus::Interrupted)));
+    assert_eq!(broken[0]["status"], "failed");
+    assert_eq!(broken[0]["content"][0]["content"]["text"], "interrupted");
+}
+
+#[test]
+fn a_command_has_a_terminal_of_ours() {
+    let mut now = Projection::default();
+    let mut announced = call("x").status(ToolStatus::InProgress);
+    announced.raw_input = Some(json!({"command": "make"}));
+    now.updates(&SessionEvent::ToolCall(announced), Vec::new);
+    let live = |output| SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..call("x") });
+    let terminal = json!([{"type": "terminal", "terminalId": "x"}]);
+    check(
+        &mut now,
+        live(LiveOutput::Started { cwd: AbsPath::new("/w").unwrap() }),
+        json!([
+            {"sessionUpdate": "terminal_update", "terminalId": "x", "command": "make", "cwd": "/w",
+                "output": {"data": ""}},
+            {"sessionUpdate": "tool_call_update", "toolCallId": "x", "content": terminal}]),
+    );
+    check(
+        &mut now,
+        live(LiveOutput::Text("a\n".to_owned())),
+        json!([{"sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "YQo="}]),
+    );
+    check(
+        &mut now,
+        live(LiveOutput::Ended(system::ExitStatus { code: Some(3), signal: None })),
+        json!([{"sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": {"exitCode": 3}}]),
+    );
+    let result = vec![ToolContent::Content(Content::text("a\nExit code: 3"))];
+    check(
+        &mut now,
+        SessionEvent::ToolCall(call("x").status(ToolStatus::Failed).content(result)),
+        json!([{"sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "failed",
+            "content": terminal}]),
+    );
+}
+
+#[test]
+fn plans_settings_and_notices() {
+    let mut now = Projection::default();
+    let step = PlanEntry {
+        content: "look".to_owned(),
+        priority: PlanPriority::High,
+        status: PlanStatus::InProgress,
+    };
+    check(
+        &mut now,
+        SessionEvent::Plan(vec![step]),
+        json!([{"sessionUpdate": "plan_update", "plan": {"type": "items", "planId": "plan",
+            "entries": [{"content": "look", "priority": "high", "status": "in_progress"}]}}]),
+    );
+    check(&mut now, SessionEvent::ModeChanged(Mode::Ask), json!([]));
+    now.set_settings(Settings {
+        mode: Mode::Edit,
+        permission_mode: PermissionMode::Guardian,
+        model: "m".to_owned(),
+        effort: None,
+        client_tools: None,
+    });
+    let options = wire(&mut now, SessionEvent::ModeChanged(Mode::Ask));
+    assert_eq!(options[0]["sessionUpdate"], "config_option_update");
+    assert_eq!(options[0]["configOptions"][0]["configId"], "mode");
+    assert_eq!(options[0]["configOptions"][0]["currentValue"], "ask");
+    check(
+        &mut now,
+        SessionEvent::Notice { severity: Severity::Info, title: "T".to_owned(), description: None },
+        json!([{"sessionUpdate": "notice", "severity": "info", "title": "T"}]),
+    );
+}
