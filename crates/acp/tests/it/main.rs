@@ -7,5 +7,6 @@ mod hostile;
 mod ide;
 mod methods;
 mod replay;
+mod rewind;
 mod stage;
 mod wire;
