@@ -7,6 +7,7 @@ use crate::{
     AnyCall, AnyTool, Description, Effect, HookEvent, Location, MalformedArguments, SessionEvent, StoreError,
     ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolResult,
     ToolStatus,
+    checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT},
     session_task::{Controls, Session},
@@ -156,6 +157,7 @@ async fn run_alone(
     let mut dismissed = false;
     // What was decided without a question is recorded with what comes of it: one wait for the disk less.
     let mut decided = Vec::new();
+    let mut recorder = None;
     let (outcome, content) = 'outcome: {
         if let Err(reason) = &candidate.parsed {
             break 'outcome (Err(ToolError::message(reason.clone())), Vec::new());
@@ -167,7 +169,12 @@ async fn run_alone(
             break 'outcome (Err(ToolError::message(text)), Vec::new());
         }
         let asked = !ruling.allows();
-        let cx = session.tool_context(&id, cancel, asked, &ruling);
+        let mut cx = session.tool_context(&id, cancel, asked, &ruling);
+        if matches!(&candidate.parsed, Ok(parsed) if parsed.effect == Effect::Writes) {
+            let over = Recorder::new(cx.system.clone());
+            cx.system = over.clone();
+            recorder = Some(over);
+        }
         let content = match candidate.prepare(&cx, cancel).await {
             Ok(content) => content,
             Err(error) => break 'outcome (Err(error), Vec::new()),
@@ -203,6 +210,8 @@ async fn run_alone(
         let outcome = candidate.execute(&cx, cancel).await;
         (candidate.tell_hooks(session, outcome, cancel).await, content)
     };
+    // Whatever came of the call: what it did to files is recorded with its end.
+    decided.extend(recorder.iter().flat_map(|recorder| recorder.events()));
     let (result, events) = candidate.ended(outcome, content);
     decided.extend(events);
     session.log.record(decided).await?;

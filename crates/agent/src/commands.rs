@@ -1,6 +1,6 @@
 //! Slash commands: prompts that change the session instead of asking the model.
 
-use crate::{Mode, PermissionMode};
+use crate::{Mode, PermissionMode, RewindTarget};
 
 /// A slash command, as clients list it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,16 @@ pub fn commands() -> &'static [SlashCommand] {
             description: "Show the models, or change to one",
             hint: Some("provider/model"),
         },
+        SlashCommand {
+            name: "rewind",
+            description: "Show the turns that changed files, or take back what was changed after one",
+            hint: Some("turn number, or redo"),
+        },
+        SlashCommand {
+            name: "steer",
+            description: "Tell the running turn something before the model is asked again",
+            hint: Some("text"),
+        },
         command("help", "What can be said here"),
     ];
     COMMANDS
@@ -42,6 +52,8 @@ pub(crate) enum Action {
     Mode(Mode),
     Model(String),
     ListModels,
+    ListCheckpoints,
+    Rewind(RewindTarget),
     Help,
 }
 
@@ -50,17 +62,26 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let name = words.next()?;
     let rest = words.next();
-    if words.next().is_some() || (rest.is_some() && name != "model") {
+    if words.next().is_some() || (rest.is_some() && !matches!(name, "model" | "rewind")) {
         return None;
     }
     match (name, rest) {
         ("model", Some(id)) => Some(Action::Model(id.to_owned())),
         ("model", None) => Some(Action::ListModels),
+        ("rewind", Some(target)) => target.parse().map(Action::Rewind).ok(),
+        ("rewind", None) => Some(Action::ListCheckpoints),
         ("help", _) => Some(Action::Help),
         (name, _) => {
             name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()
         }
     }
+}
+
+/// What is to be said to the running turn, when a prompt is that and nothing else.
+pub(crate) fn steering(prompt: &str) -> Option<&str> {
+    let rest = prompt.trim_start().strip_prefix("/steer")?;
+    let text = rest.trim();
+    (rest.starts_with(char::is_whitespace) && !text.is_empty()).then_some(text)
 }
 
 /// The answer to `/help`.
@@ -86,6 +107,11 @@ mod tests {
             ("/model local/x", Some(Action::Model("local/x".to_owned()))),
             ("/model", Some(Action::ListModels)),
             ("/help", Some(Action::Help)),
+            ("/rewind", Some(Action::ListCheckpoints)),
+            ("/rewind 3", Some(Action::Rewind(RewindTarget::Turn(3)))),
+            ("/rewind run_3", Some(Action::Rewind(RewindTarget::Turn(3)))),
+            ("/rewind redo", Some(Action::Rewind(RewindTarget::Redo))),
+            ("/rewind everything", None),
             ("/argus please", None),
             ("/etc/hosts is what?", None),
             ("argus", None),
@@ -98,7 +124,22 @@ mod tests {
     #[test]
     fn every_listed_command_is_understood() {
         for command in commands() {
-            assert!(parse(&format!("/{}", command.name)).is_some(), "{}", command.name);
+            let understood = parse(&format!("/{}", command.name)).is_some() || command.name == "steer";
+            assert!(understood, "{}", command.name);
+        }
+    }
+
+    #[test]
+    fn steering_needs_a_text() {
+        for (prompt, text) in [
+            ("/steer use tabs", Some("use tabs")),
+            (" /steer\n use\ntabs \n", Some("use\ntabs")),
+            ("/steer", None),
+            ("/steer ", None),
+            ("/steering", None),
+            ("do /steer x", None),
+        ] {
+            assert_eq!(steering(prompt), text, "{prompt:?}");
         }
     }
 }

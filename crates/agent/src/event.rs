@@ -5,7 +5,8 @@
 //! state follows from the log.
 
 use crate::{
-    Content, Effort, Location, MessageId, Mode, PermissionMode, ToolCallId, ToolContent, TurnId, Usage,
+    Content, Effort, FileChange, Location, MessageId, Mode, PermissionMode, Rewound, Snapshot, ToolCallId,
+    ToolContent, TurnId, Usage,
 };
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
@@ -84,6 +85,10 @@ pub enum SessionEvent {
     },
     /// What the turn is busy with. Live only.
     Phase(Phase),
+    /// A tool changed a file. Durable together with the end of its call.
+    FileChanged(FileChange),
+    /// The user took changes of files back.
+    Rewound(Rewound),
     /// The turn ended.
     TurnEnded {
         /// The turn.
@@ -104,6 +109,16 @@ impl SessionEvent {
             Self::ToolCall(update) => update.status.is_some(),
             _ => true,
         }
+    }
+
+    /// The contents of files that it brings along for the store, or that it names.
+    pub fn snapshots_mut(&mut self) -> impl Iterator<Item = &mut Snapshot> {
+        let changes = match self {
+            Self::FileChanged(change) => std::slice::from_mut(change),
+            Self::Rewound(Rewound { files, .. }) => files.as_mut_slice(),
+            _ => &mut [],
+        };
+        changes.iter_mut().flat_map(FileChange::snapshots_mut)
     }
 }
 

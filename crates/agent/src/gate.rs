@@ -195,6 +195,24 @@ impl Gate {
             )
     }
 
+    /// Why a file is never written, whatever the user says; `None` for all others.
+    pub(crate) fn never_writes(
+        &self,
+        settings: &SessionState,
+        path: &AbsPath,
+        canonical: &AbsPath,
+    ) -> Option<String> {
+        // What the user takes back himself does not depend on what the model may do now.
+        let settings = SessionState { mode: Mode::Edit, ..settings.clone() };
+        let accesses = [Resolved::new(crate::Access::Write(path.clone()), Some(canonical.clone()))];
+        let subject =
+            Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &self.roots };
+        match policy::decide(&self.policy(&settings, Shelter::Off), &subject) {
+            Decision::Deny { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
     fn bounds(&self, mode: Mode) -> Bounds<'_> {
         Bounds {
             options: &self.sandbox,

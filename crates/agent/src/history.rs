@@ -32,6 +32,11 @@ impl History {
         self.messages.push(Message::User(content));
     }
 
+    /// Adds what the model must know of what the user did, if anything.
+    pub(crate) fn push_note(&mut self, note: Option<String>) {
+        self.messages.extend(note.map(|note| Message::User(vec![Content::text(note)])));
+    }
+
     /// Adds an answer of the model with one result for each of its calls, in the order of the calls. An answer that says nothing at all is
     /// left out: no provider takes it back.
     pub(crate) fn push_response(&mut self, response: ModelResponse, results: Vec<ToolResult>) {
@@ -116,6 +121,10 @@ impl Restored {
             SessionEvent::TurnEnded { .. } => {
                 self.settle();
                 self.open_turn = None;
+            }
+            SessionEvent::Rewound(rewound) => {
+                self.settle();
+                self.history.push_note(rewound.note());
             }
             SessionEvent::Usage(update) => self.usage = update.total,
             _ => {}

@@ -6,6 +6,7 @@
 mod access;
 mod attachments;
 mod calls;
+mod checkpoint;
 mod client;
 mod commands;
 mod content;
@@ -30,6 +31,7 @@ mod sanitise;
 mod session;
 mod session_task;
 mod shown;
+mod steering;
 mod store;
 mod task;
 mod timed_store;
@@ -39,6 +41,9 @@ mod trust;
 mod turn;
 
 pub use access::Access;
+pub use checkpoint::{
+    Checkpoint, ContentHash, FileChange, RewindError, RewindReport, RewindTarget, Rewound, Snapshot,
+};
 pub use client::{Choice, Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome};
 pub use commands::{SlashCommand, commands};
 pub use content::{Content, Diff, Location, ToolContent};

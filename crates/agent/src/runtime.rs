@@ -1,15 +1,17 @@
 //! What every surface starts from: it makes, opens and lists sessions.
 
 use crate::{
-    Client, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession, PermissionMode,
-    SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord, SessionState,
-    SessionStore, StoreError, TaskList,
+    Checkpoint, Client, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
+    PermissionMode, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
+    SessionState, SessionStore, StoreError, TaskList,
+    checkpoint::Timeline,
     gate::Gate,
     limits::EVENTS_PAGE,
     log::SessionLog,
     policy::{Grants, PermissionRules, SandboxOptions},
     session_task::{Controls, Session, SessionTask, missing_end},
     shown::Cleaner,
+    steering::Steering,
     timed_store::TimedStore,
     tools,
 };
@@ -284,6 +286,11 @@ impl Runtime {
         }
     }
 
+    /// The turns of a session in which tools changed files, in order; reads its whole log.
+    pub async fn checkpoints(&self, id: &SessionId) -> Result<Vec<Checkpoint>, StoreError> {
+        Ok(Timeline::read(self.store.as_ref(), id).await?.checkpoints())
+    }
+
     /// Lists stored sessions; needs no model and no open session.
     pub async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         self.store.list(query).await
@@ -349,7 +356,8 @@ impl Runtime {
         };
         let (inbox, messages) = mpsc::unbounded_channel();
         let (state, seen) = watch::channel(state);
-        let controls = Controls { state, log, grants, queue: self.options.limits.queued_prompts };
+        let queue = self.options.limits.queued_prompts;
+        let controls = Controls { state, log, grants, steering: Steering::default(), queue };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
         let handle = SessionHandle::new(id.clone(), cwd, inbox, seen, self.models.clone(), told);

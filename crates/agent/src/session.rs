@@ -1,8 +1,8 @@
 //! A session: a value owned by one task, and the handle that sends it messages.
 
 use crate::{
-    Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, SessionEvent, SessionId,
-    StopReason, StoreError, Usage,
+    Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
+    RewindTarget, SessionEvent, SessionId, StopReason, StoreError, Usage, commands,
     log::Told,
     session_task::{Message, Queued},
 };
@@ -152,11 +152,28 @@ impl SessionHandle {
 
     /// Hands over a prompt, to run after those that wait already.
     pub fn start(&self, content: Vec<Content>) -> Prompt {
+        let steering = match content.as_slice() {
+            [Content::Text(text)] => commands::steering(text),
+            _ => None,
+        };
+        match steering {
+            Some(text) => self.steer(vec![Content::text(text)]),
+            None => self.send(content, Message::Prompt),
+        }
+    }
+
+    /// Says something to the running turn: it reaches the model before its next request, and is settled as soon as it is part of the
+    /// conversation. Where no turn runs, or the one that does ends before that, it is a prompt like any other.
+    pub fn steer(&self, content: Vec<Content>) -> Prompt {
+        self.send(content, Message::Steer)
+    }
+
+    fn send(&self, content: Vec<Content>, message: impl FnOnce(Queued) -> Message) -> Prompt {
         let number = self.prompts.fetch_add(1, Ordering::Relaxed);
         let (reply, settled) = oneshot::channel();
         let (recorded, inserted) = oneshot::channel();
         // A task that is gone drops the reply, which settles the prompt as closed.
-        let _ = self.inbox.send(Message::Prompt(Queued { number, content, recorded, reply }));
+        let _ = self.inbox.send(message(Queued { number, content, recorded, reply }));
         Prompt { number, inbox: self.inbox.clone(), inserted, settled }
     }
 
@@ -218,6 +235,14 @@ impl SessionHandle {
     pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
         self.models.get(id).await?;
         self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
+    }
+
+    /// Takes changes of files back, through the session's own system: the editor's buffers where it has them. Not while a turn runs. It is
+    /// recorded, and can be taken back itself.
+    pub async fn rewind(&self, target: RewindTarget) -> Result<RewindReport, RewindError> {
+        let (reply, done) = oneshot::channel();
+        self.inbox.send(Message::Rewind(target, reply)).map_err(|_| RewindError::Closed)?;
+        done.await.map_err(|_| RewindError::Closed)?
     }
 
     /// Cancels what runs, waits for it to settle, gives the lease back and ends the task. Closing twice is fine.

@@ -2,14 +2,18 @@
 
 use crate::{
     AnyTool, Content, Effort, FileTracker, History, Hooks, LanguageModel, MessageId, Mode, Models,
-    PermissionMode, PromptOutcome, SessionEvent, SessionId, SessionRecord, SessionState, SessionStore,
-    StoreError, TaskList, ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
+    PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, SessionEvent, SessionId,
+    SessionRecord, SessionState, SessionStore, StopReason, StoreError, TaskList, ToolCallId, ToolCallUpdate,
+    ToolContext, TurnError, TurnId, Usage, calls,
+    checkpoint::restore,
     gate::{Gate, Ruling},
     history::{self, Restored},
     limits::{EVENTS_PAGE, TAIL_EVENTS},
     log::SessionLog,
     policy::Grants,
-    prompt, turn,
+    prompt,
+    steering::Steering,
+    turn,
 };
 use futures::FutureExt as _;
 use std::{
@@ -27,6 +31,9 @@ use tokio_util::sync::CancellationToken;
 /// What a handle sends.
 pub(crate) enum Message {
     Prompt(Queued),
+    /// Like a prompt, but said to the running turn if there is one.
+    Steer(Queued),
+    Rewind(RewindTarget, oneshot::Sender<Result<RewindReport, RewindError>>),
     Cancel,
     /// Takes back the prompt with this number.
     Withdraw(u64),
@@ -50,12 +57,21 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    fn settle(self, result: Result<PromptOutcome, TurnError>) {
+    pub(crate) fn settle(self, result: Result<PromptOutcome, TurnError>) {
         // Whoever asked may have stopped waiting.
         let _ = self.reply.send(result);
     }
 
-    fn cancelled(self) {
+    /// It is part of the running turn's conversation, and nothing more comes of it.
+    pub(crate) fn inserted(self, message: MessageId) {
+        let Self { recorded, reply, .. } = self;
+        // Whoever asked may have stopped waiting.
+        let _ = recorded.send(message);
+        let (stop_reason, usage) = (StopReason::EndTurn, Usage::default());
+        let _ = reply.send(Ok(PromptOutcome { stop_reason, usage, requests: 0 }));
+    }
+
+    pub(crate) fn cancelled(self) {
         self.settle(Ok(PromptOutcome::cancelled()));
     }
 }
@@ -131,6 +147,41 @@ impl Session {
             confined: ruling.is_confined(),
             limits: self.gate.limits.tools.clone(),
         }
+    }
+
+    /// The context of what the user does by himself, outside of any call.
+    pub(crate) fn own_context(&self, cancel: &CancellationToken) -> ToolContext {
+        ToolContext {
+            system: self.gate.system.clone(),
+            cwd: self.cwd.clone(),
+            files: self.files.clone(),
+            tasks: self.tasks.clone(),
+            client: self.log.client().clone(),
+            call: ToolCallId(String::new()),
+            progress: Arc::new(|_| {}),
+            cancel: cancel.clone(),
+            asked: false,
+            confined: false,
+            limits: self.gate.limits.tools.clone(),
+        }
+    }
+
+    /// Takes changes of files back, between turns.
+    async fn rewind(
+        &mut self,
+        state: &SessionState,
+        target: RewindTarget,
+    ) -> Result<RewindReport, RewindError> {
+        let (report, rewound) = restore(self, state, target, &CancellationToken::new()).await?;
+        if let Some(rewound) = rewound {
+            let note = rewound.note();
+            self.log.record(vec![SessionEvent::Rewound(rewound)]).await?;
+            // A log that was not read yet brings it along.
+            if !self.unsure {
+                self.history.push_note(note);
+            }
+        }
+        Ok(report)
     }
 
     /// Bounds the session to its folder and these further ones.
@@ -215,6 +266,8 @@ pub(crate) struct Controls {
     pub(crate) state: watch::Sender<SessionState>,
     pub(crate) log: SessionLog,
     pub(crate) grants: Arc<Grants>,
+    /// What was said to the running turn and did not reach it yet.
+    pub(crate) steering: Steering,
     /// The most prompts that wait behind a running turn.
     pub(crate) queue: usize,
 }
@@ -282,6 +335,12 @@ impl SessionTask {
             let prompt = match self.waiting.pop_front() {
                 Some(prompt) => prompt,
                 None => match self.inbox.recv().await {
+                    Some(Message::Rewind(target, reply)) => {
+                        let state = self.controls.state();
+                        // Whoever asked may have stopped waiting.
+                        let _ = reply.send(self.session.rewind(&state, target).await);
+                        continue;
+                    }
                     Some(message) => {
                         self.take(message).await;
                         continue;
@@ -337,6 +396,8 @@ impl SessionTask {
             }
         };
         self.controls.update(|state| state.busy = false);
+        // What the turn did not live to hear is a prompt like any other, and the next.
+        self.controls.steering.drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
         match result {
             Ok(result) => {
                 self.session.unsure |= matches!(result, Err(TurnError::Store(_)));
@@ -373,19 +434,26 @@ async fn take(
         }
     };
     match message {
-        Message::Prompt(prompt) if !closing.is_empty() => prompt.settle(Err(TurnError::Closed)),
-        Message::Prompt(prompt) if waiting.len() >= controls.queue => {
+        Message::Prompt(prompt) | Message::Steer(prompt) if !closing.is_empty() => {
+            prompt.settle(Err(TurnError::Closed));
+        }
+        Message::Prompt(prompt) | Message::Steer(prompt)
+            if waiting.len() + controls.steering.len() >= controls.queue =>
+        {
             prompt.settle(Err(TurnError::QueueFull(waiting.len())));
         }
-        Message::Prompt(prompt) => waiting.push_back(prompt),
+        Message::Steer(prompt) if running.is_some() => controls.steering.push(prompt),
+        Message::Prompt(prompt) | Message::Steer(prompt) => waiting.push_back(prompt),
+        Message::Rewind(_, reply) => drop(reply.send(Err(RewindError::Busy))),
         Message::Cancel => {
             cancel();
-            waiting.drain(..).for_each(Queued::cancelled);
+            controls.steering.drain().into_iter().chain(waiting.drain(..)).for_each(Queued::cancelled);
         }
         Message::Withdraw(number) if running.is_some_and(|(running, _)| running == number) => cancel(),
         Message::Withdraw(number) => {
             let waits = waiting.iter().position(|prompt| prompt.number == number);
-            if let Some(prompt) = waits.and_then(|at| waiting.remove(at)) {
+            let waits = waits.and_then(|at| waiting.remove(at));
+            if let Some(prompt) = waits.or_else(|| controls.steering.remove(number)) {
                 prompt.cancelled();
             }
         }
@@ -399,7 +467,8 @@ async fn take(
         }
         Message::Close(closed) => {
             cancel();
-            waiting.drain(..).for_each(|prompt| prompt.settle(Err(TurnError::Closed)));
+            let left = controls.steering.drain().into_iter().chain(waiting.drain(..));
+            left.for_each(|prompt| prompt.settle(Err(TurnError::Closed)));
             closing.push(closed);
         }
     }

@@ -1,6 +1,6 @@
 //! The seam to where sessions are kept: an append-only log of events for each.
 
-use crate::{Effort, Mode, PermissionMode, SessionEvent, SessionId};
+use crate::{ContentHash, Effort, Mode, PermissionMode, SessionEvent, SessionId};
 use async_trait::async_trait;
 use std::fmt;
 use system::AbsPath;
@@ -24,7 +24,7 @@ pub trait SessionStore: Send + Sync {
     /// Gives the lease back; one that was lost already is fine.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Appends events, all or none, and returns the number of the last one.
+    /// Appends events with the contents of files that they bring along, all or none, and returns the number of the last one.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError>;
 
     /// The events after number `after`, at most `limit`, in order; fewer where they are large. There are no more only when there are none.
@@ -34,6 +34,9 @@ pub trait SessionStore: Send + Sync {
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, SessionEvent)>, StoreError>;
+
+    /// The content of a file that an event of the session names; `None` when it is not kept (any more).
+    async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Replaces the further folders of a session. They are no event: each opening names them anew.
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError>;

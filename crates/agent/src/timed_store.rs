@@ -1,8 +1,8 @@
 //! A store that always answers: what takes too long counts as failed.
 
 use crate::{
-    Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
-    StoreError, limits::STORE_WAIT,
+    ContentHash, Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionStore, StoreError, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -47,6 +47,10 @@ impl SessionStore for TimedStore {
         limit: usize,
     ) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
         timed(self.0.events(id, after, limit)).await
+    }
+
+    async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        timed(self.0.content(id, hash)).await
     }
 
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {

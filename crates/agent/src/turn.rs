@@ -1,9 +1,11 @@
 //! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
 
 use crate::{
-    Content, HookEvent, LanguageModel, MessageId, ModelError, ModelEvent, ModelRequest, ModelResponse,
-    ModelStop, Phase, PromptOutcome, Reasoning, SessionEvent, SessionState, Severity, StopReason, StoreError,
-    ToolCallRequest, TurnEnd, TurnError, TurnId, Usage, UsageUpdate, attachments, calls,
+    Checkpoint, Content, HookEvent, LanguageModel, MessageId, ModelError, ModelEvent, ModelRequest,
+    ModelResponse, ModelStop, Phase, PromptOutcome, Reasoning, RewindError, SessionEvent, SessionState,
+    Severity, StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage, UsageUpdate,
+    attachments, calls,
+    checkpoint::{Timeline, restore},
     commands::{self, Action},
     limits::{LOOK_WAIT, MODEL_SILENCE, MODEL_WAIT, TITLE_CHARS},
     prompt,
@@ -110,7 +112,7 @@ async fn attempt(
     session.begin_storing(prompt, message, recorded);
     if let Some(action) = command {
         session.stored().await?;
-        return run_command(session, controls, action, course).await;
+        return run_command(session, controls, action, course, cancel).await;
     }
     if let Some(reason) = denial {
         session.stored().await?;
@@ -122,6 +124,9 @@ async fn attempt(
     loop {
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
+        }
+        if course.requests > 0 {
+            take_steering(session, controls, cancel).await?;
         }
         if course.requests >= session.gate.limits.turn_requests {
             return Ok(StopReason::MaxTurnRequests);
@@ -147,6 +152,11 @@ async fn attempt(
             course.last = events;
             session.history.push_response(answer.response, Vec::new());
             let stop = answer.stop?;
+            tokio::task::yield_now().await;
+            if controls.steering.is_waiting() && stop == ModelStop::EndTurn && !cancel.is_cancelled() {
+                session.log.record(take(&mut course.last)).await?;
+                continue;
+            }
             return Ok(if cancel.is_cancelled() { StopReason::Cancelled } else { stop_reason(stop) });
         }
         session.log.record(events).await?;
@@ -168,6 +178,31 @@ async fn attempt(
         }
         session.log.tell(SessionEvent::Phase(Phase::Thinking));
     }
+}
+
+/// What the user has said to the running turn becomes part of the conversation before the model is asked again. Said is what is recorded: each
+/// is settled then.
+async fn take_steering(
+    session: &mut Session,
+    controls: &Controls,
+    cancel: &CancellationToken,
+) -> Result<(), TurnError> {
+    // The task that owns this turn hears what has come in by now.
+    tokio::task::yield_now().await;
+    while let Some(said) = controls.steering.next() {
+        session.stored().await?;
+        let (content, denial) = session.ask_hooks(said.content.clone(), cancel).await;
+        if let Some(reason) = denial {
+            said.settle(Err(TurnError::BadPrompt(reason)));
+            continue;
+        }
+        let message = session.next_message();
+        let event = SessionEvent::UserMessage { id: message.clone(), content: content.clone() };
+        session.log.record(vec![event]).await?;
+        session.history.push_user(attachments::for_model(&content));
+        said.inserted(message);
+    }
+    Ok(())
 }
 
 /// What a model answered, as far as it came.
@@ -296,7 +331,9 @@ async fn run_command(
     controls: &Controls,
     action: Action,
     course: &mut Course,
+    cancel: &CancellationToken,
 ) -> Result<StopReason, TurnError> {
+    let mut rewound = None;
     let text = match action {
         Action::PermissionMode(mode) => {
             controls.set_permission_mode(mode).await?;
@@ -312,9 +349,25 @@ async fn run_command(
             format!("The model is now {id}.")
         }
         Action::ListModels => session.models_text(&controls.state().model),
+        Action::ListCheckpoints => checkpoints_text(session).await?,
+        Action::Rewind(target) => match restore(session, &controls.state(), target, cancel).await {
+            Ok((report, done)) => {
+                rewound = done;
+                report.to_string()
+            }
+            Err(RewindError::Store(error)) => return Err(error.into()),
+            Err(RewindError::Cancelled) => return Ok(StopReason::Cancelled),
+            Err(error) => format!("Nothing was changed: {error}."),
+        },
         Action::Help => commands::help(),
     };
-    Ok(say(session, text, course))
+    let stop = say(session, text, course);
+    // What was done to files comes after the answer: it is news to the model, which sees neither the command nor its answer.
+    if let Some(rewound) = rewound {
+        session.history.push_note(rewound.note());
+        course.last.push(SessionEvent::Rewound(rewound));
+    }
+    Ok(stop)
 }
 
 /// Says something that no model said, and ends the turn.
@@ -331,6 +384,20 @@ fn say(session: &mut Session, text: String, course: &mut Course) -> StopReason {
     };
     course.last.push(SessionEvent::ModelResponse(response));
     StopReason::EndTurn
+}
+
+async fn checkpoints_text(session: &Session) -> Result<String, TurnError> {
+    let checkpoints = Timeline::read(session.store.as_ref(), &session.id).await?.checkpoints();
+    if checkpoints.is_empty() {
+        return Ok("No turn has changed a file yet.\n".to_owned());
+    }
+    let mut text =
+        "Turns that changed files; `/rewind N` takes back what was changed after turn N:\n\n".to_owned();
+    for Checkpoint { turn, prompt, files } in checkpoints {
+        let files: Vec<_> = files.iter().map(|file| format!("`{file}`")).collect();
+        text.push_str(&format!("- {turn}: {prompt} ({})\n", files.join(", ")));
+    }
+    Ok(text)
 }
 
 fn stop_reason(stop: ModelStop) -> StopReason {

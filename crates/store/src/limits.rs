@@ -17,6 +17,8 @@ pub(crate) const QUEUED_REQUESTS: usize = 256;
 pub(crate) const WRITES_PER_COMMIT: usize = 64;
 /// Bytes of events after which a page of them ends, however few they are: what a reader holds at a time does not grow with what was said.
 pub(crate) const EVENTS_PAGE_BYTES: usize = 1024 * 1024;
+/// Bytes of files that are kept for one session, so that changes can be taken back; the oldest go first.
+pub(crate) const CONTENTS_BYTES: i64 = 256 * 1024 * 1024;
 /// Sessions on one page of a list, whatever was asked for.
 pub(crate) const LIST_PAGE_MAX: usize = 1_000;
 /// How long a holder on another host counts as alive after its last write, in milliseconds. Its process cannot be looked at from here.

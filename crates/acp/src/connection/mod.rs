@@ -8,6 +8,7 @@ mod dispatch;
 pub(crate) mod errors;
 mod outbox;
 mod reply;
+mod rewind;
 mod sessions;
 pub(crate) mod settings;
 mod tasks;

@@ -49,6 +49,8 @@ pub(super) async fn route(
         "session/set_model" | "unstable_set_model" => {
             reply.send(handlers::set_model(&connection, params).await)
         }
+        "_tiller/sessions/checkpoints" => reply.send(connection.checkpoints(params).await),
+        "_tiller/sessions/rewind" => reply.send(connection.rewind(params).await),
         _ => unknown(method, reply),
     }
 }

@@ -149,7 +149,9 @@ impl Projection {
             | SessionEvent::TurnEnded { .. }
             | SessionEvent::PermissionRequested { .. }
             | SessionEvent::PermissionResolved { .. }
-            | SessionEvent::Phase(_) => Vec::new(),
+            | SessionEvent::Phase(_)
+            | SessionEvent::FileChanged(_)
+            | SessionEvent::Rewound(_) => Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ mod hostile;
 mod ide;
 mod methods;
 mod replay;
+mod rewind;
 #[cfg(feature = "v2")]
 mod second;
 mod stage;

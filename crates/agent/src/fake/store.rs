@@ -1,13 +1,13 @@
 //! A store in memory: for tests, and for sessions that are not to be kept.
 
 use crate::{
-    Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
-    StoreError,
+    ContentHash, Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::AbsPath;
 
@@ -27,6 +27,7 @@ struct State {
 struct Held {
     record: SessionRecord,
     events: Vec<SessionEvent>,
+    contents: HashMap<ContentHash, Arc<[u8]>>,
     epoch: u64,
     leased: bool,
 }
@@ -75,7 +76,8 @@ impl SessionStore for MemoryStore {
             updated_at: now,
             last_seq: 0,
         };
-        state.sessions.insert(session.id, Held { record, events: Vec::new(), epoch: 1, leased: true });
+        let (events, contents) = (Vec::new(), HashMap::new());
+        state.sessions.insert(session.id, Held { record, events, contents, epoch: 1, leased: true });
         Ok(lease)
     }
 
@@ -114,7 +116,11 @@ impl SessionStore for MemoryStore {
         if events.is_empty() {
             return Ok(held.record.last_seq);
         }
-        for event in events {
+        for mut event in events {
+            for snapshot in event.snapshots_mut() {
+                let kept = snapshot.bytes.take().map(|bytes| (snapshot.hash.clone(), bytes));
+                held.contents.extend(kept);
+            }
             match &event {
                 SessionEvent::TitleChanged(title) => held.record.title = Some(title.clone()),
                 SessionEvent::ModelChanged(model) => held.record.model.clone_from(model),
@@ -141,6 +147,10 @@ impl SessionStore for MemoryStore {
         Ok(events.take(limit).map(|(seq, event)| (seq, event.clone())).collect())
     }
 
+    async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.lock().held(id)?.contents.get(hash).map(|bytes| bytes.to_vec()))
+    }
+
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {
         let mut state = self.lock();
         let held = state.held(&lease.session)?;
@@ -152,10 +162,11 @@ impl SessionStore for MemoryStore {
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
-        let (title, effort, events) = {
+        let (title, effort, events, contents) = {
             let mut state = self.lock();
             let held = state.held(from)?;
-            (held.record.title.clone(), held.record.effort, held.events.clone())
+            let record = &held.record;
+            (record.title.clone(), record.effort, held.events.clone(), held.contents.clone())
         };
         let lease = self.create(session).await?;
         let mut state = self.lock();
@@ -164,6 +175,7 @@ impl SessionStore for MemoryStore {
         held.record.effort = effort;
         held.record.last_seq = events.len() as u64;
         held.events = events;
+        held.contents = contents;
         Ok(lease)
     }
 

@@ -15,7 +15,7 @@ mod patch;
 mod path;
 mod search;
 mod task;
-mod write_through;
+pub(crate) mod write_through;
 
 #[cfg(test)]
 mod testing;

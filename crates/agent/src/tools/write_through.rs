@@ -9,37 +9,37 @@ use system::{AbsPath, Route, SystemError};
 
 /// A change of one file's text, decided on but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The file.
-    pub(super) path: AbsPath,
+    pub(crate) path: AbsPath,
     /// How the model calls it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its text when the change was decided on; `None` for a new file.
-    pub(super) before: Option<String>,
+    pub(crate) before: Option<String>,
     /// Its text afterwards.
-    pub(super) after: String,
+    pub(crate) after: String,
     /// How `before` compared with what the model had seen.
-    pub(super) freshness: Freshness,
+    pub(crate) freshness: Freshness,
     /// Whether the editor's text is another than the disk's.
-    pub(super) unsaved: bool,
+    pub(crate) unsaved: bool,
 }
 
 /// The text that a change must be based on.
 #[derive(Debug)]
-pub(super) struct Now {
+pub(crate) struct Now {
     /// `None` when there is no such file.
-    pub(super) text: Option<String>,
+    pub(crate) text: Option<String>,
     /// Whether it is the editor's, and the disk holds another.
-    pub(super) unsaved: bool,
+    pub(crate) unsaved: bool,
 }
 
 /// What came of a change.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Written {
+pub(crate) struct Written {
     /// The file's text now; what was sent, unless the editor made something else of it.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// For the model: what it must know beside the fact, each on a line of its own. Empty, or begins with a line end.
-    pub(super) note: String,
+    pub(crate) note: String,
 }
 
 impl Change {
@@ -61,7 +61,7 @@ impl Change {
 
     /// Makes the change, and remembers what the model now knows: all of the text when it knew all of it before (`whole`), else only that the file
     /// was touched.
-    pub(super) async fn write(&self, cx: &ToolContext, whole: bool) -> Result<Written, ToolError> {
+    pub(crate) async fn write(&self, cx: &ToolContext, whole: bool) -> Result<Written, ToolError> {
         match unless_cancelled(cx, cx.system.write_text(&self.path, &self.after)).await {
             Ok(done) => done?,
             Err(_) => {
@@ -135,7 +135,7 @@ impl Change {
 
 /// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
 /// cannot be changed without losing it.
-pub(super) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
+pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
     let disk = async {
         match cx.system.routes().read_text {
             // While the editor answers, look at the disk.

@@ -2,9 +2,9 @@
 
 use agent::fake::MemoryStore;
 use agent::{
-    Client, LanguageModel, Lease, ListQuery, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
-    ModelStop, Models, NewSession, PermissionOutcome, PermissionRequest, SessionEvent, SessionId,
-    SessionPage, SessionRecord, SessionStore, StoreError,
+    Client, ContentHash, LanguageModel, Lease, ListQuery, Message, ModelError, ModelEvent, ModelInfo,
+    ModelRequest, ModelStop, Models, NewSession, PermissionOutcome, PermissionRequest, SessionEvent,
+    SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -126,6 +126,11 @@ impl SessionStore for FaultyStore {
     ) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
         self.step(id).await?;
         self.inner.events(id, after, limit).await
+    }
+
+    async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        self.step(id).await?;
+        self.inner.content(id, hash).await
     }
 
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {

@@ -8,5 +8,7 @@ mod faults;
 mod faulty;
 mod permission;
 mod restart;
+mod rewind;
 mod settling;
 mod stage;
+mod steer;

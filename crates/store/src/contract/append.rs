@@ -1,7 +1,7 @@
 //! Appending events and reading them back.
 
-use super::{Fixture, samples, session};
-use agent::{Content, Effort, Mode, PermissionMode, SessionEvent};
+use super::{Fixture, samples, samples::change, session};
+use agent::{Content, ContentHash, Effort, Mode, PermissionMode, SessionEvent};
 use futures::future::join_all;
 
 pub(super) async fn numbers_events_without_gaps(Fixture { store, .. }: Fixture) {
@@ -61,6 +61,22 @@ pub(super) async fn keeps_sessions_apart(Fixture { store, .. }: Fixture) {
     store.append(&two, vec![said("two"), said("three")]).await.expect("appended");
     assert_eq!(store.events(&one.session, 0, 10).await, Ok(vec![(1, said("one"))]));
     assert_eq!(store.events(&two.session, 0, 10).await, Ok(vec![(1, said("two")), (2, said("three"))]));
+}
+
+pub(super) async fn keeps_contents_with_their_events(Fixture { store, .. }: Fixture) {
+    let lease = store.create(session("s1", "/a")).await.expect("created");
+    let change = change(Some("before"), Some("after \0 größe"));
+    let event = SessionEvent::FileChanged(change.clone());
+    store.append(&lease, vec![event.clone(), event]).await.expect("appended");
+    let fork = store.fork(&lease.session, session("s2", "/a")).await.expect("forked");
+    store.delete(&lease.session).await.expect("deleted");
+    for snapshot in [change.before, change.after].into_iter().flatten() {
+        let bytes = snapshot.bytes.as_deref().map(<[u8]>::to_vec);
+        assert_eq!(store.content(&fork.session, &snapshot.hash).await, Ok(bytes));
+        assert!(!matches!(store.content(&lease.session, &snapshot.hash).await, Ok(Some(_))));
+    }
+    let unknown = ContentHash::of(b"never seen");
+    assert_eq!(store.content(&fork.session, &unknown).await, Ok(None));
 }
 
 pub(super) async fn keeps_the_record_in_step(Fixture { store, .. }: Fixture) {

@@ -49,6 +49,7 @@ where
         append::pages_events,
         append::keeps_every_kind_of_event,
         append::keeps_a_large_text,
+        append::keeps_contents_with_their_events,
         append::keeps_sessions_apart,
         append::keeps_the_record_in_step,
         append::takes_appends_at_the_same_time,

@@ -2,10 +2,10 @@
 
 use super::path;
 use agent::{
-    Content, Diff, Effort, Location, MalformedArguments, Mode, ModelResponse, PermissionMode,
-    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning, SessionEvent, StopReason,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd, Usage,
-    UsageUpdate,
+    Content, Diff, Effort, FileChange, Location, MalformedArguments, Mode, ModelResponse, PermissionMode,
+    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning, Rewound, SessionEvent, Snapshot,
+    StopReason, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd,
+    Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -46,10 +46,21 @@ pub fn samples() -> Vec<SessionEvent> {
         SessionEvent::TitleChanged(TEXT.to_owned()),
         SessionEvent::EffortChanged(Some(Effort::High)),
         SessionEvent::EffortChanged(None),
+        SessionEvent::FileChanged(change(None, Some("made"))),
+        SessionEvent::FileChanged(FileChange { real: path("/else"), ..change(Some("a"), None) }),
+        SessionEvent::Rewound(Rewound { to: Some(3), files: vec![change(Some("a"), Some("b"))] }),
+        SessionEvent::Rewound(Rewound { to: None, files: Vec::new() }),
         SessionEvent::TurnEnded { turn: "run_1".into(), end: TurnEnd::Failed(TEXT.to_owned()) },
     ];
     events.extend(words());
     events
+}
+
+/// A change of a file whose content comes along.
+pub(super) fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
+    let snapshot = |text: &str| Snapshot::of(text.as_bytes());
+    let file = path("/größe 🦀");
+    FileChange { real: file.clone(), path: file, before: before.map(snapshot), after: after.map(snapshot) }
 }
 
 /// The events that differ only in a word.

@@ -3,6 +3,7 @@
 //! One thread owns the connection that writes, another the one that reads. Writes that wait at the same time share one
 //! commit, and with it one flush to the disk; each is answered after that commit, never before.
 
+mod contents;
 mod cursor;
 mod database;
 mod holder;
@@ -14,8 +15,8 @@ pub use holder::Holder;
 
 use crate::stored;
 use agent::{
-    Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
-    StoreError,
+    ContentHash, Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord,
+    SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -112,13 +113,24 @@ impl SessionStore for SqliteStore {
         let lease = lease.clone();
         let changes = write::Changes::of(&events);
         let mut rows = Vec::with_capacity(events.len());
-        for event in events {
+        let mut contents = Vec::new();
+        for mut event in events {
+            contents.extend(event.snapshots_mut().filter_map(|snapshot| {
+                let bytes = snapshot.bytes.take()?;
+                Some((snapshot.hash.clone(), bytes))
+            }));
             debug_assert!(event.is_durable(), "not to be stored: {event:?}");
             if event.is_durable() {
                 rows.extend(stored::encode(event));
             }
         }
-        self.writer.call(move |connection| write::append(connection, &lease, &rows, &changes)).await
+        self.writer
+            .call(move |connection| {
+                let last = write::append(connection, &lease, &rows, &changes)?;
+                contents::keep(connection, &lease.session, &contents)?;
+                Ok(last)
+            })
+            .await
     }
 
     async fn events(
@@ -139,6 +151,11 @@ impl SessionStore for SqliteStore {
             }
         }
         Ok(page.events)
+    }
+
+    async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let (id, hash) = (id.clone(), hash.clone());
+        self.reader.call(move |connection| contents::get(connection, &id, &hash)).await
     }
 
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {

@@ -138,6 +138,7 @@ pub(super) fn fork(
              SELECT ?1, seq, format, kind, body, at, damaged FROM events WHERE session_id = ?2 ORDER BY seq",
         )
         .and_then(|mut statement| statement.execute(pair))
+        .and_then(|_| super::contents::copy(connection, from, &session.id))
         .and_then(|_| {
             connection.prepare_cached(
                 "UPDATE sessions SET (title, effort, last_seq) = (SELECT title, effort, last_seq FROM sessions WHERE id = ?2) WHERE id = ?1",

@@ -2,9 +2,9 @@
 
 use super::v1;
 use agent::{
-    Content, Diff, Location, MalformedArguments, MessageId, ModelResponse, PlanEntry, Reasoning,
-    SessionEvent, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd, TurnId,
-    Usage, UsageUpdate,
+    Content, ContentHash, Diff, FileChange, Location, MalformedArguments, MessageId, ModelResponse,
+    PlanEntry, Reasoning, Rewound, SessionEvent, Snapshot, ToolCallId, ToolCallRequest, ToolCallUpdate,
+    ToolContent, ToolResult, TurnEnd, TurnId, Usage, UsageUpdate,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -56,6 +56,11 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 cache_write: total.cache_write,
             },
         }),
+        v1::Event::FileChanged(change) => SessionEvent::FileChanged(file_change(change)?),
+        v1::Event::Rewound { to, files } => {
+            let files = files.into_iter().map(file_change).collect::<Result<_, _>>()?;
+            SessionEvent::Rewound(Rewound { to, files })
+        }
         v1::Event::ModeChanged { mode } => SessionEvent::ModeChanged(mode.into()),
         v1::Event::PermissionModeChanged { permission_mode } => {
             SessionEvent::PermissionModeChanged(permission_mode.into())
@@ -143,4 +148,17 @@ fn path(text: &str) -> Result<AbsPath, String> {
 
 fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("arguments are no JSON: {error}"))
+}
+
+fn file_change(change: v1::FileChange) -> Result<FileChange, String> {
+    let path = AbsPath::new(&change.path).map_err(|error| error.to_string())?;
+    let real = match change.real {
+        Some(real) => AbsPath::new(&real).map_err(|error| error.to_string())?,
+        None => path.clone(),
+    };
+    Ok(FileChange { path, real, before: change.before.map(snapshot), after: change.after.map(snapshot) })
+}
+
+fn snapshot(snapshot: v1::Snapshot) -> Snapshot {
+    Snapshot { hash: ContentHash(snapshot.hash), size: snapshot.size, bytes: None }
 }

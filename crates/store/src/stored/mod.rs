@@ -10,7 +10,7 @@ mod v1;
 use agent::SessionEvent;
 
 /// The newest format this program reads. Each event is written in the oldest one that can hold it.
-pub(crate) const FORMAT: i64 = 2;
+pub(crate) const FORMAT: i64 = 3;
 
 /// An event as it stands in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) fn encode(event: SessionEvent) -> Option<Row> {
 /// The event of a row.
 pub(crate) fn decode(format: i64, body: &str) -> Result<SessionEvent, Unreadable> {
     match format {
-        1 | 2 => {
+        1..=3 => {
             let event: v1::Event =
                 serde_json::from_str(body).map_err(|error| Unreadable::Damaged(error.to_string()))?;
             from_v1::event(event).map_err(Unreadable::Damaged)
@@ -62,7 +62,12 @@ mod tests {
             let row = encode(event.clone()).unwrap();
             let body: serde_json::Value = serde_json::from_str(&row.body).unwrap();
             assert_eq!(body["kind"], row.kind);
-            assert_eq!(row.format, if row.kind == "effort_changed" { 2 } else { 1 }, "{}", row.kind);
+            let format = match row.kind {
+                "effort_changed" => 2,
+                "file_changed" | "rewound" => 3,
+                _ => 1,
+            };
+            assert_eq!(row.format, format, "{}", row.kind);
             assert_eq!(decode(row.format, &row.body), Ok(event));
         }
     }
@@ -98,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_is_no_event_is_told_apart_from_what_is_newer() {
-        assert_eq!(decode(3, "anything"), Err(Unreadable::Newer(3)));
+        assert_eq!(decode(4, "anything"), Err(Unreadable::Newer(4)));
         for (format, body) in [
             (0, "{}"),
             (1, ""),

@@ -1,7 +1,10 @@
 //! From the domain to format 1.
 
 use super::v1;
-use agent::{Content, SessionEvent, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd};
+use agent::{
+    Content, FileChange, Rewound, SessionEvent, Snapshot, ToolCallRequest, ToolCallUpdate, ToolContent,
+    ToolResult, TurnEnd,
+};
 
 /// The stored form, or `None` for an event that is never kept.
 pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
@@ -64,6 +67,10 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
                 TurnEnd::Failed(message) => v1::TurnEnd::Failed(message),
             },
         },
+        SessionEvent::FileChanged(change) => v1::Event::FileChanged(file_change(change)),
+        SessionEvent::Rewound(Rewound { to, files }) => {
+            v1::Event::Rewound { to, files: files.into_iter().map(file_change).collect() }
+        }
         SessionEvent::MessageDelta { .. }
         | SessionEvent::ThoughtDelta { .. }
         | SessionEvent::Notice { .. }
@@ -129,4 +136,17 @@ fn tool_content(shown: ToolContent) -> v1::ToolContent {
 
 fn result(result: ToolResult) -> v1::ToolResult {
     v1::ToolResult { text: result.text, images: contents(result.images), is_error: result.is_error }
+}
+
+fn file_change(change: FileChange) -> v1::FileChange {
+    v1::FileChange {
+        real: (change.real != change.path).then(|| change.real.as_str().to_owned()),
+        path: change.path.as_str().to_owned(),
+        before: change.before.map(snapshot),
+        after: change.after.map(snapshot),
+    }
+}
+
+fn snapshot(snapshot: Snapshot) -> v1::Snapshot {
+    v1::Snapshot { hash: snapshot.hash.0, size: snapshot.size }
 }

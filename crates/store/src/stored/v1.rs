@@ -1,4 +1,4 @@
-//! Formats 1 and 2: the JSON of a body. Format 2 is format 1 with one more kind, which a reader of format 1 would take for damage.
+//! Formats 1 to 3: the JSON of a body. Formats 2 and 3 are format 1 with more kinds, which a reader of format 1 would take for damage.
 //!
 //! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
 //! parser takes them are not pushed over its limit by what surrounds them.
@@ -59,6 +59,14 @@ pub(super) enum Event {
     TitleChanged {
         title: String,
     },
+    /// Format 3.
+    FileChanged(FileChange),
+    /// Format 3.
+    Rewound {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<u64>,
+        files: Vec<FileChange>,
+    },
     TurnEnded {
         turn: String,
         end: TurnEnd,
@@ -70,6 +78,7 @@ impl Event {
     pub(super) fn format(&self) -> i64 {
         match self {
             Self::EffortChanged { .. } => 2,
+            Self::FileChanged(_) | Self::Rewound { .. } => 3,
             _ => 1,
         }
     }
@@ -90,6 +99,8 @@ impl Event {
             Self::ModelChanged { .. } => "model_changed",
             Self::EffortChanged { .. } => "effort_changed",
             Self::TitleChanged { .. } => "title_changed",
+            Self::FileChanged(_) => "file_changed",
+            Self::Rewound { .. } => "rewound",
             Self::TurnEnded { .. } => "turn_ended",
         }
     }
@@ -178,6 +189,24 @@ pub(super) struct Location {
     pub(super) path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) line: Option<usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct FileChange {
+    pub(super) path: String,
+    /// Where the path led, if that is not itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) real: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) before: Option<Snapshot>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) after: Option<Snapshot>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Snapshot {
+    pub(super) hash: String,
+    pub(super) size: u64,
 }
 
 #[derive(Serialize, Deserialize)]

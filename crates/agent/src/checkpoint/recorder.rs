@@ -1,0 +1,195 @@
+//! A system that notes what becomes of files.
+
+use super::{FileChange, Snapshot};
+use crate::SessionEvent;
+use async_trait::async_trait;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use system::{
+    AbsPath, Command, Entry, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
+    TextRange, WalkOptions,
+};
+
+/// Passes everything on, and notes each change of a file with what was there before. For one call: what the call has read is not read again
+/// for it.
+pub(crate) struct Recorder {
+    inner: Arc<dyn System>,
+    noted: Mutex<Noted>,
+}
+
+#[derive(Default)]
+struct Noted {
+    /// Texts as the system, the editor perhaps, gave them last.
+    held: HashMap<AbsPath, String>,
+    /// Texts as they were on disk last.
+    on_disk: HashMap<AbsPath, Option<String>>,
+    changes: Vec<FileChange>,
+}
+
+impl Recorder {
+    /// Notes what is done through it.
+    pub(crate) fn new(inner: Arc<dyn System>) -> Arc<Self> {
+        Arc::new(Self { inner, noted: Mutex::default() })
+    }
+
+    /// What was done, a file once.
+    pub(crate) fn changes(&self) -> Vec<FileChange> {
+        let mut changes = std::mem::take(&mut self.noted().changes);
+        changes.retain(|change| change.before != change.after);
+        changes
+    }
+
+    /// What was done, as events.
+    pub(crate) fn events(&self) -> Vec<SessionEvent> {
+        self.changes().into_iter().map(SessionEvent::FileChanged).collect()
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a file holds before it is changed, where the change will be made; an error when that cannot be told.
+    async fn before(&self, path: &AbsPath) -> Result<Option<Snapshot>, SystemError> {
+        let by_client = self.inner.routes().write_text == Route::Client;
+        let known = {
+            let noted = self.noted();
+            if let Some(change) = noted.changes.iter().find(|change| change.path == *path) {
+                return Ok(change.after.clone());
+            }
+            let held = noted.held.get(path).map(|text| Some(text.clone()));
+            let on_disk = noted.on_disk.get(path).cloned();
+            if by_client { held.or(on_disk) } else { on_disk.or(held) }
+        };
+        let text = match known {
+            Some(text) => text,
+            None if by_client => match self.inner.read_text(path, None).await {
+                Ok(text) => Some(text),
+                Err(SystemError::NotFound(_)) => self.inner.read_text_on_disk(path).await?,
+                Err(error) => return Err(error),
+            },
+            None => self.inner.read_text_on_disk(path).await?,
+        };
+        Ok(text.map(|text| Snapshot::of(text.as_bytes())))
+    }
+
+    /// Does something that makes a file what `after` says. Noted before it is done: if it is given up half-way, nobody knows whether it
+    /// happened, and what the file holds then will tell.
+    async fn change(
+        &self,
+        path: &AbsPath,
+        after: Option<Snapshot>,
+        effect: impl Future<Output = Result<(), SystemError>>,
+    ) -> Result<(), SystemError> {
+        let before = match self.before(path).await {
+            Ok(before) => before,
+            Err(error) => {
+                tracing::warn!(%path, %error, "what was in a file cannot be told; its change cannot be taken back");
+                return effect.await;
+            }
+        };
+        let real = self.inner.resolve(path).await.unwrap_or_else(|_| path.clone());
+        let undone = {
+            let mut noted = self.noted();
+            match noted.changes.iter_mut().find(|change| change.path == *path) {
+                Some(change) => Some(std::mem::replace(&mut change.after, after)),
+                None => {
+                    noted.changes.push(FileChange { path: path.clone(), real, before, after });
+                    None
+                }
+            }
+        };
+        let done = effect.await;
+        if done.is_err() {
+            let mut noted = self.noted();
+            match undone {
+                Some(after) => {
+                    let change = noted.changes.iter_mut().find(|change| change.path == *path);
+                    change.into_iter().for_each(|change| change.after.clone_from(&after));
+                }
+                None => noted.changes.retain(|change| change.path != *path),
+            }
+        }
+        done
+    }
+}
+
+#[async_trait]
+impl System for Recorder {
+    async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+        self.inner.read(path).await
+    }
+
+    async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
+        let text = self.inner.read_text(path, range).await?;
+        if range.is_none() {
+            let mut noted = self.noted();
+            match noted.changes.iter_mut().find(|change| change.path == *path) {
+                // Read back: an editor may have made something else of what it took.
+                Some(change) => change.after = Some(Snapshot::of(text.as_bytes())),
+                None => drop(noted.held.insert(path.clone(), text.clone())),
+            }
+        }
+        Ok(text)
+    }
+
+    async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.change(path, Some(Snapshot::of(bytes)), self.inner.write(path, bytes)).await
+    }
+
+    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
+        self.change(path, Some(Snapshot::of(text.as_bytes())), self.inner.write_text(path, text)).await
+    }
+
+    async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
+        self.inner.metadata(path).await
+    }
+
+    async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
+        self.inner.read_dir(path).await
+    }
+
+    async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.inner.create_dir_all(path).await
+    }
+
+    async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.change(path, None, self.inner.remove(path)).await
+    }
+
+    async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
+        let moved = self.before(from).await.unwrap_or_default();
+        let effect = async { self.change(from, None, self.inner.rename(from, to)).await };
+        match moved {
+            Some(moved) => self.change(to, Some(moved), effect).await,
+            None => effect.await,
+        }
+    }
+
+    async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
+        self.inner.resolve(path).await
+    }
+
+    async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
+        self.inner.walk(root, options).await
+    }
+
+    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
+        self.inner.spawn(command).await
+    }
+
+    fn routes(&self) -> Routes {
+        self.inner.routes()
+    }
+
+    async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
+        let text = self.inner.read_text_on_disk(path).await?;
+        self.noted().on_disk.insert(path.clone(), text.clone());
+        Ok(text)
+    }
+
+    async fn sandbox_support(&self) -> SandboxSupport {
+        self.inner.sandbox_support().await
+    }
+}
