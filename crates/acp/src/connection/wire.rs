@@ -73,6 +73,7 @@ pub(crate) trait Projection<U>: Send {
     }
 
     /// The turn of a message ended without an event that says so, because that could not be stored: the updates that do.
+    #[cfg(feature = "v2")]
     fn failed(&mut self, _message: &MessageId, _error: &Error) -> Vec<Update<U>> {
         Vec::new()
     }
