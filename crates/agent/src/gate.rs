@@ -12,7 +12,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::sync::Arc;
-use system::{AbsPath, Confined, Route, Sandbox, SandboxLevel, SandboxSupport, System};
+use system::{AbsPath, Confined, Pins, Route, Sandbox, SandboxLevel, SandboxSupport, System};
 use tokio_util::sync::CancellationToken;
 
 /// What the gate needs of a session.
@@ -129,10 +129,22 @@ impl Gate {
         Ruling { decision, accesses, shelter, sandbox }
     }
 
-    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of, and a
-    /// walk passes over secret files.
+    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of; a walk passes
+    /// over secret files; and its reads and writes go where the ruling saw them go, or fail.
     pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
-        Arc::new(Confined::new(Arc::clone(&self.system), ruling.sandbox.clone()))
+        let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
+        Arc::new(Confined::new(system, ruling.sandbox.clone()))
+    }
+
+    fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
+        let place = |resolved: &Resolved| match &resolved.access {
+            crate::Access::Read(path) | crate::Access::Write(path) => {
+                Some((path.clone(), resolved.canonical.clone()?))
+            }
+            _ => None,
+        };
+        let places = accesses.iter().filter_map(place).collect();
+        self.system.pinned(Pins { places, secrets }).unwrap_or_else(|| Arc::clone(&self.system))
     }
 
     /// Asks the user what the policy left open, and remembers "always". `content` is what the call would do.
@@ -182,17 +194,20 @@ impl Gate {
         })
     }
 
-    /// Whether a link in a prompt may be read without asking: inside the project and not blocked.
-    pub(crate) fn may_attach(&self, settings: &SessionState, path: &AbsPath, canonical: &AbsPath) -> bool {
+    /// The system to read a link in a prompt through, if it may be read without asking: inside the project and not blocked.
+    pub(crate) fn attaching(
+        &self,
+        settings: &SessionState,
+        path: &AbsPath,
+        canonical: &AbsPath,
+    ) -> Option<Arc<dyn System>> {
         let resolved = Resolved::new(crate::Access::Read(path.clone()), Some(canonical.clone()));
         let accesses = [resolved];
         let subject =
             Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
-        policy::inside(&self.roots, &accesses[0])
-            && matches!(
-                policy::decide(&self.policy(settings, Shelter::Off), &subject),
-                Decision::Allow { .. }
-            )
+        let decision = policy::decide(&self.policy(settings, Shelter::Off), &subject);
+        let may = policy::inside(&self.roots, &accesses[0]) && matches!(decision, Decision::Allow { .. });
+        may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(settings.mode))))
     }
 
     fn bounds(&self, mode: Mode) -> Bounds<'_> {

@@ -16,6 +16,7 @@ pub mod limits;
 mod local;
 mod output;
 mod path;
+mod pins;
 mod process;
 mod read_only;
 mod resolve;
@@ -28,6 +29,7 @@ pub use error::SystemError;
 pub use fake::FakeSystem;
 pub use local::{LocalOptions, LocalSystem, run_sandboxed};
 pub use path::{AbsPath, PathError};
+pub use pins::Pins;
 pub use process::{Command, ExitStatus, Output, Process, TerminalId, UNATTENDED_ENV};
 pub use read_only::ReadOnly;
 pub use sandbox::{

@@ -1,6 +1,6 @@
 //! The one place where the project starts a program.
 
-use super::{LocalOptions, blocking, group::Group, watchdog::Watchdog};
+use super::{LocalOptions, blocking, group::Group, placeholders::Placeholder, watchdog::Watchdog};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{Command, ExitStatus, Output, Process, SystemError, TerminalId};
@@ -21,6 +21,16 @@ pub(super) struct LocalProcess {
     group: Group,
     stream: Arc<Stream>,
     pump: tokio::task::JoinHandle<()>,
+    /// Given back after the group has ended: dropped after it.
+    held: Vec<Placeholder>,
+}
+
+impl LocalProcess {
+    /// Keeps names taken for as long as it is there.
+    pub(super) fn holding(mut self, held: Vec<Placeholder>) -> Self {
+        self.held = held;
+        self
+    }
 }
 
 /// Starts a command; see [`crate::System::spawn`].
@@ -51,7 +61,7 @@ pub(super) async fn spawn(
         .map_err(|source| SystemError::Spawn { program, source })?;
     let stream = Arc::new(Stream::new(limit));
     let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
-    Ok(LocalProcess { group, stream, pump })
+    Ok(LocalProcess { group, stream, pump, held: Vec::new() })
 }
 
 /// Both outputs are one pipe, so that their order is that of the writes. The command, which holds the pipe's other end, is
