@@ -21,8 +21,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use system::{
-    AbsPath, Command, Entry, FileKind, Metadata, Pins, Process, Route, Routes, SandboxSupport, System, SystemError,
-    TextRange, WalkOptions,
+    AbsPath, Command, Entry, FileKind, Metadata, Pins, Process, Route, Routes, SandboxSupport, System,
+    SystemError, TextRange, WalkOptions,
 };
 
 /// A session's workspace through its client.
