@@ -11,7 +11,10 @@ use crate::{
     session::SessionState,
 };
 use serde_json::Value;
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use system::{AbsPath, Confined, Pins, Route, Sandbox, SandboxLevel, SandboxSupport, System};
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +73,13 @@ impl Ruling {
             Decision::Ask { .. } => return None,
         };
         Some(SessionEvent::PermissionResolved { id: id.clone(), outcome, rule: (*rule).to_owned() })
+    }
+
+    /// Where its command runs and what confines it, in words, if it has one.
+    pub(crate) fn place(&self) -> Option<String> {
+        let runs =
+            self.accesses.iter().any(|resolved| matches!(resolved.access, crate::Access::Execute { .. }));
+        (runs && self.shelter != Shelter::Lifted).then(|| self.shelter.words())
     }
 
     /// Whether commands run in a sandbox.
@@ -253,30 +263,78 @@ pub(crate) async fn explain(
     cwd: &AbsPath,
     question: Question<'_>,
 ) -> Vec<(&'static str, String)> {
-    let roots = [cwd.clone()];
-    let accesses = [resolved(system, question.access, None).await];
-    let bounds = Bounds {
-        options: &options.sandbox,
-        mode: options.mode,
-        roots: &roots,
-        blocked_paths: &options.blocked_paths,
-        rules: &options.rules,
-    };
-    let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
-    let policy = Policy {
-        mode: options.mode,
-        permission_mode: options.permission_mode,
-        allowed_paths: &options.allowed_paths,
-        blocked_paths: &options.blocked_paths,
-        denied_tools: &options.denied_tools,
-        rules: &options.rules,
-        grants: &Grants::default(),
-        own: &options.sandbox.guarded,
-        shelter,
-    };
-    let subject =
-        Subject { tool: question.tool, effect: question.effect, accesses: &accesses, roots: &roots };
-    policy::chain(&policy, &subject)
+    let in_question = Hypothesis::new(options, system, cwd, question).await;
+    in_question.ask(policy::chain)
+}
+
+/// The median time of a decision, with the parsing of what is parsed and without the looks at the disk.
+pub(crate) async fn decision_time(
+    options: &RuntimeOptions,
+    system: &dyn System,
+    cwd: &AbsPath,
+    question: Question<'_>,
+    times: usize,
+) -> Duration {
+    let mut hypothesis = Hypothesis::new(options, system, cwd, question).await;
+    let mut took: Vec<_> = (0..times.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            let Resolved { access, canonical, .. } = hypothesis.accesses[0].clone();
+            hypothesis.accesses = vec![Resolved::new(access, canonical)];
+            std::hint::black_box(hypothesis.ask(policy::decide));
+            start.elapsed()
+        })
+        .collect();
+    took.sort();
+    took[took.len() / 2]
+}
+
+/// A call that nobody makes, in a session that nobody has.
+struct Hypothesis<'a> {
+    options: &'a RuntimeOptions,
+    question: Question<'a>,
+    roots: [AbsPath; 1],
+    accesses: Vec<Resolved>,
+    grants: Grants,
+    shelter: Shelter,
+}
+
+impl<'a> Hypothesis<'a> {
+    async fn new(
+        options: &'a RuntimeOptions,
+        system: &dyn System,
+        cwd: &AbsPath,
+        question: Question<'a>,
+    ) -> Self {
+        let roots = [cwd.clone()];
+        let accesses = vec![resolved(system, question.access.clone(), None).await];
+        let bounds = Bounds {
+            options: &options.sandbox,
+            mode: options.mode,
+            roots: &roots,
+            blocked_paths: &options.blocked_paths,
+            rules: &options.rules,
+        };
+        let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
+        Self { options, question, roots, accesses, grants: Grants::default(), shelter }
+    }
+
+    fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {
+        let options = self.options;
+        let policy = Policy {
+            mode: options.mode,
+            permission_mode: options.permission_mode,
+            allowed_paths: &options.allowed_paths,
+            blocked_paths: &options.blocked_paths,
+            denied_tools: &options.denied_tools,
+            rules: &options.rules,
+            grants: &self.grants,
+            own: &options.sandbox.guarded,
+            shelter: self.shelter,
+        };
+        let Question { tool, effect, .. } = self.question;
+        ask(&policy, &Subject { tool, effect, accesses: &self.accesses, roots: &self.roots })
+    }
 }
 
 async fn resolved(system: &dyn System, access: crate::Access, executor: Option<Route>) -> Resolved {

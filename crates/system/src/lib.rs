@@ -22,6 +22,7 @@ mod read_only;
 mod resolve;
 mod sandbox;
 mod seam;
+mod secrets;
 mod text;
 
 pub use confined::Confined;
@@ -36,3 +37,4 @@ pub use sandbox::{
     Confinement, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport, pattern_matches,
 };
 pub use seam::{Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};
+pub use secrets::{SECRET_CHARS, is_secret_name, secrets_in};

@@ -77,6 +77,21 @@ impl Shelter {
     }
 }
 
+/// What commands are to get, before it is known what this machine gives.
+pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
+    match (executor, options.level) {
+        (Route::Client, _) => Shelter::Delegated.words(),
+        (_, SandboxLevel::Off) => Shelter::Off.words(),
+        (_, level) => {
+            let network = if options.network { "network" } else { "no network" };
+            format!(
+                "on this machine (sandbox: {}, {network}, if this system can: known with the first command)",
+                level.id()
+            )
+        }
+    }
+}
+
 /// Files of a project that decide what is run later, by name: a confined command does not write them.
 const GUARDED: [&str; 7] =
     [".git/hooks", ".git/config", ".mcp.json", ".tiller", ".vscode/mcp.json", ".cursor/mcp.json", ".envrc"];

@@ -43,9 +43,11 @@ pub struct LocalOptions {
     /// The program that applies a [`crate::Sandbox`] and becomes the command, with the arguments before those of
     /// [`crate::Sandbox::to_args`]; it calls [`run_sandboxed`]. Nothing can be confined without one.
     pub launcher: Vec<String>,
-    /// Whether variables whose names say that they hold a secret are kept from commands.
+    /// Whether variables whose names or values say that they hold a secret are kept from commands.
     pub hide_secrets: bool,
-    /// Variables that commands get although their names say so.
+    /// Values that are secret under whatever name a variable has.
+    pub secret_values: Vec<String>,
+    /// Variables that commands get although their names or values say so.
     pub keep_variables: Vec<String>,
 }
 
