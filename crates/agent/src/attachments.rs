@@ -1,22 +1,22 @@
 //! Links in a prompt, turned into what a model can read.
 
 use crate::Content;
+use std::sync::Arc;
 use system::{AbsPath, System};
 
 /// Bytes of a linked file that go into the prompt; a larger one is only named.
 const LINKED_BYTES: usize = 100_000;
 
+/// Gives the system to read a path through, by it and where it leads; `None` when it must not be read.
+pub(crate) type Open<'a> = dyn Fn(&AbsPath, &AbsPath) -> Option<Arc<dyn System>> + Send + Sync + 'a;
+
 /// Replaces each link to a text file of the project by its current text (the editor's, where reads are delegated). A link that leads outside, to a
 /// blocked path, or to something that is no text is left as a link: the model is told of it, and may ask to read it.
-pub(crate) async fn expand(
-    content: Vec<Content>,
-    system: &dyn System,
-    may_read: &(dyn Fn(&AbsPath, &AbsPath) -> bool + Send + Sync),
-) -> Vec<Content> {
+pub(crate) async fn expand(content: Vec<Content>, system: &dyn System, open: &Open<'_>) -> Vec<Content> {
     let mut expanded = Vec::with_capacity(content.len());
     for item in content {
         expanded.push(match &item {
-            Content::ResourceLink { uri, .. } => match linked_text(uri, system, may_read).await {
+            Content::ResourceLink { uri, .. } => match linked_text(uri, system, open).await {
                 Some(text) => Content::Resource { uri: uri.clone(), mime_type: None, text },
                 None => item,
             },
@@ -26,17 +26,10 @@ pub(crate) async fn expand(
     expanded
 }
 
-async fn linked_text(
-    uri: &str,
-    system: &dyn System,
-    may_read: &(dyn Fn(&AbsPath, &AbsPath) -> bool + Send + Sync),
-) -> Option<String> {
+async fn linked_text(uri: &str, system: &dyn System, open: &Open<'_>) -> Option<String> {
     let path = AbsPath::new(percent_decode(uri.strip_prefix("file://")?)?).ok()?;
     let canonical = system.resolve(&path).await.ok()?;
-    if !may_read(&path, &canonical) {
-        return None;
-    }
-    let text = system.read_text(&path, None).await.ok()?;
+    let text = open(&path, &canonical)?.read_text(&path, None).await.ok()?;
     (text.len() <= LINKED_BYTES).then_some(text)
 }
 

@@ -369,7 +369,14 @@ async fn rule(
 ) -> Result<Ruling, ToolError> {
     let state = controls.state();
     let ruling = session.gate.rule(&state, applicant, &session.cwd);
-    guarded(async { Ok(ruling.await) }, cancel, LOOK_WAIT).await
+    let ruling = guarded(async { Ok(ruling.await) }, cancel, LOOK_WAIT).await?;
+    // What this machine gives is known now.
+    if let Some(place) = ruling.place()
+        && place != state.sandbox
+    {
+        controls.update(|state| state.sandbox = place);
+    }
+    Ok(ruling)
 }
 
 /// Runs a step of a tool so that neither a panic nor a tool that never ends or ignores the cancellation reaches the turn.

@@ -4,7 +4,7 @@ use crate::{
     Access, Effect, RuntimeOptions,
     gate::{self, Question},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use system::{AbsPath, System};
 
 /// One rule of the chain and what it says.
@@ -25,10 +25,29 @@ pub async fn explain(
     what: &str,
     write: bool,
 ) -> Vec<Step> {
+    let steps =
+        gate::explain(options, system.as_ref(), cwd, asked(system.as_ref(), cwd, what, write).await).await;
+    steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
+}
+
+/// How long one decision takes, from the text of the call to the verdict and without the looks at the disk: the median of `times`.
+pub async fn decision_time(
+    options: &RuntimeOptions,
+    system: Arc<dyn System>,
+    cwd: &AbsPath,
+    what: &str,
+    write: bool,
+    times: usize,
+) -> Duration {
+    let question = asked(system.as_ref(), cwd, what, write).await;
+    gate::decision_time(options, system.as_ref(), cwd, question, times).await
+}
+
+async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Question<'static> {
     let looks_like_path =
         !what.contains(' ') && ["/", "./", "../"].iter().any(|start| what.starts_with(start));
     let exists = !what.contains('\0') && system.metadata(&cwd.join(what)).await.is_ok();
-    let question = if write || looks_like_path || exists {
+    if write || looks_like_path || exists {
         let path = cwd.join(what);
         match write {
             true => Question { tool: "file_write", effect: Effect::Writes, access: Access::Write(path) },
@@ -37,7 +56,5 @@ pub async fn explain(
     } else {
         let access = Access::Execute { command: what.to_owned(), cwd: cwd.clone(), unconfined: false };
         Question { tool: "bash", effect: Effect::Executes, access }
-    };
-    let steps = gate::explain(options, system.as_ref(), cwd, question).await;
-    steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
+    }
 }

@@ -11,8 +11,11 @@ use crate::{
     session::SessionState,
 };
 use serde_json::Value;
-use std::sync::Arc;
-use system::{AbsPath, Confined, Route, Sandbox, SandboxLevel, SandboxSupport, System};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use system::{AbsPath, Confined, Pins, Route, Sandbox, SandboxLevel, SandboxSupport, System};
 use tokio_util::sync::CancellationToken;
 
 /// What the gate needs of a session.
@@ -72,6 +75,13 @@ impl Ruling {
         Some(SessionEvent::PermissionResolved { id: id.clone(), outcome, rule: (*rule).to_owned() })
     }
 
+    /// Where its command runs and what confines it, in words, if it has one.
+    pub(crate) fn place(&self) -> Option<String> {
+        let runs =
+            self.accesses.iter().any(|resolved| matches!(resolved.access, crate::Access::Execute { .. }));
+        (runs && self.shelter != Shelter::Lifted).then(|| self.shelter.words())
+    }
+
     /// Whether commands run in a sandbox.
     pub(crate) fn is_confined(&self) -> bool {
         matches!(self.shelter, Shelter::Sandbox { .. })
@@ -129,10 +139,22 @@ impl Gate {
         Ruling { decision, accesses, shelter, sandbox }
     }
 
-    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of, and a
-    /// walk passes over secret files.
+    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of; a walk passes
+    /// over secret files; and its reads and writes go where the ruling saw them go, or fail.
     pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
-        Arc::new(Confined::new(Arc::clone(&self.system), ruling.sandbox.clone()))
+        let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
+        Arc::new(Confined::new(system, ruling.sandbox.clone()))
+    }
+
+    fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
+        let place = |resolved: &Resolved| match &resolved.access {
+            crate::Access::Read(path) | crate::Access::Write(path) => {
+                Some((path.clone(), resolved.canonical.clone()?))
+            }
+            _ => None,
+        };
+        let places = accesses.iter().filter_map(place).collect();
+        self.system.pinned(Pins { places, secrets }).unwrap_or_else(|| Arc::clone(&self.system))
     }
 
     /// Asks the user what the policy left open, and remembers "always". `content` is what the call would do.
@@ -182,17 +204,20 @@ impl Gate {
         })
     }
 
-    /// Whether a link in a prompt may be read without asking: inside the project and not blocked.
-    pub(crate) fn may_attach(&self, settings: &SessionState, path: &AbsPath, canonical: &AbsPath) -> bool {
+    /// The system to read a link in a prompt through, if it may be read without asking: inside the project and not blocked.
+    pub(crate) fn attaching(
+        &self,
+        settings: &SessionState,
+        path: &AbsPath,
+        canonical: &AbsPath,
+    ) -> Option<Arc<dyn System>> {
         let resolved = Resolved::new(crate::Access::Read(path.clone()), Some(canonical.clone()));
         let accesses = [resolved];
         let subject =
             Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
-        policy::inside(&self.roots, &accesses[0])
-            && matches!(
-                policy::decide(&self.policy(settings, Shelter::Off), &subject),
-                Decision::Allow { .. }
-            )
+        let decision = policy::decide(&self.policy(settings, Shelter::Off), &subject);
+        let may = policy::inside(&self.roots, &accesses[0]) && matches!(decision, Decision::Allow { .. });
+        may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(settings.mode))))
     }
 
     /// Why a file is never written, whatever the user says; `None` for all others.
@@ -256,30 +281,78 @@ pub(crate) async fn explain(
     cwd: &AbsPath,
     question: Question<'_>,
 ) -> Vec<(&'static str, String)> {
-    let roots = [cwd.clone()];
-    let accesses = [resolved(system, question.access, None).await];
-    let bounds = Bounds {
-        options: &options.sandbox,
-        mode: options.mode,
-        roots: &roots,
-        blocked_paths: &options.blocked_paths,
-        rules: &options.rules,
-    };
-    let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
-    let policy = Policy {
-        mode: options.mode,
-        permission_mode: options.permission_mode,
-        allowed_paths: &options.allowed_paths,
-        blocked_paths: &options.blocked_paths,
-        denied_tools: &options.denied_tools,
-        rules: &options.rules,
-        grants: &Grants::default(),
-        own: &options.sandbox.guarded,
-        shelter,
-    };
-    let subject =
-        Subject { tool: question.tool, effect: question.effect, accesses: &accesses, roots: &roots };
-    policy::chain(&policy, &subject)
+    let in_question = Hypothesis::new(options, system, cwd, question).await;
+    in_question.ask(policy::chain)
+}
+
+/// The median time of a decision, with the parsing of what is parsed and without the looks at the disk.
+pub(crate) async fn decision_time(
+    options: &RuntimeOptions,
+    system: &dyn System,
+    cwd: &AbsPath,
+    question: Question<'_>,
+    times: usize,
+) -> Duration {
+    let mut hypothesis = Hypothesis::new(options, system, cwd, question).await;
+    let mut took: Vec<_> = (0..times.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            let Resolved { access, canonical, .. } = hypothesis.accesses[0].clone();
+            hypothesis.accesses = vec![Resolved::new(access, canonical)];
+            std::hint::black_box(hypothesis.ask(policy::decide));
+            start.elapsed()
+        })
+        .collect();
+    took.sort();
+    took[took.len() / 2]
+}
+
+/// A call that nobody makes, in a session that nobody has.
+struct Hypothesis<'a> {
+    options: &'a RuntimeOptions,
+    question: Question<'a>,
+    roots: [AbsPath; 1],
+    accesses: Vec<Resolved>,
+    grants: Grants,
+    shelter: Shelter,
+}
+
+impl<'a> Hypothesis<'a> {
+    async fn new(
+        options: &'a RuntimeOptions,
+        system: &dyn System,
+        cwd: &AbsPath,
+        question: Question<'a>,
+    ) -> Self {
+        let roots = [cwd.clone()];
+        let accesses = vec![resolved(system, question.access.clone(), None).await];
+        let bounds = Bounds {
+            options: &options.sandbox,
+            mode: options.mode,
+            roots: &roots,
+            blocked_paths: &options.blocked_paths,
+            rules: &options.rules,
+        };
+        let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
+        Self { options, question, roots, accesses, grants: Grants::default(), shelter }
+    }
+
+    fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {
+        let options = self.options;
+        let policy = Policy {
+            mode: options.mode,
+            permission_mode: options.permission_mode,
+            allowed_paths: &options.allowed_paths,
+            blocked_paths: &options.blocked_paths,
+            denied_tools: &options.denied_tools,
+            rules: &options.rules,
+            grants: &self.grants,
+            own: &options.sandbox.guarded,
+            shelter: self.shelter,
+        };
+        let Question { tool, effect, .. } = self.question;
+        ask(&policy, &Subject { tool, effect, accesses: &self.accesses, roots: &self.roots })
+    }
 }
 
 async fn resolved(system: &dyn System, access: crate::Access, executor: Option<Route>) -> Resolved {

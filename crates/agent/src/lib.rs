@@ -26,6 +26,7 @@ mod mode;
 mod model;
 mod policy;
 mod prompt;
+mod redact;
 mod runtime;
 mod sanitise;
 mod session;
@@ -53,7 +54,7 @@ pub use event::{
     SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
     TurnEnd, UsageUpdate,
 };
-pub use explain::{Step, explain};
+pub use explain::{Step, decision_time, explain};
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, Hooks};
@@ -65,6 +66,7 @@ pub use model::{
     ModelRequest, ModelStop, Models, ToolSpec, Usage,
 };
 pub use policy::{PermissionRule, PermissionRules, SandboxOptions};
+pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sanitise::{Sanitiser, one_line, sanitise};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};

@@ -136,6 +136,7 @@ impl Runtime {
             effort: None,
             title: None,
             additional_directories: new.additional_directories.clone(),
+            sandbox: String::new(),
             busy: false,
         };
         let record = NewSession {
@@ -229,6 +230,7 @@ impl Runtime {
             effort: record.effort,
             title: record.title,
             additional_directories,
+            sandbox: String::new(),
             busy: false,
         };
         let surface = attach(&record.id);
@@ -306,12 +308,13 @@ impl Runtime {
     fn start(
         self: &Arc<Self>,
         cwd: AbsPath,
-        state: SessionState,
+        mut state: SessionState,
         lease: Lease,
         surface: Surface,
         last: u64,
     ) -> SessionHandle {
         let id = lease.session.clone();
+        state.sandbox = crate::policy::expected(&self.options.sandbox, surface.system.routes().spawn);
         let mut tools = tools::offered(surface.client.takes_questions());
         tools.extend(surface.client.tools());
         let log = SessionLog::new(self.store.clone(), lease, surface.client, last);

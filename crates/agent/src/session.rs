@@ -48,6 +48,8 @@ pub struct SessionState {
     pub title: Option<String>,
     /// Further folders the session may work in; a running turn keeps those it began with.
     pub additional_directories: Vec<AbsPath>,
+    /// Where commands run and what confines them, in words; as far as it is known before the first one.
+    pub sandbox: String,
     /// Whether a turn is running.
     pub busy: bool,
 }

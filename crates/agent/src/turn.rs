@@ -89,8 +89,8 @@ async fn attempt(
     let Prompted { content, recorded } = prompt;
     let content = {
         let state = state();
-        let may_read = |path: &_, canonical: &_| session.gate.may_attach(&state, path, canonical);
-        let expanding = attachments::expand(content.clone(), session.gate.system.as_ref(), &may_read);
+        let open = |path: &_, canonical: &_| session.gate.attaching(&state, path, canonical);
+        let expanding = attachments::expand(content.clone(), session.gate.system.as_ref(), &open);
         let expanded = tokio::select! {
             biased;
             () = cancel.cancelled() => None,

@@ -46,6 +46,14 @@ pub enum SystemError {
         "not run: the sandbox cannot be applied on this machine ({0}); `tiller doctor` tells what is missing"
     )]
     NoSandbox(&'static str),
+    /// The path leads elsewhere than it did when it was decided about.
+    #[error(
+        "what this path leads to has changed since it was looked at, so nothing was done; try again: {0}"
+    )]
+    Moved(AbsPath),
+    /// The file is a blocked one under another name.
+    #[error("blocked by policy: it is the same file as one that may hold secrets: {0}")]
+    Blocked(AbsPath),
     /// The system does not do this at all (a read-only system asked to write).
     #[error("{operation} is not allowed here: this session is read-only")]
     ReadOnly {

@@ -16,11 +16,13 @@ pub mod limits;
 mod local;
 mod output;
 mod path;
+mod pins;
 mod process;
 mod read_only;
 mod resolve;
 mod sandbox;
 mod seam;
+mod secrets;
 mod text;
 
 pub use confined::Confined;
@@ -28,9 +30,11 @@ pub use error::SystemError;
 pub use fake::FakeSystem;
 pub use local::{LocalOptions, LocalSystem, run_sandboxed};
 pub use path::{AbsPath, PathError};
+pub use pins::Pins;
 pub use process::{Command, ExitStatus, Output, Process, TerminalId, UNATTENDED_ENV};
 pub use read_only::ReadOnly;
 pub use sandbox::{
     Confinement, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport, pattern_matches,
 };
 pub use seam::{Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};
+pub use secrets::{SECRET_CHARS, is_secret_name, secrets_in};

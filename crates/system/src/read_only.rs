@@ -1,7 +1,7 @@
 //! A system that changes no file.
 
 use crate::{
-    AbsPath, Command, Entry, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
+    AbsPath, Command, Entry, Metadata, Pins, Process, Route, Routes, SandboxSupport, System, SystemError,
     TextRange, WalkOptions,
 };
 use async_trait::async_trait;
@@ -82,6 +82,10 @@ impl System for ReadOnly {
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(path).await
+    }
+
+    fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
+        Some(Arc::new(Self { inner: self.inner.pinned(pins)? }))
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

@@ -1,6 +1,8 @@
 //! What a confined command may do, and what the machine can enforce of it.
 
 use crate::{AbsPath, PathError};
+use icu_normalizer::ComposingNormalizerBorrowed;
+use std::borrow::Cow;
 
 /// What a sandbox leaves of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -40,8 +42,15 @@ pub struct Sandbox {
     pub network: bool,
     /// The folders that may be written at [`SandboxLevel::WorkspaceWrite`].
     pub writable: Vec<AbsPath>,
-    /// Paths that stay as they are although they lie below a writable folder. One that does not exist cannot be guarded.
+    /// Paths that stay as they are although they lie below a writable folder.
     pub guarded: Vec<AbsPath>,
+    /// Files below writable folders that must not come into being. Where nothing has the name something empty takes it while a command
+    /// runs; one that exists has to be guarded.
+    pub reserved_files: Vec<AbsPath>,
+    /// The same for folders.
+    pub reserved_folders: Vec<AbsPath>,
+    /// Files that exist and can be neither opened nor replaced: what stands in for reserved ones.
+    pub covered: Vec<AbsPath>,
     /// Files and folders that cannot be read.
     pub hidden: Vec<AbsPath>,
     /// Patterns (`*` for any characters, without case) of files below the writable folders that cannot be read, matched
@@ -115,7 +124,12 @@ impl Sandbox {
         let mut args = vec![format!("--level={}", self.level.id())];
         args.push(format!("--network={}", if self.network { "on" } else { "off" }));
         args.push(format!("--namespaces={}", if namespaces { "on" } else { "off" }));
-        let paths = [("--write", &self.writable), ("--guard", &self.guarded), ("--hide", &self.hidden)];
+        let paths = [
+            ("--write", &self.writable),
+            ("--guard", &self.guarded),
+            ("--cover", &self.covered),
+            ("--hide", &self.hidden),
+        ];
         for (option, paths) in paths {
             args.extend(paths.iter().map(|path| format!("{option}={path}")));
         }
@@ -149,6 +163,7 @@ impl Sandbox {
                 "--namespaces" => namespaces = value == "on",
                 "--write" => sandbox.writable.push(AbsPath::new(value)?),
                 "--guard" => sandbox.guarded.push(AbsPath::new(value)?),
+                "--cover" => sandbox.covered.push(AbsPath::new(value)?),
                 "--hide" => sandbox.hidden.push(AbsPath::new(value)?),
                 "--secret" => sandbox.secrets.push(value.to_owned()),
                 "--plain" => sandbox.not_secret.push(value.to_owned()),
@@ -171,14 +186,14 @@ impl Sandbox {
     }
 }
 
-/// Whether a pattern with `*` for any characters matches a text, both without case.
+/// Whether a pattern with `*` for any characters matches a text. Both are compared as a file system might that takes two spellings for one name: without
+/// case, composed, and without characters that have no width.
 pub fn pattern_matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
+    let (pattern, text) = (folded(pattern), folded(text));
     let mut parts = pattern.split('*');
     let first = parts.next().expect("split yields at least one part");
     let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut parts: Vec<_> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
     for part in parts {
         match rest.find(part) {
             Some(at) => rest = &rest[at + part.len()..],
@@ -186,6 +201,22 @@ pub fn pattern_matches(pattern: &str, text: &str) -> bool {
         }
     }
     rest.ends_with(last)
+}
+
+/// One spelling for all that some file system takes for the same name. What is plain and in lower case is not copied.
+fn folded(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(text.to_ascii_lowercase()),
+            false => Cow::Borrowed(text),
+        };
+    }
+    // HFS+ passes over these.
+    let invisible = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}');
+    let visible: String = text.chars().filter(|c| !invisible(c)).collect();
+    // Up and down again: a long s is an s, and a Kelvin sign a k, to a file system that folds case.
+    let lower = visible.to_uppercase().to_lowercase();
+    Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize(&lower).into_owned())
 }
 
 #[cfg(test)]
@@ -200,9 +231,11 @@ mod tests {
             network: true,
             writable: vec![path("/w"), path("/a b=c")],
             guarded: vec![path("/w/.git/hooks")],
+            covered: vec![path("/w/.mcp.json")],
             hidden: vec![path("/home/me/.ssh")],
             secrets: vec!["*.env".to_owned()],
             not_secret: vec!["*.env.example".to_owned()],
+            ..Sandbox::default()
         };
         let args = sandbox.to_args(false).into_iter().chain(["sh", "--level=off"].map(str::to_owned));
         let (read, namespaces, command) = Sandbox::from_args(args).unwrap();
@@ -216,6 +249,22 @@ mod tests {
         {
             let args = args.iter().map(|arg| (*arg).to_owned());
             assert!(Sandbox::from_args(args.clone()).is_err(), "{:?}", args.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn s11_spellings_that_a_file_system_takes_for_one_name_match() {
+        for (pattern, text, expected) in [
+            (".git/*", ".GIT/Hooks", true),
+            (".git/*", ".g\u{200c}it/hooks", true),
+            ("*.key", "a.\u{212a}EY", true),
+            ("*secret*", "\u{17f}ecret", true),
+            ("gehe\u{ed}m/*", "gehei\u{301}m/x", true),
+            ("gehei\u{301}m/*", "GEHE\u{cd}M/x", true),
+            ("geheim/*", "gehe\u{ed}m/x", false),
+            (".env", ".env\u{e9}", false),
+        ] {
+            assert_eq!(pattern_matches(pattern, text), expected, "{pattern} {text}");
         }
     }
 }

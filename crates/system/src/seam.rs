@@ -1,7 +1,8 @@
 //! The trait that every effect on a workspace goes through.
 
-use crate::{AbsPath, Command, Process, SandboxSupport, SystemError};
+use crate::{AbsPath, Command, Pins, Process, SandboxSupport, SystemError};
 use async_trait::async_trait;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// What kind of thing a path names.
@@ -133,6 +134,12 @@ pub trait System: Send + Sync {
     /// The text on disk, whatever the route of [`System::read_text`]; `None` when there is no such file. For the check that the
     /// buffer and the disk agree where the client reads but cannot write.
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError>;
+
+    /// The same system for one call: its reads and writes on this machine go where they were decided about or fail. `None` where that
+    /// cannot be had; what goes through a client is the client's.
+    fn pinned(&self, _pins: Pins) -> Option<Arc<dyn System>> {
+        None
+    }
 
     /// What confinement commands get that run on this machine, as far as it can be enforced. A backend that knows nothing of it
     /// confines nothing.

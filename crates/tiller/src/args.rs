@@ -218,6 +218,9 @@ pub(crate) enum PermissionsCommand {
         /// The path is to be written, not read.
         #[arg(long)]
         write: bool,
+        /// Decide this often, and tell how long one decision takes.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        time: Option<u32>,
     },
     /// Show the decisions of a session: the last one of this folder, unless one is named.
     Log {

@@ -1,6 +1,11 @@
 //! `tiller doctor`: what this machine and these settings give, and what is wrong with them.
 
-use crate::{args::DoctorArgs, exit, options::Options, wiring};
+use crate::{
+    args::DoctorArgs,
+    exit,
+    options::{NO_ALLOW_LIST, Network, Options},
+    wiring,
+};
 use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
@@ -8,7 +13,7 @@ use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 
 /// Prints the report; the exit code says whether there is a problem. No secret is ever part of it.
 pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<u8> {
-    let support = wiring::local_system(&options.keep_variables).sandbox_support().await;
+    let support = wiring::local_system(options).sandbox_support().await;
     let problems = problems(options, support);
     let code = if problems.is_empty() { exit::OK } else { exit::ERROR };
     let providers = [("openai", &options.openai), ("anthropic", &options.anthropic)]
@@ -20,7 +25,7 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
             "version": env!("CARGO_PKG_VERSION"),
             "sandbox": {
                 "level": options.sandbox.id(),
-                "network": if options.network { "on" } else { "off" },
+                "network": options.network.id(),
                 "landlock_abi": support.landlock_abi,
                 "seccomp": support.seccomp,
                 "namespaces": support.namespaces,
@@ -38,12 +43,7 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
     writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(stdout, "config     {}", options.folders.config)?;
     writeln!(stdout, "data       {}", options.folders.data)?;
-    writeln!(
-        stdout,
-        "sandbox    {}, network {}",
-        options.sandbox.id(),
-        if options.network { "on" } else { "off" }
-    )?;
+    writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
     writeln!(stdout, "kernel     {}", kernel(support))?;
     for (name, key, base) in providers {
         let key = if key { "key set" } else { "no key" };
@@ -65,6 +65,9 @@ fn kernel(support: SandboxSupport) -> String {
 
 fn problems(options: &Options, support: SandboxSupport) -> Vec<String> {
     let mut problems = Vec::new();
+    if options.network == Network::AllowList {
+        problems.push(NO_ALLOW_LIST.to_owned());
+    }
     if options.sandbox != SandboxLevel::Off && !support.applies() {
         problems.push(format!(
             "commands cannot be confined here (Landlock {} is needed at least, there is {}), so builds and interpreters ask; \

@@ -1,5 +1,6 @@
 //! The process's surroundings: variables, current folder, home. Read here, once, and nowhere else.
 
+use agent::Redactor;
 use etcetera::BaseStrategy;
 use std::collections::BTreeMap;
 use system::AbsPath;
@@ -8,6 +9,8 @@ use system::AbsPath;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
+    /// Takes the secrets among them, and further ones that it is told of, out of what leaves.
+    redactor: Redactor,
 }
 
 /// Where things are kept for this user, without tiller's own folder name.
@@ -28,6 +31,11 @@ impl Environment {
         std::env::vars_os().filter_map(text).collect()
     }
 
+    /// What takes secrets out of logs and exports.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     /// A variable that is set to something.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
@@ -36,7 +44,11 @@ impl Environment {
 
 impl FromIterator<(String, String)> for Environment {
     fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
-        Self { variables: variables.into_iter().collect() }
+        let variables: BTreeMap<String, String> = variables.into_iter().collect();
+        let redactor = Redactor::default();
+        let secret = variables.iter().filter(|(name, _)| system::is_secret_name(name));
+        redactor.learn(secret.map(|(_, value)| value.clone()));
+        Self { variables, redactor }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Logs, to stderr only: stdout belongs to the protocol or to the answer.
+//! Logs, to stderr only: stdout belongs to the protocol or to the answer. No secret is part of them.
 
-use crate::environment::Environment;
+use crate::{environment::Environment, redacting::Redacting};
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     layer::SubscriberExt,
@@ -15,8 +15,9 @@ pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
             anyhow::anyhow!("environment variable TILLER_LOG: {error}; write a level, or CRATE=LEVEL,…")
         })?,
     };
-    let lines =
-        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_target(true);
+    let redactor = environment.redactor().clone();
+    let stderr = move || Redacting::new(std::io::stderr(), redactor.clone());
+    let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false).with_target(true);
     tracing_subscriber::registry().with(lines).with(targets).init();
     Ok(())
 }

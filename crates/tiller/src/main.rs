@@ -15,6 +15,7 @@ mod logging;
 mod models;
 mod options;
 mod permissions;
+mod redacting;
 mod sessions;
 mod signals;
 mod start;

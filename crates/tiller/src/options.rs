@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// What commands of this machine are confined to.
     pub(crate) sandbox: SandboxLevel,
     /// Whether confined commands reach the network.
-    pub(crate) network: bool,
+    pub(crate) network: Network,
     /// Folders outside the project that confined commands may write.
     pub(crate) writable_paths: Vec<AbsPath>,
     /// Variables that commands get although their names say that they hold a secret.
@@ -111,6 +111,27 @@ pub(crate) struct Local {
     pub(crate) urls: Vec<String>,
 }
 
+/// What confined commands reach of the network; grows with strictness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Network {
+    On,
+    /// Some hosts. The kernel knows no hosts, so nothing can keep to it, and it comes to nothing at all.
+    AllowList,
+    Off,
+}
+
+impl Network {
+    pub(crate) const ALL: [(&'static str, Self); 3] =
+        [("off", Self::Off), ("on", Self::On), ("allow-list", Self::AllowList)];
+
+    pub(crate) fn id(self) -> &'static str {
+        Self::ALL.iter().find(|(_, network)| *network == self).map_or("", |(id, _)| id)
+    }
+}
+
+/// Said where an allow list is asked for.
+pub(crate) const NO_ALLOW_LIST: &str = "an allow list of hosts cannot be enforced for commands, so the network is off for them; set sandbox.network to \"off\" or \"on\"";
+
 /// Where commands run when the client has terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Terminal {
@@ -144,7 +165,7 @@ impl Options {
             rules: PermissionRules::default(),
             hooks: BTreeMap::new(),
             sandbox: SandboxLevel::default(),
-            network: false,
+            network: Network::Off,
             writable_paths: Vec::new(),
             keep_variables: Vec::new(),
             openai: Provider::with_key_in("OPENAI_API_KEY"),
@@ -167,6 +188,12 @@ impl Options {
         let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let variable = name.chars().map(letter).collect::<String>() + "_API_KEY";
         Ok(self.custom.entry(name.to_owned()).or_insert_with(|| Provider::with_key_in(&variable)))
+    }
+
+    /// Every key that a provider has.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let providers = [&self.openai, &self.anthropic].into_iter().chain(self.custom.values());
+        providers.filter_map(|provider| Some(provider.api_key.as_ref()?.reveal().to_owned())).collect()
     }
 
     /// The hook of a name, made when it is new.

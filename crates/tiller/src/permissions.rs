@@ -6,7 +6,9 @@ use crate::{
     options::Options,
     wiring::{self, Wired},
 };
-use agent::{ListQuery, PermissionOutcome, Runtime, SessionEvent, SessionId, explain};
+use agent::{
+    ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, decision_time, explain,
+};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::{collections::HashMap, io::Write, sync::Arc};
@@ -17,13 +19,19 @@ pub(crate) async fn run(
     wired: &Wired,
     options: &Options,
     cwd: &AbsPath,
+    redactor: &Redactor,
     command: PermissionsCommand,
 ) -> Result<u8> {
     match command {
-        PermissionsCommand::Explain { what, write } => {
-            let system = wiring::local_system(&options.keep_variables);
-            let chain = explain(wired.runtime.options(), system, cwd, &what, write).await;
+        PermissionsCommand::Explain { what, write, time } => {
+            let system = wiring::local_system(options);
+            let chain = explain(wired.runtime.options(), Arc::clone(&system), cwd, &what, write).await;
             let mut stdout = std::io::stdout().lock();
+            if let Some(times) = time {
+                let options = wired.runtime.options();
+                let took = decision_time(options, system, cwd, &what, write, times as usize).await;
+                writeln!(stdout, "{:<18} {:.3} µs", "time", took.as_secs_f64() * 1e6)?;
+            }
             for step in &chain {
                 writeln!(stdout, "{:<18} {}", step.rule, step.says)?;
             }
@@ -34,7 +42,7 @@ pub(crate) async fn run(
                 Some(id) => SessionId(id),
                 None => last(&wired.runtime, cwd).await?,
             };
-            log(&wired.runtime, &id, json).await
+            log(&wired.runtime, &id, redactor, json).await
         }
     }
 }
@@ -44,7 +52,7 @@ async fn last(runtime: &Arc<Runtime>, cwd: &AbsPath) -> Result<SessionId> {
     Ok(page.sessions.into_iter().next().with_context(|| format!("no session in {cwd}; pass --session"))?.id)
 }
 
-async fn log(runtime: &Runtime, id: &SessionId, as_json: bool) -> Result<u8> {
+async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bool) -> Result<u8> {
     let mut titles: HashMap<String, String> = HashMap::new();
     let mut lines = Vec::new();
     runtime
@@ -70,7 +78,7 @@ async fn log(runtime: &Runtime, id: &SessionId, as_json: bool) -> Result<u8> {
         .await?;
     let mut stdout = std::io::stdout().lock();
     // A reader that has gone has seen enough.
-    lines.iter().try_for_each(|line| writeln!(stdout, "{line}")).ok();
+    lines.iter().try_for_each(|line| writeln!(stdout, "{}", redactor.redact(line))).ok();
     Ok(exit::OK)
 }
 

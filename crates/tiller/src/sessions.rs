@@ -5,21 +5,29 @@ use crate::{
     environment, exit,
     headless::output::Output,
     limits,
+    redacting::Redacting,
 };
-use agent::{Content, ListQuery, Runtime, SessionEvent, SessionId, SessionRecord, ToolStatus, TurnEnd};
+use agent::{
+    Content, ListQuery, Redactor, Runtime, SessionEvent, SessionId, SessionRecord, ToolStatus, TurnEnd,
+};
 use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
 use system::AbsPath;
 
 /// Lists or shows.
-pub(crate) async fn run(runtime: &Runtime, base: &AbsPath, command: SessionsCommand) -> Result<u8> {
+pub(crate) async fn run(
+    runtime: &Runtime,
+    base: &AbsPath,
+    redactor: &Redactor,
+    command: SessionsCommand,
+) -> Result<u8> {
     match command {
         SessionsCommand::List { cwd, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
             list(runtime, cwd, limit as usize, json).await
         }
-        SessionsCommand::Show { id, json } => show(runtime, &SessionId(id), json).await,
+        SessionsCommand::Show { id, json } => show(runtime, &SessionId(id), redactor, json).await,
     }
 }
 
@@ -43,8 +51,8 @@ async fn list(runtime: &Runtime, cwd: Option<AbsPath>, limit: usize, json: bool)
     }
 }
 
-async fn show(runtime: &Runtime, id: &SessionId, json: bool) -> Result<u8> {
-    let mut stdout = std::io::stdout();
+async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<u8> {
+    let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
     if json {
         let mut output = Output::new(OutputFormat::StreamJson, stdout, || 0);
         runtime.replay(id, &mut |event| output.event(event)).await?;

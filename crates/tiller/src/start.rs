@@ -50,7 +50,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Sessions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             let wired = wiring::wire(&options, &cwd, Keep::InData)?;
-            sessions::run(&wired.runtime, &cwd, command).await
+            sessions::run(&wired.runtime, &cwd, environment.redactor(), command).await
         }
         Some(Command::Doctor(args)) => {
             let Settled { options, notices, .. } = settle(environment, None, Flags::default()).await?;
@@ -59,7 +59,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Permissions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             let wired = wiring::wire(&options, &cwd, Keep::InData)?;
-            permissions::run(&wired, &options, &cwd, command).await
+            permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
             let cwd = folder(args.path.as_deref())?;
@@ -123,7 +123,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
         take_over: args.take_over,
         overrides,
     };
-    headless::run(&wired.runtime, wiring::local_system(&options.keep_variables), run).await
+    headless::run(&wired.runtime, wiring::local_system(&options), run).await
 }
 
 fn prompt_from_stdin() -> Result<String> {
@@ -159,6 +159,7 @@ async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> 
     };
     let Resolved { options, notices } =
         config::resolve(Layers { folders, user, project, environment, flags })?;
+    environment.redactor().learn(options.keys());
     for notice in &notices {
         tracing::warn!("{notice}");
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     args::Protocol,
-    options::{HookOptions, Options, Provider, Terminal, Tools, Wire},
+    options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
@@ -42,11 +42,8 @@ pub(crate) fn wire(options: &Options, cwd: &AbsPath, keep: Keep) -> Result<Wired
     };
     let store: Arc<dyn SessionStore> =
         Arc::new(SqliteStore::open_in_background(folder.join("sessions.db").as_std())?);
-    let catalog = Catalog::new(
-        providers(options, cwd),
-        local_system(&options.keep_variables),
-        Arc::new(OfflinePilot::default()),
-    );
+    let catalog =
+        Catalog::new(providers(options, cwd), local_system(options), Arc::new(OfflinePilot::default()));
     let catalog = Arc::new(catalog);
     let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options, cwd));
     Ok(Wired { runtime, catalog, _temporary: temporary })
@@ -55,21 +52,26 @@ pub(crate) fn wire(options: &Options, cwd: &AbsPath, keep: Keep) -> Result<Wired
 /// The first argument of this program when it is to confine a command and nothing else.
 pub(crate) const LAUNCHER: &str = "__sandbox-exec";
 
-/// The machine this process runs on.
-pub(crate) fn local_system(keep_variables: &[String]) -> Arc<dyn System> {
+/// The machine this process runs on, as the settings have it.
+pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
+    local(options.keep_variables.clone(), options.keys())
+}
+
+/// The machine this process runs on; commands get no variable that is, or looks like, one of these secrets.
+pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> Arc<dyn System> {
     // This very program, also when its file was replaced by an update in the meantime.
     let launcher = ["/proc/self/exe", LAUNCHER].map(str::to_owned).to_vec();
     Arc::new(LocalSystem::with_options(system::LocalOptions {
         launcher,
         hide_secrets: true,
-        keep_variables: keep_variables.to_vec(),
+        secret_values,
+        keep_variables,
     }))
 }
 
 /// Serves the protocol on stdin and stdout until the client hangs up.
 pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath, protocol: Protocol) -> Result<()> {
-    let mut acp =
-        AcpOptions::new(local_system(&options.keep_variables), env!("CARGO_PKG_VERSION"), cwd.clone());
+    let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.protocol = match protocol {
         Protocol::Auto => acp::Protocol::Auto,
         Protocol::First => acp::Protocol::First,
@@ -126,7 +128,7 @@ fn hooks(options: &Options, cwd: &AbsPath) -> Hooks {
         })
     };
     let hooks: Vec<_> = options.hooks.iter().filter_map(hook).collect();
-    if hooks.is_empty() { Hooks::default() } else { Hooks::new(hooks, local_system(&options.keep_variables)) }
+    if hooks.is_empty() { Hooks::default() } else { Hooks::new(hooks, local_system(options)) }
 }
 
 /// Folders and files below the home folder that no build needs and that hold keys.
@@ -153,7 +155,7 @@ pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
     let own = [folders.config.clone(), folders.data.clone()];
     SandboxOptions {
         level: options.sandbox,
-        network: options.network,
+        network: options.network == Network::On,
         writable: std::iter::once(folders.temp.clone()).chain(options.writable_paths.clone()).collect(),
         hidden: HIDDEN.iter().map(|name| folders.home.join(name)).chain([folders.data.clone()]).collect(),
         guarded: own.to_vec(),

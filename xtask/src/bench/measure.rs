@@ -1,5 +1,6 @@
 //! The measurements. Each is a function from a bench to its figures; one that fails does not stop the others.
 
+mod decisions;
 mod delegation;
 mod memory;
 mod replay;
@@ -33,7 +34,8 @@ struct Bench<'a> {
 
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
-const ALL: [(&str, Measurement); 9] = [
+const ALL: [(&str, Measurement); 10] = [
+    ("decisions", decisions::measure),
     ("start", start::measure),
     ("warm turn", turns::one_chunk),
     ("burst", text::burst),

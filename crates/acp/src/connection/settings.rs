@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) effort: Option<Effort>,
     /// Which tools act where; `None` where the client offers nothing to act through.
     pub(crate) client_tools: Option<ClientTools>,
+    /// Where commands run and what confines them, in words.
+    pub(crate) sandbox: String,
 }
 
 /// An option as it is shown: one of several values.
@@ -69,6 +71,7 @@ impl From<SessionState> for Settings {
             model: state.model,
             effort: state.effort,
             client_tools: None,
+            sandbox: state.sandbox,
         }
     }
 }
@@ -87,7 +90,7 @@ impl Settings {
         let permission_mode = Setting {
             id: PERMISSION_MODE,
             name: "Permissions",
-            description: "How much is asked before the agent acts".to_owned(),
+            description: format!("How much is asked before the agent acts. Commands run {}", self.sandbox),
             category: Category::Own("_permission_mode"),
             current: self.permission_mode.id().to_owned(),
             values: PermissionMode::ALL

@@ -21,8 +21,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use system::{
-    AbsPath, Command, Entry, FileKind, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
-    TextRange, WalkOptions,
+    AbsPath, Command, Entry, FileKind, Metadata, Pins, Process, Route, Routes, SandboxSupport, System,
+    SystemError, TextRange, WalkOptions,
 };
 
 /// A session's workspace through its client.
@@ -218,6 +218,11 @@ impl System for AcpSystem {
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.local.read_text_on_disk(path).await
+    }
+
+    fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
+        let local = self.local.pinned(pins)?;
+        Some(Arc::new(Self { local, caller: self.caller.clone(), share: self.share.clone() }))
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

@@ -60,6 +60,7 @@ mod tests {
             model: "offline/pilot".to_owned(),
             effort: Some(Effort::Low),
             client_tools: Some(ClientTools::Ide),
+            sandbox: String::new(),
         };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         let values: Vec<_> =
@@ -87,6 +88,7 @@ mod tests {
             model: "x/y".to_owned(),
             effort: None,
             client_tools: None,
+            sandbox: String::new(),
         };
         let options = serde_json::to_value(config_options(&settings, &[pilot()])).unwrap();
         assert_eq!(options[1]["options"][0]["value"], "x/y");

@@ -215,6 +215,7 @@ fn a_changed_mode_updates_both_forms() {
         model: "m".to_owned(),
         effort: None,
         client_tools: None,
+        sandbox: String::new(),
     });
     let updates: Vec<Value> = live
         .updates(&SessionEvent::ModeChanged(Mode::Ask), Vec::new)

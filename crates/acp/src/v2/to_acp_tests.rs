@@ -176,6 +176,7 @@ fn plans_settings_and_notices() {
         model: "m".to_owned(),
         effort: None,
         client_tools: None,
+        sandbox: String::new(),
     });
     let options = wire(&mut now, SessionEvent::ModeChanged(Mode::Ask));
     assert_eq!(options[0]["sessionUpdate"], "config_option_update");

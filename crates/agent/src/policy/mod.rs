@@ -1,7 +1,7 @@
 //! Who may do what: a pure chain of rules over declared accesses.
 //!
 //! Architecture Invariant: [`decide`] is called in `gate.rs` and nowhere else, and looks at nothing but its arguments. The order of the chain is
-//! the specification's: mode, blocked path, denied command, denied tool, protected path, project boundary, session grant, tool lists,
+//! the specification's: mode, blocked path, denied command, denied tool, protected path, publishing, project boundary, session grant, tool lists,
 //! permission mode. A denial is never overruled by a later rule.
 
 mod grants;
@@ -17,7 +17,7 @@ pub use rule::PermissionRule;
 pub use settings::PermissionRules;
 pub(crate) use shell::Shell;
 pub use shelter::SandboxOptions;
-pub(crate) use shelter::{Bounds, Shelter, sandbox};
+pub(crate) use shelter::{Bounds, Shelter, expected, sandbox};
 
 use crate::{Access, Effect, Mode, PermissionMode};
 use system::AbsPath;
@@ -121,7 +121,8 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     }
     // What decides about running things asks every time; what a rule asks about, in every mode.
     let protected = protected_path(policy, subject);
-    let always = protected.clone().or_else(|| settings::asks(policy, subject));
+    let always =
+        protected.clone().or_else(|| settings::asks(policy, subject)).or_else(|| publishing(policy, subject));
     let asks = always
         .clone()
         .or_else(|| project_boundary(policy, subject))
@@ -158,6 +159,7 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
         ("DenyRule", settings::denied(policy, subject)),
         ("ProtectedPath", protected_path(policy, subject)),
         ("AskRule", settings::asks(policy, subject)),
+        ("Publishing", publishing(policy, subject)),
         ("ProjectBoundary", project_boundary(policy, subject)),
         ("AllowRule", allowed),
         ("ToolLists", approval_required(policy, subject)),
@@ -263,6 +265,22 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
                 subject.tool
             ),
         })
+    })
+}
+
+/// What is handed to others cannot be taken back: it asks in every mode, unless a rule of the settings allows it.
+fn publishing(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    let shells = subject.accesses.iter().filter_map(|resolved| resolved.shell.as_ref());
+    let mut commands = shells.flat_map(|shell| match shell {
+        Shell::Commands(commands) | Shell::Unknown { seen: commands, .. } => commands,
+    });
+    let asks = commands.any(rules::publishes) && !settings::allows(policy, subject);
+    asks.then(|| Decision::Ask {
+        rule: "Publishing",
+        question: format!(
+            "{} It publishes, so it asks in every mode (the setting permissions.allow can allow it).",
+            question(policy, subject)
+        ),
     })
 }
 

@@ -244,6 +244,43 @@ const MUTATIVE: &[&str] = &[
     "unzip",
 ];
 
+/// Commands that hand something to others, by their program and its first words that are no options: they ask in every mode.
+const PUBLISHING: &[&str] = &[
+    "git push",
+    "git send-email",
+    "npm publish",
+    "npm unpublish",
+    "pnpm publish",
+    "yarn publish",
+    "yarn npm publish",
+    "bun publish",
+    "cargo publish",
+    "cargo yank",
+    "docker push",
+    "podman push",
+    "helm push",
+    "gem push",
+    "twine upload",
+    "poetry publish",
+    "uv publish",
+    "mvn deploy",
+    "dotnet nuget push",
+    "vsce publish",
+    "gh release",
+    "gh pr create",
+    "gh gist create",
+    "gh repo create",
+];
+
+/// Whether a command publishes, or may: its words are looked for in their order, with whatever options between them.
+pub(super) fn publishes(command: &SimpleCommand) -> bool {
+    PUBLISHING.iter().any(|entry| {
+        let mut wanted = entry.split(' ');
+        let mut words = command.words.iter().skip(1);
+        wanted.next() == Some(command.program()) && wanted.all(|wanted| words.any(|word| word == wanted))
+    })
+}
+
 /// Programs whose second word says what they do, so that a grant names both.
 const WITH_SUBCOMMAND: &[&str] = &[
     "git",

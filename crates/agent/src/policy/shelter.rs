@@ -77,9 +77,28 @@ impl Shelter {
     }
 }
 
+/// What commands are to get, before it is known what this machine gives.
+pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
+    match (executor, options.level) {
+        (Route::Client, _) => Shelter::Delegated.words(),
+        (_, SandboxLevel::Off) => Shelter::Off.words(),
+        (_, level) => {
+            let network = if options.network { "network" } else { "no network" };
+            format!(
+                "on this machine (sandbox: {}, {network}, if this system can: known with the first command)",
+                level.id()
+            )
+        }
+    }
+}
+
 /// Files of a project that decide what is run later, by name: a confined command does not write them.
 const GUARDED: [&str; 7] =
     [".git/hooks", ".git/config", ".mcp.json", ".tiller", ".vscode/mcp.json", ".cursor/mcp.json", ".envrc"];
+
+/// The same for what does not exist yet: it must not come into being. A folder stands for all that would decide something in it.
+const RESERVED_FILES: [&str; 4] = [".mcp.json", ".envrc", ".vscode/mcp.json", ".cursor/mcp.json"];
+const RESERVED_FOLDERS: [&str; 4] = [".tiller", ".vscode", ".cursor", ".git/hooks"];
 
 /// What bounds the commands of a session.
 pub(crate) struct Bounds<'a> {
@@ -98,7 +117,9 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         (_, Mode::Plan | Mode::Ask) => SandboxLevel::ReadOnly,
         (level, Mode::Edit) => level,
     };
-    let guarded = roots.iter().flat_map(|root| GUARDED.iter().map(|name| root.join(name)));
+    let below = |names: &[&str]| -> Vec<_> {
+        roots.iter().flat_map(|root| names.iter().map(|name| root.join(name))).collect()
+    };
     // `.git` is blocked for tools that take a path; a build may look at its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
     let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
@@ -107,7 +128,10 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         level,
         network: options.network,
         writable: roots.iter().chain(&options.writable).cloned().collect(),
-        guarded: guarded.chain(options.guarded.iter().cloned()).collect(),
+        guarded: below(&GUARDED).into_iter().chain(options.guarded.iter().cloned()).collect(),
+        reserved_files: below(&RESERVED_FILES),
+        reserved_folders: below(&RESERVED_FOLDERS),
+        covered: Vec::new(),
         hidden: options.hidden.clone(),
         secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),

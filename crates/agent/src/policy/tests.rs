@@ -164,7 +164,7 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
     for (tool, effect, accesses, expected) in [
         ("bash", Effect::Executes, run("cargo test"), "aaa"),
         ("bash", Effect::Executes, run("cargo test && ls"), "aaa"),
-        ("bash", Effect::Executes, run("cargo test && cargo publish"), "??a"),
+        ("bash", Effect::Executes, run("cargo test && cargo add x"), "??a"),
         ("bash", Effect::Executes, run("cargo test > x"), "??a"),
         ("bash", Effect::Executes, run("cargo test; rm -rf x"), "ddd"),
         ("bash", Effect::Executes, run("cargo build"), "??a"),
@@ -220,7 +220,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
     }
     let case = Case { shelter: WHOLE, ..Case::new() };
     for line in [
-        "git push",
+        "git fetch",
         "curl x",
         "npm install",
         "sudo make",
@@ -228,7 +228,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
         "PATH=. make",
         "make $X",
         "python3 .env",
-        "cargo publish",
+        "cargo install x",
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "??a", "{line}");
     }
@@ -244,12 +244,12 @@ fn builders_pass_only_where_the_sandbox_holds() {
 #[test]
 fn a_question_names_the_command_the_folder_the_executor_and_the_sandbox() {
     for (shelter, expected) in [
-        (WHOLE, "Run `git push` on this machine (sandbox: workspace-write, no network), in /w?"),
-        (Shelter::Delegated, "Run `git push` in the editor's terminal (no sandbox), in /w?"),
-        (Shelter::Off, "Run `git push` on this machine (sandbox off), in /w?"),
+        (WHOLE, "Run `git fetch` on this machine (sandbox: workspace-write, no network), in /w?"),
+        (Shelter::Delegated, "Run `git fetch` in the editor's terminal (no sandbox), in /w?"),
+        (Shelter::Off, "Run `git fetch` on this machine (sandbox off), in /w?"),
     ] {
         let case = Case { shelter, ..Case::new() };
-        let decision = case.decide(PermissionMode::Guardian, "bash", Effect::Executes, run("git push"));
+        let decision = case.decide(PermissionMode::Guardian, "bash", Effect::Executes, run("git fetch"));
         assert_eq!(decision, Decision::Ask { rule: "ApprovalRequired", question: expected.to_owned() });
     }
 }
@@ -269,7 +269,7 @@ fn s39_deny_beats_ask_beats_allow_for_every_combination() {
             (true, ..) => "ddd",
             (_, true, _) => "???",
             (_, _, true) => "aaa",
-            _ => "??a",
+            _ => "???",
         };
         assert_eq!(case.verdicts("bash", Effect::Executes, &run("git push origin")), expected);
     }
@@ -420,4 +420,26 @@ fn s05_protected_paths_ask_every_time_in_every_mode() {
     }
     // Through a command, in a sandbox that holds: the kernel refuses, and the words are looked at too.
     assert_eq!(case.verdicts("bash", Effect::Executes, &run("cp a .git/hooks/pre-commit")), "??a");
+}
+
+#[test]
+fn s42_publishing_asks_in_every_mode_and_place() {
+    let lines = [
+        "git push",
+        "git -C sub push origin main",
+        "make && git push",
+        "sh -c 'git push'",
+        "git push $REMOTE",
+        "npm publish --access public",
+        "cargo publish",
+        "docker push x",
+        "gh pr create",
+    ];
+    for shelter in [WHOLE, Shelter::Off, Shelter::Delegated, Shelter::Lifted] {
+        let case = Case { shelter, ..Case::new() };
+        for line in lines {
+            assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "???", "{line} {shelter:?}");
+        }
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), "??a", "{shelter:?}");
+    }
 }

@@ -4,6 +4,7 @@
 
 mod cancel;
 mod conversation;
+mod fatigue;
 mod faults;
 mod faulty;
 mod permission;

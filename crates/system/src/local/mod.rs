@@ -2,6 +2,8 @@
 
 mod files;
 mod group;
+mod place;
+mod placeholders;
 mod processes;
 mod read;
 mod replace;
@@ -12,10 +14,12 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Metadata, Process, Routes, SandboxSupport, System, SystemError,
-    TextRange, WalkOptions,
+    AbsPath, Command, Confinement, Entry, Metadata, Pins, Process, Routes, Sandbox, SandboxLevel,
+    SandboxSupport, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
+use place::Pinned;
+use placeholders::Placeholder;
 pub use sandbox::run_sandboxed;
 use std::sync::Arc;
 use watchdog::Watchdog;
@@ -29,6 +33,8 @@ pub struct LocalSystem {
     watchdog: Arc<Watchdog>,
     options: Arc<LocalOptions>,
     support: Arc<tokio::sync::OnceCell<SandboxSupport>>,
+    /// What the reads and writes of one call are bound to.
+    pinned: Option<Arc<Pinned>>,
 }
 
 /// What commands of the local machine are started with.
@@ -37,9 +43,11 @@ pub struct LocalOptions {
     /// The program that applies a [`crate::Sandbox`] and becomes the command, with the arguments before those of
     /// [`crate::Sandbox::to_args`]; it calls [`run_sandboxed`]. Nothing can be confined without one.
     pub launcher: Vec<String>,
-    /// Whether variables whose names say that they hold a secret are kept from commands.
+    /// Whether variables whose names or values say that they hold a secret are kept from commands.
     pub hide_secrets: bool,
-    /// Variables that commands get although their names say so.
+    /// Values that are secret under whatever name a variable has.
+    pub secret_values: Vec<String>,
+    /// Variables that commands get although their names or values say so.
     pub keep_variables: Vec<String>,
 }
 
@@ -49,10 +57,31 @@ impl LocalSystem {
         Self::default()
     }
 
+    /// Whether a path that is to be removed, renamed or made leads where it did. Right before it is done, and not in one step with it.
+    async fn still(&self, path: &AbsPath) -> Result<(), SystemError> {
+        let Some(target) = self.pinned.as_ref().and_then(|pinned| pinned.target(path)) else { return Ok(()) };
+        match self.resolve(path).await? == target {
+            true => Ok(()),
+            false => Err(SystemError::Moved(path.clone())),
+        }
+    }
+
     /// The local machine with options.
     pub fn with_options(options: LocalOptions) -> Self {
         Self { options: Arc::new(options), ..Self::default() }
     }
+}
+
+/// Takes the names that must not come into being; the sandbox then keeps whatever took them as it is.
+fn hold_names(mut sandbox: Sandbox) -> (Vec<Placeholder>, Sandbox) {
+    let held = placeholders::reserve(&sandbox);
+    for placeholder in &held {
+        let paths = if placeholder.is_folder { &mut sandbox.guarded } else { &mut sandbox.covered };
+        paths.push(placeholder.path.clone());
+    }
+    // What is covered needs no other mount.
+    sandbox.guarded.retain(|path| !sandbox.covered.contains(path));
+    (held, sandbox)
 }
 
 /// Runs file work off the async threads: one hop per operation.
@@ -70,27 +99,27 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 #[async_trait]
 impl System for LocalSystem {
     async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
-        let path = path.clone();
-        blocking(move || read::bytes(&path)).await
+        let (path, pinned) = (path.clone(), self.pinned.clone());
+        blocking(move || read::bytes(&path, pinned.as_deref())).await
     }
 
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
-        let path = path.clone();
+        let (path, pinned) = (path.clone(), self.pinned.clone());
         blocking(move || match range {
-            None => read::text(&path),
-            Some(range) => read::lines(&path, range),
+            None => read::text(&path, pinned.as_deref()),
+            Some(range) => read::lines(&path, pinned.as_deref(), range),
         })
         .await
     }
 
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
-        let (path, bytes) = (path.clone(), bytes.to_vec());
-        blocking(move || replace::bytes(&path, &bytes)).await
+        let (path, bytes, pinned) = (path.clone(), bytes.to_vec(), self.pinned.clone());
+        blocking(move || replace::bytes(&path, pinned.as_deref(), &bytes)).await
     }
 
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
-        let (path, text) = (path.clone(), text.to_owned());
-        blocking(move || replace::text(&path, &text)).await
+        let (path, text, pinned) = (path.clone(), text.to_owned(), self.pinned.clone());
+        blocking(move || replace::text(&path, pinned.as_deref(), &text)).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
@@ -105,16 +134,20 @@ impl System for LocalSystem {
 
     async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError> {
         let path = path.clone();
+        self.still(&path).await?;
         blocking(move || files::create_dir_all(&path)).await
     }
 
     async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
         let path = path.clone();
+        self.still(&path).await?;
         blocking(move || files::remove(&path)).await
     }
 
     async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
         let (from, to) = (from.clone(), to.clone());
+        self.still(&from).await?;
+        self.still(&to).await?;
         blocking(move || files::rename(&from, &to)).await
     }
 
@@ -129,15 +162,20 @@ impl System for LocalSystem {
     }
 
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
+        let mut held = Vec::new();
         if let Confinement::Required(sandbox) = &command.confinement {
             let support = self.sandbox_support().await;
-            let launcher = sandbox::launcher(&self.options.launcher, sandbox, support)?;
+            let mut sandbox = sandbox.clone();
+            if support.namespaces && sandbox.level == SandboxLevel::WorkspaceWrite {
+                (held, sandbox) = blocking(move || hold_names(sandbox)).await;
+            }
+            let launcher = sandbox::launcher(&self.options.launcher, &sandbox, support)?;
             let program = std::mem::replace(&mut command.program, launcher.program);
             command.args.splice(..0, launcher.args.into_iter().chain([program]));
         }
         let process =
             processes::spawn(command, Arc::clone(&self.watchdog), Arc::clone(&self.options)).await?;
-        Ok(Box::new(process))
+        Ok(Box::new(process.holding(held)))
     }
 
     fn routes(&self) -> Routes {
@@ -150,6 +188,10 @@ impl System for LocalSystem {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
+        Some(Arc::new(Self { pinned: Some(Arc::new(Pinned::new(pins))), ..self.clone() }))
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

@@ -1,9 +1,11 @@
 //! The one place where the project starts a program.
 
-use super::{LocalOptions, blocking, group::Group, watchdog::Watchdog};
+use super::{LocalOptions, blocking, group::Group, placeholders::Placeholder, watchdog::Watchdog};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
-use crate::{Command, ExitStatus, Output, Process, SystemError, TerminalId};
+use crate::{
+    Command, ExitStatus, Output, Process, SECRET_CHARS, SystemError, TerminalId, is_secret_name, secrets_in,
+};
 use async_trait::async_trait;
 use rustix::process::Signal;
 use std::io::{self, PipeReader, Seek, SeekFrom, Write};
@@ -21,6 +23,16 @@ pub(super) struct LocalProcess {
     group: Group,
     stream: Arc<Stream>,
     pump: tokio::task::JoinHandle<()>,
+    /// Given back after the group has ended: dropped after it.
+    held: Vec<Placeholder>,
+}
+
+impl LocalProcess {
+    /// Keeps names taken for as long as it is there.
+    pub(super) fn holding(mut self, held: Vec<Placeholder>) -> Self {
+        self.held = held;
+        self
+    }
 }
 
 /// Starts a command; see [`crate::System::spawn`].
@@ -51,7 +63,7 @@ pub(super) async fn spawn(
         .map_err(|source| SystemError::Spawn { program, source })?;
     let stream = Arc::new(Stream::new(limit));
     let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
-    Ok(LocalProcess { group, stream, pump })
+    Ok(LocalProcess { group, stream, pump, held: Vec::new() })
 }
 
 /// Both outputs are one pipe, so that their order is that of the writes. The command, which holds the pipe's other end, is
@@ -59,11 +71,8 @@ pub(super) async fn spawn(
 fn start(command: &Command, options: &LocalOptions) -> io::Result<(Child, PipeReader)> {
     let (output, input) = io::pipe()?;
     let mut child = std::process::Command::new(&command.program);
-    for (name, _) in std::env::vars_os().filter(|_| options.hide_secrets) {
-        let kept = |name: &str| options.keep_variables.iter().any(|kept| kept == name);
-        if name.to_str().is_some_and(|name| is_secret_variable(name) && !kept(name)) {
-            child.env_remove(name);
-        }
+    if options.hide_secrets {
+        hide_secrets(&mut child, options);
     }
     let child = child
         .args(&command.args)
@@ -86,11 +95,22 @@ fn stdin(input: Option<&str>) -> io::Result<Stdio> {
     Ok(file.into())
 }
 
-/// Whether a variable's name says that it holds a secret.
-pub(crate) fn is_secret_variable(name: &str) -> bool {
-    const WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
-    let name = name.to_ascii_uppercase();
-    WORDS.iter().any(|word| name.contains(word))
+/// Takes the variables away that hold a secret: those whose name says so, whose value is one, is the value of one of those, or looks like one.
+fn hide_secrets(child: &mut std::process::Command, options: &LocalOptions) {
+    let kept = |name: &str| options.keep_variables.iter().any(|kept| kept == name);
+    // One that is no text may still have a name that says what it is.
+    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+    let variables: Vec<_> = variables.filter(|(name, _)| !kept(name)).collect();
+    let named = variables.iter().filter(|(name, value)| is_secret_name(name) && value.len() >= SECRET_CHARS);
+    let mut secrets: Vec<&str> = named.map(|(_, value)| value.as_str()).collect();
+    secrets.extend(options.secret_values.iter().map(String::as_str));
+    for (name, value) in &variables {
+        let known = secrets.iter().any(|secret| value.contains(secret));
+        if is_secret_name(name) || known || !secrets_in(value).is_empty() {
+            child.env_remove(name);
+        }
+    }
 }
 
 /// Moves output into the ring until the process has ended and the pipe has too, or the grace is over.

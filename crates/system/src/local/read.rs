@@ -1,17 +1,18 @@
 //! Reading files.
 
 use super::files::expect_regular;
+use super::place::{Pinned, Place};
 use crate::limits::{MAX_READ_BYTES, SNIFF_BYTES};
 use crate::text::{self, BOM};
 use crate::{AbsPath, SystemError, TextRange};
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 /// A whole file.
-pub(super) fn bytes(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
-    let (file, size) = open(path)?;
+pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<u8>, SystemError> {
+    let (file, size) = open(path, pinned)?;
     let too_large = |size| SystemError::TooLarge { path: path.clone(), size, limit: MAX_READ_BYTES };
     if size > MAX_READ_BYTES {
         return Err(too_large(size));
@@ -24,14 +25,18 @@ pub(super) fn bytes(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
 }
 
 /// A whole file as text.
-pub(super) fn text(path: &AbsPath) -> Result<String, SystemError> {
-    text::decode(path, bytes(path)?)
+pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>) -> Result<String, SystemError> {
+    text::decode(path, bytes(path, pinned)?)
 }
 
 /// Some lines of a file of any size. Only what is returned counts against the limit, and only the file's first block and
 /// what is returned are looked at to tell whether it is text.
-pub(super) fn lines(path: &AbsPath, range: TextRange) -> Result<String, SystemError> {
-    let (file, size) = open(path)?;
+pub(super) fn lines(
+    path: &AbsPath,
+    pinned: Option<&Pinned>,
+    range: TextRange,
+) -> Result<String, SystemError> {
+    let (file, size) = open(path, pinned)?;
     let fail = |source| fail(path, source);
     let not_text = || SystemError::NotText { path: path.clone(), size };
     let mut reader = BufReader::with_capacity(SNIFF_BYTES, file);
@@ -63,24 +68,24 @@ pub(super) fn lines(path: &AbsPath, range: TextRange) -> Result<String, SystemEr
     String::from_utf8(wanted).map_err(|_| not_text())
 }
 
-/// Whether a file begins with a byte-order mark.
-pub(super) fn has_bom(path: &AbsPath) -> Result<bool, SystemError> {
-    let (file, _) = open(path)?;
-    let mut start = Vec::new();
-    file.take(BOM.len() as u64).read_to_end(&mut start).map_err(|source| fail(path, source))?;
-    Ok(start == BOM.as_bytes())
-}
-
 /// Opens a regular file; with its size. It is looked at before it is opened, because opening a device may act and
 /// opening a pipe may wait, and again once it is open, because another may have taken its place.
-fn open(path: &AbsPath) -> Result<(File, u64), SystemError> {
+fn open(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(File, u64), SystemError> {
     let fail = |source| fail(path, source);
-    expect_regular(path, &fs::metadata(path.as_std()).map_err(fail)?)?;
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file =
-        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path.as_std()).map_err(fail)?;
+    let file = match pinned.and_then(|pinned| pinned.target(path)) {
+        Some(target) => Place::open(&target, false)?.file("read", OFlags::RDONLY)?,
+        None => {
+            expect_regular(path, &fs::metadata(path.as_std()).map_err(fail)?)?;
+            let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+            let mut options = OpenOptions::new();
+            options.read(true).custom_flags(flags.bits() as i32).open(path.as_std()).map_err(fail)?
+        }
+    };
     let opened = file.metadata().map_err(fail)?;
     expect_regular(path, &opened)?;
+    if let Some(pinned) = pinned {
+        pinned.check(path, opened.dev(), opened.ino(), opened.nlink())?;
+    }
     Ok((file, opened.len()))
 }
 

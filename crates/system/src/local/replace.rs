@@ -1,100 +1,144 @@
 //! Replacing a file's content so that a reader sees the old or the new, never a mixture.
 
-use super::files::{expect_regular, resolve};
-use super::read::{self, has_bom};
-use crate::text::encode;
+use super::files::resolve;
+use super::place::{Pinned, Place};
+use crate::limits::MAX_READ_BYTES;
+use crate::text::{BOM, encode};
 use crate::{AbsPath, SystemError};
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
+use std::fs::{File, Permissions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// The mode of a new file, before the umask.
 const NEW_FILE_MODE: u32 = 0o666;
 
+/// How many names are tried for a temporary file.
+const TRIES: usize = 16;
+
 /// Replaces text: folders are created, the byte-order mark is kept.
-pub(super) fn text(path: &AbsPath, text: &str) -> Result<(), SystemError> {
-    let target = resolve(path)?;
-    let existing = existing(&target)?;
-    let had_bom = existing.is_some() && has_bom(&target)?;
-    if existing.is_none()
-        && let Some(parent) = target.parent()
-    {
-        fs::create_dir_all(parent.as_std()).map_err(|source| fail(&parent, source))?;
-    }
-    write(&target, existing.as_ref(), &encode(text, had_bom))
+pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>, text: &str) -> Result<(), SystemError> {
+    let (place, existing) = look(path, pinned, true)?;
+    let had_bom = existing.is_some() && has_bom(&place)?;
+    write(&place, existing.as_ref(), &encode(text, had_bom))
 }
 
 /// Replaces bytes; the folder must exist.
-pub(super) fn bytes(path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
-    let target = resolve(path)?;
-    let existing = existing(&target)?;
-    write(&target, existing.as_ref(), bytes)
+pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>, bytes: &[u8]) -> Result<(), SystemError> {
+    let (place, existing) = look(path, pinned, false)?;
+    write(&place, existing.as_ref(), bytes)
 }
 
-/// The regular file that is to be replaced, if there is one.
-fn existing(target: &AbsPath) -> Result<Option<Metadata>, SystemError> {
-    match fs::symlink_metadata(target.as_std()) {
-        Ok(found) => expect_regular(target, &found).map(|()| Some(found)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(fail(target, error)),
+/// Where a file is or will be, and the regular file that is there. Links are followed once, by name; from then on the folder is held open.
+fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, Option<Stat>), SystemError> {
+    let target = match pinned.and_then(|pinned| pinned.target(path)) {
+        Some(target) => target,
+        None => resolve(path)?,
+    };
+    let place = Place::open(&target, make)?;
+    let existing = place.regular("write")?;
+    if let (Some(pinned), Some(found)) = (pinned, &existing) {
+        pinned.check(path, found.st_dev, found.st_ino, found.st_nlink)?;
     }
+    Ok((place, existing))
 }
 
-fn write(target: &AbsPath, existing: Option<&Metadata>, bytes: &[u8]) -> Result<(), SystemError> {
+fn has_bom(place: &Place) -> Result<bool, SystemError> {
+    let mut start = Vec::new();
+    let file = place.file("read", OFlags::RDONLY)?;
+    file.take(BOM.len() as u64).read_to_end(&mut start).map_err(|source| fail(place, source))?;
+    Ok(start == BOM.as_bytes())
+}
+
+fn write(place: &Place, existing: Option<&Stat>, bytes: &[u8]) -> Result<(), SystemError> {
     if existing.is_some() {
         // A rename needs the folder's permission only: without this, a file that is read-only would be replaced.
-        rustix::fs::access(target.as_std(), rustix::fs::Access::WRITE_OK)
-            .map_err(|source| fail(target, source.into()))?;
+        rustix::fs::accessat(&place.folder, &place.name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
+            .map_err(|source| fail(place, source.into()))?;
     }
     match existing {
-        Some(found) if found.nlink() > 1 => in_place(target, bytes),
-        _ => by_rename(target, existing, bytes).map_err(|source| fail(target, source)),
+        Some(found) if found.st_nlink > 1 => in_place(place, bytes),
+        _ => by_rename(place, existing, bytes).map_err(|source| fail(place, source)),
     }
 }
 
-/// A new file beside the old one takes its name. Dropping the temporary file removes it, on whatever failure.
-fn by_rename(target: &AbsPath, existing: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
-    let folder = target.parent().ok_or(io::ErrorKind::IsADirectory)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tiller-").suffix(".tmp");
-    if existing.is_none() {
-        builder.permissions(Permissions::from_mode(NEW_FILE_MODE));
+/// A file beside the one that is to be replaced; removed on whatever failure.
+struct Temporary<'a> {
+    place: &'a Place,
+    name: String,
+    kept: bool,
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.kept
+            && let Err(error) = rustix::fs::unlinkat(&self.place.folder, &self.name, AtFlags::empty())
+        {
+            tracing::debug!(%error, "a temporary file could not be removed");
+        }
     }
-    let mut temporary = builder.tempfile_in(folder.as_std())?;
-    temporary.write_all(bytes)?;
+}
+
+/// A new file beside the old one takes its name.
+fn by_rename(place: &Place, existing: Option<&Stat>, bytes: &[u8]) -> io::Result<()> {
+    let mode = if existing.is_none() { NEW_FILE_MODE } else { 0o600 };
+    let (mut temporary, mut file) = temporary(place, mode)?;
+    file.write_all(bytes)?;
     if let Some(found) = existing {
-        keep_owner_and_mode(temporary.as_file(), found)?;
+        keep_owner_and_mode(&file, found)?;
     }
-    temporary.as_file().sync_data()?;
-    temporary.persist(target.as_std()).map_err(|error| error.error)?;
+    file.sync_data()?;
+    rustix::fs::renameat(&place.folder, &temporary.name, &place.folder, &place.name)?;
+    temporary.kept = true;
     Ok(())
 }
 
+/// A name that nobody else has, and that nobody can have put a link at.
+fn temporary(place: &Place, mode: u32) -> io::Result<(Temporary<'_>, File)> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for _ in 0..TRIES {
+        let name = format!(".tiller-{:x}.tmp", RandomState::new().build_hasher().finish());
+        match rustix::fs::openat(&place.folder, &name, flags, Mode::from_raw_mode(mode)) {
+            Ok(file) => return Ok((Temporary { place, name, kept: false }, file.into())),
+            Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::Error::other("no name is free for a temporary file"))
+}
+
 /// The owner first: a change of owner takes the set-user bits off.
-fn keep_owner_and_mode(file: &File, found: &Metadata) -> io::Result<()> {
+fn keep_owner_and_mode(file: &File, found: &Stat) -> io::Result<()> {
     let now = file.metadata()?;
-    if (now.uid(), now.gid()) != (found.uid(), found.gid()) {
+    if (now.uid(), now.gid()) != (found.st_uid, found.st_gid) {
+        let (user, group) = (Uid::from_raw(found.st_uid), Gid::from_raw(found.st_gid));
         // Only root may give a file away, but a member may give it to a group.
-        if let Err(error) = fchown(file, Some(found.uid()), Some(found.gid()))
-            .or_else(|_| fchown(file, None, Some(found.gid())))
+        if let Err(error) = rustix::fs::fchown(file, Some(user), Some(group))
+            .or_else(|_| rustix::fs::fchown(file, None, Some(group)))
         {
             tracing::debug!(%error, "the owner of a replaced file could not be kept");
         }
     }
-    file.set_permissions(found.permissions())
+    file.set_permissions(Permissions::from_mode(found.st_mode & 0o7777))
 }
 
 /// A file with several names is written where it is, because a rename would part the names. This is not atomic for a reader, but
 /// when it fails the old content is written back.
-fn in_place(target: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
-    let before = read::bytes(target)?;
-    let mut file =
-        OpenOptions::new().write(true).open(target.as_std()).map_err(|source| fail(target, source))?;
+fn in_place(place: &Place, bytes: &[u8]) -> Result<(), SystemError> {
+    let fail = |source| fail(place, source);
+    let mut file = place.file("write", OFlags::RDWR)?;
+    let size = file.metadata().map_err(fail)?.len();
+    if size > MAX_READ_BYTES {
+        return Err(SystemError::TooLarge { path: place.path.clone(), size, limit: MAX_READ_BYTES });
+    }
+    let mut before = Vec::new();
+    file.read_to_end(&mut before).map_err(fail)?;
     overwrite(&mut file, bytes).map_err(|source| {
         if let Err(error) = overwrite(&mut file, &before) {
-            tracing::error!(path = %target, %error, "a failed write could not be undone");
+            tracing::error!(path = %place.path, %error, "a failed write could not be undone");
         }
-        fail(target, source)
+        fail(source)
     })
 }
 
@@ -105,20 +149,21 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.sync_data()
 }
 
-fn fail(path: &AbsPath, source: io::Error) -> SystemError {
-    SystemError::from_io("write", path, source)
+fn fail(place: &Place, source: io::Error) -> SystemError {
+    SystemError::from_io("write", &place.path, source)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{self, OpenOptions};
 
     #[test]
     fn a_rename_that_fails_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let target = AbsPath::from_os(&folder.path().join("taken")).unwrap();
         fs::create_dir(target.as_std()).unwrap();
-        by_rename(&target, None, b"x").unwrap_err();
+        by_rename(&Place::open(&target, false).unwrap(), None, b"x").unwrap_err();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

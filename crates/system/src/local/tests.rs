@@ -296,3 +296,45 @@ async fn a_command_ends_when_this_process_is_killed() {
     let rest = tokio::time::timeout(Duration::from_secs(20), drain(&mut *reader)).await;
     assert_eq!(rest.expect("the command still runs"), "gone\n");
 }
+
+/// What was decided about is what is read and written, whatever takes its place in between.
+#[tokio::test]
+async fn s09_a_folder_that_becomes_a_link_is_neither_read_nor_written_through() {
+    let (_keep, root) = folder();
+    let (_outside, outside) = folder();
+    fs::create_dir(root.join("dir").as_std()).unwrap();
+    fs::write(root.join("dir/file").as_std(), "inside").unwrap();
+    fs::write(outside.join("file").as_std(), "outside").unwrap();
+    let path = root.join("dir/file");
+    let places =
+        [path.clone(), root.join("dir/new"), root.join("made/new"), root.join("soft"), root.join("dir")];
+    let places = places.map(|path| (path.clone(), path)).to_vec();
+    let pinned = LocalSystem::new().pinned(crate::Pins { places, ..crate::Pins::default() }).unwrap();
+    assert_eq!(pinned.read_text(&path, None).await.unwrap(), "inside");
+    pinned.write_text(&path, "changed").await.unwrap();
+    assert_eq!(fs::read_to_string(path.as_std()).unwrap(), "changed");
+
+    fs::rename(root.join("dir").as_std(), root.join("old").as_std()).unwrap();
+    symlink(outside.as_std(), root.join("dir").as_std()).unwrap();
+    symlink(outside.as_std(), root.join("made").as_std()).unwrap();
+    symlink(outside.join("file").as_std(), root.join("soft").as_std()).unwrap();
+    let results = [
+        pinned.read_text(&path, None).await.map(drop),
+        pinned.read(&path).await.map(drop),
+        pinned.read_text(&path, Some(TextRange { line: 1, limit: 1 })).await.map(drop),
+        pinned.read_text(&root.join("soft"), None).await.map(drop),
+        pinned.write_text(&path, "evil").await,
+        pinned.write(&path, b"evil").await,
+        pinned.write_text(&root.join("dir/new"), "evil").await,
+        pinned.write_text(&root.join("made/new"), "evil").await,
+        pinned.write_text(&root.join("soft"), "evil").await,
+        pinned.remove(&path).await,
+        pinned.rename(&path, &root.join("a")).await,
+        pinned.create_dir_all(&root.join("dir/new")).await,
+    ];
+    for (index, result) in results.into_iter().enumerate() {
+        assert!(matches!(result, Err(SystemError::Moved(_))), "{index}: {result:?}");
+    }
+    assert_eq!(fs::read_dir(outside.as_std()).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(outside.join("file").as_std()).unwrap(), "outside");
+}

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::Instant;
 use system::{
-    AbsPath, Command, Confined, Confinement, ExitStatus, LocalOptions, LocalSystem, Output, Sandbox,
+    AbsPath, Command, Confined, Confinement, ExitStatus, LocalOptions, LocalSystem, Output, Pins, Sandbox,
     SandboxLevel, SandboxSupport, System, SystemError,
 };
 use tempfile::TempDir;
@@ -52,6 +52,7 @@ impl Stage {
             hidden: vec![home.join(".ssh")],
             secrets: vec!["*.env".to_owned(), "*.env.*".to_owned()],
             not_secret: vec!["*.env.example".to_owned()],
+            ..Sandbox::default()
         };
         Self { _dir: dir, project, home, local, sandbox }
     }
@@ -120,6 +121,73 @@ async fn s06_a_confined_command_writes_below_its_roots_only() {
             stage.check(line, false).await;
         }
         assert_eq!(fs::read_to_string(stage.home.join("note").as_std()).unwrap(), before, "{line}");
+    }
+}
+
+/// S-06: what decides about running things cannot be brought into being either, and nothing is left of what stood in for it.
+#[tokio::test]
+async fn s06_guarded_names_cannot_be_taken_from_inside() {
+    let mut stage = Stage::new();
+    if !stage.support().await.holds() {
+        return assert!(!stage.support().await.namespaces, "guards need namespaces; there are none here");
+    }
+    let project = stage.project.clone();
+    fs::remove_file(project.join(".mcp.json").as_std()).unwrap();
+    fs::remove_dir(project.join(".git/hooks").as_std()).unwrap();
+    let below = |names: &[&str]| names.iter().map(|name| project.join(name)).collect::<Vec<_>>();
+    stage.sandbox.reserved_files = below(&[".mcp.json", ".envrc", ".vscode/mcp.json"]);
+    stage.sandbox.reserved_folders = below(&[".tiller", ".vscode", ".git/hooks"]);
+    for line in [
+        "echo x > .mcp.json",
+        "echo x >> .envrc",
+        "rm -f .mcp.json",
+        "cp a.txt .mcp.json",
+        "mv a.txt .mcp.json",
+        "ln -sf a.txt .mcp.json",
+        "mkdir -p .tiller && echo x > .tiller/config.toml",
+        "mv .git .tiller/",
+        "mkdir -p .vscode && echo x > .vscode/mcp.json",
+        "rmdir .vscode && mkdir .vscode && echo x > .vscode/mcp.json",
+        "echo x > .git/hooks/pre-commit",
+        "mkdir t && echo x > t/config.toml && mv -T t .tiller",
+        "ln -s a.txt evil && mv -T evil .envrc",
+    ] {
+        stage.check(line, false).await;
+    }
+    stage.check("test ! -f .mcp.json && test ! -f .envrc", true).await;
+    for name in [".mcp.json", ".envrc", ".tiller", ".vscode", ".git/hooks"] {
+        assert!(!project.join(name).as_std().exists(), "{name} was left behind");
+    }
+    // One that stands already keeps what it holds.
+    fs::create_dir(project.join(".vscode").as_std()).unwrap();
+    stage.check("echo x > .vscode/mcp.json", false).await;
+    stage.check("echo x > .vscode/settings.json", true).await;
+    assert!(!project.join(".vscode/mcp.json").as_std().exists());
+}
+
+/// S-08: another name of a secret file is that file.
+#[tokio::test]
+async fn s08_a_hard_link_to_a_secret_is_a_secret() {
+    let stage = Stage::new();
+    let (project, home) = (&stage.project, &stage.home);
+    fs::hard_link(project.join(".env").as_std(), project.join("ok.txt").as_std()).unwrap();
+    fs::hard_link(home.join(".ssh/id_rsa").as_std(), project.join("key.txt").as_std()).unwrap();
+    fs::hard_link(project.join("a.txt").as_std(), project.join("b.txt").as_std()).unwrap();
+    let pins = Pins { places: Vec::new(), secrets: stage.sandbox.clone() };
+    let pinned = stage.local.pinned(pins).unwrap();
+    for name in ["ok.txt", "key.txt"] {
+        let path = project.join(name);
+        assert!(matches!(pinned.read(&path).await, Err(SystemError::Blocked(_))), "{name}");
+        assert!(matches!(pinned.read_text(&path, None).await, Err(SystemError::Blocked(_))), "{name}");
+        assert!(matches!(pinned.write_text(&path, "x").await, Err(SystemError::Blocked(_))), "{name}");
+    }
+    assert_eq!(pinned.read(&project.join("b.txt")).await.unwrap(), b"a");
+    if stage.support().await.holds() {
+        for name in ["ok.txt", "key.txt"] {
+            let (said, _) = stage.run(&format!("cat {name}")).await.unwrap();
+            assert!(!said.contains("CANARY"), "{name}: {said}");
+        }
+        stage.check("grep -q a b.txt", true).await;
     }
 }
 

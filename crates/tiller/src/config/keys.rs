@@ -2,7 +2,7 @@
 
 use super::key::{InProject, Key};
 use crate::limits::HOOK_TIMEOUT_MAX;
-use crate::options::{Options, Terminal, Tools, Wire};
+use crate::options::{Network, Options, Terminal, Tools, Wire};
 use agent::{HookEvent, PermissionRule};
 use system::SandboxLevel;
 
@@ -127,8 +127,8 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "sandbox.network",
-        in_project: InProject::Tightens(|before, after| after.network <= before.network),
-        set: |o, _, v| Ok(o.network = v.one_of(&[("on", true), ("off", false)])?),
+        in_project: InProject::Tightens(|before, after| after.network >= before.network),
+        set: |o, _, v| Ok(o.network = v.one_of(&Network::ALL)?),
     },
     Key {
         name: "sandbox.writable_paths",

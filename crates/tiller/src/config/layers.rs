@@ -3,7 +3,7 @@
 use super::{ConfigError, InProject, SettingsFile, keys, parse::parse, variables};
 use crate::{
     environment::Environment,
-    options::{Folders, HookOptions, Options},
+    options::{Folders, HookOptions, NO_ALLOW_LIST, Network, Options},
 };
 use agent::{Mode, PermissionMode};
 use system::AbsPath;
@@ -55,6 +55,9 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     complete(&options)?;
     variables::apply(&mut options, layers.environment)?;
     apply_flags(&mut options, layers.flags);
+    if options.network == Network::AllowList {
+        notices.push(NO_ALLOW_LIST.to_owned());
+    }
     Ok(Resolved { options, notices })
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     agent::Agent,
     editor::Editor,
-    home::{Home, stdout},
+    home::{Home, stderr, stdout},
 };
 
 /// Runs a line headless in Guardian; what the model was told of it.
@@ -99,7 +99,8 @@ fn permissions_are_explained_and_logged() {
         explained(&["make && rm -rf x"])
     );
     assert!(explained(&["ls -la"]).contains("decision           allow (Guardian)"));
-    assert!(explained(&["git push"]).contains("decision           ask (ApprovalRequired): Run `git push`"));
+    assert!(explained(&["git push"]).contains("decision           ask (Publishing): Run `git push`"));
+    assert!(explained(&["--time", "3", "ls -la"]).starts_with("time               "));
     assert!(explained(&["./.env"]).contains("decision           deny (BlockedPath)"));
     assert!(explained(&["--write", "./.mcp.json"]).contains("decision           ask (ProtectedPath)"));
     home.write("a.txt", "a\n");
@@ -109,4 +110,101 @@ fn permissions_are_explained_and_logged() {
     let line = stdout(&home.run(&["permissions", "log", "--json"]));
     let line: serde_json::Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
     assert_eq!(line["rule"], "SafeTools");
+}
+
+/// Between the decision and the write a hook exchanges the folder for a link: nobody is asked, so nothing else would notice.
+#[test]
+fn s09_a_folder_that_becomes_a_link_after_the_decision_is_not_written_through() {
+    let home = Home::new();
+    let outside = home.path().join("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::create_dir_all(home.project().join("out")).unwrap();
+    home.settings(&format!(
+        "[agent]\ndefault_model = 'offline/pilot'\n[hooks.swap]\non = 'before_tool'\ntools = ['file_write']\ncommand = ['sh', '-c', 'mv out old && ln -s {} out']\n",
+        outside.display()
+    ));
+    let said = stdout(&home.run(&["-p", "create out/a.txt with \"x\"", "-o", "json"]));
+    assert!(said.contains("has changed since it was looked at"), "{said}");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+#[test]
+fn s08_another_name_of_a_secret_file_is_not_shown_searched_or_attached() {
+    let home = Home::new();
+    home.write(".env", "CANARY=1\n");
+    std::fs::hard_link(home.file(".env"), home.file("ok.txt")).unwrap();
+    for prompt in ["show ok.txt", "search CANARY"] {
+        let said = stdout(&home.run(&["-p", prompt, "-o", "json"]));
+        assert!(!said.contains("CANARY=1"), "{prompt}: {said}");
+    }
+    assert!(stdout(&home.run(&["-p", "show ok.txt"])).contains("blocked by policy"));
+}
+
+#[test]
+fn s26_a_secret_is_kept_by_its_value_from_commands_logs_and_exports() {
+    let home = Home::new();
+    home.settings(
+        "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n[providers.openai]\napi_key_env = 'PLAIN'\n",
+    );
+    let variables = [
+        ("PLAIN", "canary-of-a-provider"),
+        ("CANARY_TOKEN", "canary-by-name-1"),
+        ("COPY", "x=canary-by-name-1"),
+        ("OTHER", "ghp_0123456789canary0123456789canary"),
+        ("DATABASE", "postgres://me:canary-pw@host/db"),
+        ("HARMLESS", "plain-3"),
+    ];
+    let said = run(&home, "env", &variables);
+    assert!(said.contains("plain-3") && !said.contains("canary"), "{said}");
+
+    // What a tool shows is the model's and the user's own; what is logged and exported of it is not.
+    home.write(
+        "a.txt",
+        "canary-by-name-1 and canary-of-a-provider and ghp_0123456789canary0123456789canary\n",
+    );
+    let mut command = home.tiller(&["-p", "show a.txt"]);
+    let output = command.env("TILLER_LOG", "trace").envs(variables).output().unwrap();
+    assert!(stdout(&output).contains("canary-by-name-1"));
+    assert!(!stderr(&output).contains("canary"), "{}", stderr(&output));
+    let export = |args: &[&str]| stdout(&home.tiller(args).envs(variables).output().unwrap());
+    let list = export(&["sessions", "list", "--json"]);
+    let id: serde_json::Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
+    let id = id["id"].as_str().unwrap();
+    for args in [&["sessions", "show", id][..], &["sessions", "show", id, "--json"], &["permissions", "log"]]
+    {
+        let said = export(args);
+        assert!(said.contains("a.txt") && !said.contains("canary"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn an_allow_list_for_the_network_is_no_network_and_said_so() {
+    let home = Home::new();
+    home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nnetwork = 'allow-list'\n");
+    let output = home.run(&["permissions", "explain", "git fetch"]);
+    assert!(stderr(&output).contains("cannot be enforced"), "{}", stderr(&output));
+    assert!(!stdout(&output).contains(", network"), "{}", stdout(&output));
+    let report: serde_json::Value = serde_json::from_str(&stdout(&home.run(&["doctor", "--json"]))).unwrap();
+    assert_eq!(report["sandbox"]["network"], "allow-list");
+    assert_eq!(report["success"], false);
+}
+
+#[test]
+fn the_sandbox_is_part_of_a_sessions_configuration() {
+    let home = Home::new();
+    let described = |editor: &Editor, level: &str| {
+        home.settings(&format!("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = '{level}'\n"));
+        let mut agent = Agent::start(&home, &[]);
+        agent.initialize(editor.capabilities());
+        let params = serde_json::json!({ "cwd": home.project(), "mcpServers": [] });
+        let answer = agent.ask("session/new", params).unwrap();
+        let options = answer["configOptions"].as_array().unwrap().clone();
+        let permissions = options.into_iter().find(|option| option["id"] == "permission_mode").unwrap();
+        permissions["description"].as_str().unwrap().to_owned()
+    };
+    assert!(
+        described(&Editor::default(), "workspace-write").contains("sandbox: workspace-write, no network")
+    );
+    assert!(described(&Editor::default(), "off").contains("on this machine (sandbox off)"));
+    assert!(described(&Editor::with_everything(), "read-only").contains("editor's terminal (no sandbox)"));
 }

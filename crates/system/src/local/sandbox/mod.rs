@@ -11,8 +11,9 @@ mod namespaces;
 mod restrict;
 #[cfg(target_os = "linux")]
 mod rules;
-#[cfg(target_os = "linux")]
 mod secrets;
+
+pub(super) use secrets::files as secret_files;
 
 use crate::{Sandbox, SandboxSupport, SystemError};
 use std::io::Write;

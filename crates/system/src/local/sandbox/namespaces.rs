@@ -26,6 +26,9 @@ pub(super) fn enter(sandbox: &Sandbox, secrets: &[AbsPath]) -> Result<(), String
             freeze(path)?;
         }
     }
+    for path in &sandbox.covered {
+        cover(path)?;
+    }
     for path in secrets.iter().chain(&sandbox.hidden) {
         if std::fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_file()) {
             mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
@@ -58,6 +61,14 @@ fn freeze(path: &AbsPath) -> Result<(), String> {
             flags |= flag;
         }
     }
+    mount_remount(path.as_std(), flags, "").map_err(problem(path))
+}
+
+/// Puts a device over a file that nobody may open: to git, and to whoever copies, it is no file.
+fn cover(path: &AbsPath) -> Result<(), String> {
+    mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
+    let flags =
+        MountFlags::BIND | MountFlags::RDONLY | MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_remount(path.as_std(), flags, "").map_err(problem(path))
 }
 

@@ -32,6 +32,7 @@ fn resolved(sandbox: &Sandbox) -> Sandbox {
     Sandbox {
         writable: all(&sandbox.writable),
         guarded: all(&sandbox.guarded),
+        covered: all(&sandbox.covered),
         hidden: all(&sandbox.hidden),
         ..sandbox.clone()
     }

@@ -1,0 +1,203 @@
+//! A file by the folder that holds it, held open, and its name in there.
+//!
+//! A path that is resolved and then opened by its name can lead elsewhere by then. Here the folder is opened without following a single link,
+//! which is stricter than staying beneath a folder: the path has none any more. From then on nobody can exchange it.
+
+use super::{files::expect_regular, sandbox};
+use crate::{AbsPath, Pins, SystemError};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
+
+/// What a call's files are bound to.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    pins: Pins,
+    /// The secret files, by device and number; looked for when a file with several names is met.
+    secrets: OnceLock<HashSet<(u64, u64)>>,
+}
+
+/// A name in an open folder.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) folder: OwnedFd,
+    pub(super) name: String,
+    pub(super) path: AbsPath,
+}
+
+impl Pinned {
+    pub(super) fn new(pins: Pins) -> Self {
+        Self { pins, secrets: OnceLock::new() }
+    }
+
+    /// Where a path has to lead.
+    pub(super) fn target(&self, path: &AbsPath) -> Option<AbsPath> {
+        self.pins.target(path)
+    }
+
+    /// Refuses a file that is a secret under another name.
+    pub(super) fn check(
+        &self,
+        path: &AbsPath,
+        device: u64,
+        number: u64,
+        names: u64,
+    ) -> Result<(), SystemError> {
+        if names < 2 {
+            return Ok(());
+        }
+        let secrets = self.secrets.get_or_init(|| sandbox::secret_files(&self.pins.secrets));
+        match secrets.contains(&(device, number)) {
+            true => Err(SystemError::Blocked(path.clone())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Place {
+    /// Opens the folder of a path without links; `make` makes the folders that are missing.
+    pub(super) fn open(path: &AbsPath, make: bool) -> Result<Self, SystemError> {
+        let fail = |source: rustix::io::Errno| match source {
+            rustix::io::Errno::LOOP => SystemError::Moved(path.clone()),
+            other => SystemError::from_io("open", path, other.into()),
+        };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(SystemError::IsDirectory(path.clone()));
+        };
+        let folder = match folder(&parent) {
+            Err(rustix::io::Errno::NOENT) if make => step_by_step(&parent, true),
+            opened => opened,
+        };
+        // A link where a folder was is no folder to the steps, and one link too many to the kernel.
+        let folder = folder.map_err(|error| match error {
+            rustix::io::Errno::NOTDIR if is_link_on_the_way(&parent) => SystemError::Moved(path.clone()),
+            error => fail(error),
+        })?;
+        Ok(Self { folder, name: name.to_owned(), path: path.clone() })
+    }
+
+    /// What is there, links not followed; `None` when nothing is.
+    pub(super) fn stat(&self) -> io::Result<Option<Stat>> {
+        match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The regular file that is there, if one is; a link is none.
+    pub(super) fn regular(&self, operation: &'static str) -> Result<Option<Stat>, SystemError> {
+        let found = self.stat().map_err(|source| SystemError::from_io(operation, &self.path, source))?;
+        match found.as_ref().map(|found| FileType::from_raw_mode(found.st_mode)) {
+            None | Some(FileType::RegularFile) => Ok(found),
+            Some(FileType::Directory) => Err(SystemError::IsDirectory(self.path.clone())),
+            Some(FileType::Symlink) => Err(SystemError::Moved(self.path.clone())),
+            Some(_) => Err(SystemError::NotRegular(self.path.clone())),
+        }
+    }
+
+    /// Opens the file that is there; neither follows a link nor waits for another process.
+    pub(super) fn file(&self, operation: &'static str, flags: OFlags) -> Result<File, SystemError> {
+        let fail = |source: io::Error| SystemError::from_io(operation, &self.path, source);
+        if self.regular(operation)?.is_none() {
+            return Err(SystemError::NotFound(self.path.clone()));
+        }
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty());
+        let file = File::from(file.map_err(|error| match error {
+            rustix::io::Errno::LOOP => SystemError::Moved(self.path.clone()),
+            error => fail(error.into()),
+        })?);
+        // Another may have taken its place since it was looked at.
+        expect_regular(&self.path, &file.metadata().map_err(fail)?)?;
+        Ok(file)
+    }
+}
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
+#[cfg(target_os = "linux")]
+fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    let flags = FOLDER | OFlags::PATH;
+    match rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // A kernel, or a container, without it.
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => step_by_step(path, false),
+        opened => opened,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+    step_by_step(path, false)
+}
+
+/// The same with one call for each folder on the way.
+fn step_by_step(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    let flags = FOLDER | OFlags::NOFOLLOW | OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let flags = FOLDER | OFlags::NOFOLLOW;
+    let mut folder = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
+    for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
+        folder = match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
+            Err(rustix::io::Errno::NOENT) if make => {
+                match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                    Err(error) => return Err(error),
+                }
+                rustix::fs::openat(&folder, name, flags, Mode::empty())?
+            }
+            opened => opened?,
+        };
+    }
+    Ok(folder)
+}
+
+/// Whether a component of a path is a link now.
+fn is_link_on_the_way(path: &AbsPath) -> bool {
+    let mut at = Some(path.clone());
+    while let Some(path) = at {
+        if std::fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink()) {
+            return true;
+        }
+        at = path.parent();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn s09_no_link_is_followed_on_the_way_by_either_means() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        fs::create_dir_all(top.join("real/deep").as_std()).unwrap();
+        fs::write(top.join("real/deep/file").as_std(), "x").unwrap();
+        symlink("real", top.join("link").as_std()).unwrap();
+        symlink("file", top.join("real/deep/soft").as_std()).unwrap();
+        for opened in [folder, |path: &AbsPath| step_by_step(path, false)] {
+            assert!(opened(&top.join("real/deep")).is_ok());
+            assert!(opened(&top.join("link/deep")).is_err());
+        }
+        assert!(matches!(Place::open(&top.join("link/deep/file"), true), Err(SystemError::Moved(_))));
+        let soft = Place::open(&top.join("real/deep/soft"), false).unwrap();
+        assert!(matches!(soft.file("read", OFlags::RDONLY), Err(SystemError::Moved(_))));
+        let made = Place::open(&top.join("real/new/er/file"), true).unwrap();
+        assert!(made.regular("write").unwrap().is_none());
+        assert!(top.join("real/new/er").as_std().is_dir());
+        // What is held open is what it was, whatever takes its name.
+        fs::rename(top.join("real/new").as_std(), top.join("real/old").as_std()).unwrap();
+        symlink("/etc", top.join("real/new").as_std()).unwrap();
+        let flags = OFlags::WRONLY | OFlags::CREATE;
+        rustix::fs::openat(&made.folder, "file", flags, Mode::from_raw_mode(0o600)).unwrap();
+        assert!(top.join("real/old/er/file").as_std().is_file());
+    }
+}

@@ -1,0 +1,125 @@
+//! Secrets by what they look like.
+
+/// What the keys of well-known services begin with, and how long they are at the least.
+const BEGINNINGS: [(&str, usize); 19] = [
+    ("sk-", 20),
+    ("sk_live_", 20),
+    ("rk_live_", 20),
+    ("ghp_", 30),
+    ("gho_", 30),
+    ("ghu_", 30),
+    ("ghs_", 30),
+    ("ghr_", 30),
+    ("github_pat_", 40),
+    ("glpat-", 20),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("xapp-", 20),
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("AIza", 35),
+    ("hf_", 30),
+    ("npm_", 36),
+    ("pypi-", 40),
+];
+
+/// The fewest characters of a value that is taken for a secret because of the name that it goes by.
+pub const SECRET_CHARS: usize = 8;
+
+/// Whether a variable's name says that it holds a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+    let name = name.to_ascii_uppercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+/// The pieces of a text that look like secrets, as ranges of bytes in order and apart: keys of well-known services, tokens in three parts, passwords in
+/// addresses, and private keys.
+pub fn secrets_in(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        let inside = c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        match (inside, start) {
+            (true, None) => start = Some(at),
+            (false, Some(from)) => {
+                let word = text[from..at].trim_end_matches('.');
+                if is_key(word) {
+                    found.push(from..from + word.len());
+                }
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    found.extend(passwords(text));
+    found.extend(private_keys(text));
+    found.sort_by_key(|range| range.start);
+    // Those that overlap are one.
+    let mut parts: Vec<std::ops::Range<usize>> = Vec::with_capacity(found.len());
+    for range in found {
+        match parts.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => parts.push(range),
+        }
+    }
+    parts
+}
+
+fn is_key(word: &str) -> bool {
+    let begins = |(beginning, length): &(&str, usize)| {
+        let rest = word.strip_prefix(beginning);
+        word.len() >= *length && rest.is_some_and(|rest| rest.bytes().any(|byte| byte.is_ascii_digit()))
+    };
+    // A token in three parts whose first one is a JSON object.
+    let parts: Vec<_> = word.split('.').collect();
+    let token = word.starts_with("eyJ") && parts.len() == 3 && parts.iter().all(|part| part.len() >= 10);
+    token || BEGINNINGS.iter().any(begins)
+}
+
+/// What stands between the first `:` and the `@` of an address.
+fn passwords(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    text.match_indices("://").filter_map(|(at, mark)| {
+        let from = at + mark.len();
+        let rest = &text[from..];
+        let end = rest
+            .find(|c: char| c == '/' || c.is_whitespace() || matches!(c, '"' | '\'' | '`'))
+            .unwrap_or(rest.len());
+        let (user, _) = rest[..end].rsplit_once('@')?;
+        let (name, password) = user.split_once(':')?;
+        (!password.is_empty()).then(|| from + name.len() + 1..from + user.len())
+    })
+}
+
+/// From the line that begins a private key to the one that ends it, or to the end.
+fn private_keys(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    text.match_indices("-----BEGIN ").filter_map(|(at, _)| {
+        let head = text[at..].lines().next().unwrap_or_default();
+        let body = at + head.find("PRIVATE KEY-----")? + "PRIVATE KEY-----".len();
+        let end = text[body..].find("-----END ").map_or(text.len(), |end| body + end);
+        Some(body..end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s26_a_secret_is_known_by_its_looks() {
+        let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghij";
+        for (text, expected) in [
+            ("key sk-0123456789abcdefghijkl.", vec!["sk-0123456789abcdefghijkl"]),
+            ("'ghp_0123456789abcdefghijABCDEFGHIJ'", vec!["ghp_0123456789abcdefghijABCDEFGHIJ"]),
+            ("AKIAIOSFODNN7EXAMPLE", vec!["AKIAIOSFODNN7EXAMPLE"]),
+            (jwt, vec![jwt]),
+            ("postgres://me:pa:ss@host/db and http://x@y", vec!["pa:ss"]),
+            ("-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----", vec!["\nMII\n"]),
+            ("sk-learn scikit sk-very-long-name-without-numbers", vec![]),
+            ("https://example.com/a:b@c src/a.b.c 0123456789abcdef", vec![]),
+        ] {
+            let found: Vec<_> = secrets_in(text).into_iter().map(|range| &text[range]).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A writer that lets no secret through.
+
+use agent::Redactor;
+use std::io::{self, Write};
+
+/// The most bytes that are held back for the end of a line.
+const HELD: usize = 1024 * 1024;
+
+/// Writes whole lines, without their secrets. Private keys have several lines: what begins one is held until it ends, or the writer does.
+pub(crate) struct Redacting<W: Write> {
+    out: W,
+    redactor: Redactor,
+    held: Vec<u8>,
+}
+
+impl<W: Write> Redacting<W> {
+    pub(crate) fn new(out: W, redactor: Redactor) -> Self {
+        Self { out, redactor, held: Vec::new() }
+    }
+
+    fn pass(&mut self, end: usize) -> io::Result<()> {
+        let text: Vec<u8> = self.held.drain(..end).collect();
+        self.out.write_all(self.redactor.redact(&String::from_utf8_lossy(&text)).as_bytes())
+    }
+}
+
+impl<W: Write> Write for Redacting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        let Some(end) = self.held.iter().rposition(|byte| *byte == b'\n') else {
+            if self.held.len() > HELD {
+                self.pass(self.held.len())?;
+            }
+            return Ok(bytes.len());
+        };
+        let text = String::from_utf8_lossy(&self.held);
+        let open = |mark: &str| text.rfind(mark);
+        let in_key = open("-----BEGIN ") > open("-----END ");
+        if !in_key || self.held.len() > HELD {
+            self.pass(end + 1)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Drop for Redacting<W> {
+    fn drop(&mut self) {
+        // Nothing to do about an output that is closed.
+        let _ = self.pass(self.held.len());
+        let _ = self.out.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s26_no_secret_passes_in_pieces() {
+        let redactor = Redactor::default();
+        redactor.learn(["canary-value".to_owned()]);
+        let text = "a canary-value\n-----BEGIN PRIVATE KEY-----\nMIIcanary\n-----END PRIVATE KEY-----\nlast canary-value";
+        let mut out = Vec::new();
+        {
+            let mut writer = Redacting::new(&mut out, redactor);
+            text.as_bytes().chunks(3).for_each(|piece| writer.write_all(piece).unwrap());
+        }
+        let said = String::from_utf8(out).unwrap();
+        assert!(!said.contains("canary"), "{said}");
+        assert!(
+            said.starts_with("a [secret]\n-----BEGIN PRIVATE KEY-----") && said.ends_with("last [secret]"),
+            "{said}"
+        );
+    }
+}

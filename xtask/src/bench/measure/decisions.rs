@@ -1,0 +1,50 @@
+//! How long it takes to decide about a call: the program times itself, without its start and without the disk.
+
+use super::Bench;
+use crate::bench::figure::{Figure, Quantity};
+use crate::process::command;
+use anyhow::{Context, Result, bail};
+
+/// How many decisions a sample is the median of.
+const DECISIONS: &str = "2000";
+
+const FILE: Quantity = Quantity { name: "a decision about a file", unit: "µs", target: Some(50.0) };
+const LINE: Quantity =
+    Quantity { name: "a decision about a command of 1 KB", unit: "µs", target: Some(1000.0) };
+
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let home = tempfile::tempdir()?;
+    let line = format!("git log --oneline {}", "src/some/file.rs ".repeat(60));
+    let mut figures = Vec::new();
+    for (quantity, what) in [(FILE, "./src/main.rs"), (LINE, line.as_str())] {
+        let mut figure = Figure::of(quantity);
+        for _ in 0..bench.runs {
+            let mut explain = command(bench.binary);
+            explain.args(["permissions", "explain", "--time", DECISIONS, what]);
+            let output = explain.current_dir(home.path()).env("TILLER_HOME", home.path()).output();
+            let output = output.with_context(|| format!("{} did not start", bench.binary.display()))?;
+            if !output.status.success() {
+                bail!("`permissions explain` failed: {}", String::from_utf8_lossy(&output.stderr));
+            }
+            figure.add(time(&String::from_utf8_lossy(&output.stdout)).context("no time was told")?);
+        }
+        figures.push(figure);
+    }
+    Ok(figures)
+}
+
+/// The microseconds on the line about the time.
+fn time(said: &str) -> Option<f64> {
+    said.lines().find_map(|line| line.strip_prefix("time ")?.trim().strip_suffix("µs")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_read() {
+        assert_eq!(time("x\ntime               12.500 µs\nMode   -\n"), Some(12.5));
+        assert_eq!(time("Mode   -\n"), None);
+    }
+}
