@@ -29,6 +29,7 @@ mod prompt;
 mod redact;
 mod runtime;
 mod sanitise;
+mod search;
 mod session;
 mod session_task;
 mod shown;
@@ -69,6 +70,7 @@ pub use policy::{PermissionRule, PermissionRules, SandboxOptions};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sanitise::{Sanitiser, one_line, sanitise};
+pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use store::{
     Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,

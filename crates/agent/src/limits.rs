@@ -104,6 +104,8 @@ pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 pub(crate) const EVENTS_PAGE: usize = 500;
 /// Events at the end of a log that are looked at for a turn that was cut off, before more are.
 pub(crate) const TAIL_EVENTS: u64 = 64;
+/// Characters of a message that a search shows.
+pub(crate) const EXCERPT_CHARS: usize = 160;
 /// Bytes of a file's content that are kept so that a change can be taken back; of a larger one only the hash is.
 pub(crate) const CHECKPOINT_FILE_BYTES: usize = 8 * 1024 * 1024;
 /// Characters of one line that a search shows.

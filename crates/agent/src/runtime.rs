@@ -2,8 +2,8 @@
 
 use crate::{
     Checkpoint, Client, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
-    PermissionMode, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
-    SessionState, SessionStore, StoreError, TaskList,
+    PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
+    SessionPage, SessionRecord, SessionState, SessionStore, StoreError, TaskList,
     checkpoint::Timeline,
     gate::Gate,
     limits::EVENTS_PAGE,
@@ -291,6 +291,28 @@ impl Runtime {
     /// The turns of a session in which tools changed files, in order; reads its whole log.
     pub async fn checkpoints(&self, id: &SessionId) -> Result<Vec<Checkpoint>, StoreError> {
         Ok(Timeline::read(self.store.as_ref(), id).await?.checkpoints())
+    }
+
+    /// Messages and titles in which words occur, the best first.
+    pub async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        self.store.search(query).await
+    }
+
+    /// Stores a session that was made elsewhere; it is not opened. All or nothing. What its tools did to files stays behind: the contents are not
+    /// here, and nobody but this machine's own sessions may say what is restored on it.
+    pub async fn import(&self, session: NewSession, events: Vec<SessionEvent>) -> Result<(), StoreError> {
+        let lease = self.store.create(session).await?;
+        let kept: Vec<_> = events
+            .into_iter()
+            .filter(|event| !matches!(event, SessionEvent::FileChanged(_) | SessionEvent::Rewound(_)))
+            .collect();
+        for page in kept.chunks(EVENTS_PAGE) {
+            if let Err(error) = self.store.append(&lease, page.to_vec()).await {
+                self.store.delete(&lease.session).await?;
+                return Err(error);
+            }
+        }
+        self.store.release(&lease).await
     }
 
     /// Lists stored sessions; needs no model and no open session.

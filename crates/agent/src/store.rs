@@ -1,6 +1,6 @@
 //! The seam to where sessions are kept: an append-only log of events for each.
 
-use crate::{ContentHash, Effort, Mode, PermissionMode, SessionEvent, SessionId};
+use crate::{ContentHash, Effort, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent, SessionId};
 use async_trait::async_trait;
 use std::fmt;
 use system::AbsPath;
@@ -51,6 +51,9 @@ pub trait SessionStore: Send + Sync {
 
     /// Sessions, the last used first, optionally of one folder, after a cursor.
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError>;
+
+    /// Messages and titles in which words occur, the best first.
+    async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError>;
 }
 
 /// A session to be created.

@@ -1,8 +1,8 @@
 //! A store that always answers: what takes too long counts as failed.
 
 use crate::{
-    ContentHash, Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord,
-    SessionStore, StoreError, limits::STORE_WAIT,
+    ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
+    SessionRecord, SessionStore, StoreError, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -67,5 +67,9 @@ impl SessionStore for TimedStore {
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         timed(self.0.list(query)).await
+    }
+
+    async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        timed(self.0.search(query)).await
     }
 }

@@ -5,6 +5,7 @@
 //! program, not to the workspace, and no editor stands in for it.
 
 pub mod contract;
+pub mod exported;
 mod limits;
 mod sqlite;
 mod stored;

@@ -19,6 +19,12 @@ pub(crate) const WRITES_PER_COMMIT: usize = 64;
 pub(crate) const EVENTS_PAGE_BYTES: usize = 1024 * 1024;
 /// Bytes of files that are kept for one session, so that changes can be taken back; the oldest go first.
 pub(crate) const CONTENTS_BYTES: i64 = 256 * 1024 * 1024;
+/// Events whose words are taken up in one transaction.
+pub(crate) const INDEXED_EVENTS: i64 = 500;
+/// Sessions whose words are taken up in one transaction.
+pub(crate) const INDEXED_SESSIONS: i64 = 64;
+/// Messages that a search returns at the most.
+pub(crate) const SEARCH_HITS_MAX: usize = 1_000;
 /// Sessions on one page of a list, whatever was asked for.
 pub(crate) const LIST_PAGE_MAX: usize = 1_000;
 /// How long a holder on another host counts as alive after its last write, in milliseconds. Its process cannot be looked at from here.

@@ -20,7 +20,7 @@ pub(crate) enum Command {
     Acp(AcpArgs),
     /// Play the editor against `tiller acp` on a sample project and show what passes between them.
     Demo(DemoArgs),
-    /// List stored sessions, or show one.
+    /// List, show, search, export, import, delete or rewind stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// List the models that can be chosen now.
@@ -183,6 +183,62 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print a whole session: as JSON that `import` reads, or as a document.
+    Export {
+        /// The session's id.
+        id: String,
+        /// What is printed.
+        #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
+        format: ExportFormat,
+    },
+    /// Store a session that `export --format json` printed, and print its id: its own, or a new one where that is taken.
+    Import {
+        /// The file; `-` reads stdin.
+        file: PathBuf,
+        /// The folder it is to work in; its own by default.
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
+    /// Remove a session and all that is stored of it for good.
+    Delete {
+        /// The session's id.
+        id: String,
+    },
+    /// Find words in what was said and in titles.
+    Search {
+        /// Words that must all occur in one message, each whole or as the beginning of one.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Only in sessions of this folder.
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        /// How many at the most.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
+        /// Print one JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make files what they were when a turn had ended; without --to and --redo, list the turns that changed files.
+    Rewind {
+        /// The session's id.
+        id: String,
+        /// The turn's number; 0 is before the first.
+        #[arg(long, value_name = "TURN")]
+        to: Option<u64>,
+        /// Take the last rewind back.
+        #[arg(long, conflicts_with = "to")]
+        redo: bool,
+    },
+}
+
+/// What `sessions export` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One JSON object a line: the session, then each event.
+    Json,
+    /// A document to be read.
+    Markdown,
 }
 
 /// `tiller doctor`.

@@ -50,7 +50,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Sessions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             let wired = wiring::wire(&options, &cwd, Keep::InData)?;
-            sessions::run(&wired.runtime, &cwd, environment.redactor(), command).await
+            let system = wiring::local_system(&options);
+            sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
         Some(Command::Doctor(args)) => {
             let Settled { options, notices, .. } = settle(environment, None, Flags::default()).await?;

@@ -1,8 +1,8 @@
 //! A store in memory: for tests, and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord,
-    SessionStore, StoreError,
+    ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
+    SessionRecord, SessionStore, StoreError, excerpt, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -198,5 +198,26 @@ impl SessionStore for MemoryStore {
         sessions.truncate(query.limit);
         let next_cursor = sessions.last().filter(|_| more).map(|last| last.updated_at.to_string());
         Ok(SessionPage { sessions, next_cursor })
+    }
+
+    async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        let state = self.lock();
+        let wanted = words(&query.text);
+        let mut hits = Vec::new();
+        for held in state.sessions.values().filter(|_| !wanted.is_empty()) {
+            if query.cwd.as_ref().is_some_and(|cwd| *cwd != held.record.cwd) {
+                continue;
+            }
+            for (seq, event) in (1..).zip(&held.events) {
+                let Some(text) = searched_text(event) else { continue };
+                let said = words(&text);
+                if wanted.iter().all(|word| said.iter().any(|said| said.starts_with(word))) {
+                    let session = held.record.clone();
+                    hits.push(SearchHit { session, seq, excerpt: excerpt(&text, &wanted) });
+                }
+            }
+        }
+        hits.truncate(query.limit);
+        Ok(hits)
     }
 }

@@ -3,8 +3,8 @@
 use agent::fake::MemoryStore;
 use agent::{
     Client, ContentHash, LanguageModel, Lease, ListQuery, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, Models, NewSession, PermissionOutcome, PermissionRequest, SessionEvent,
-    SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
+    ModelRequest, ModelStop, Models, NewSession, PermissionOutcome, PermissionRequest, SearchHit,
+    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -147,6 +147,10 @@ impl SessionStore for FaultyStore {
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         self.inner.list(query).await
+    }
+
+    async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        self.inner.search(query).await
     }
 }
 

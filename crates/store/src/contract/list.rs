@@ -1,7 +1,7 @@
 //! Listing sessions.
 
 use super::{Fixture, append::said, path, session};
-use agent::{ListQuery, SessionPage, SessionRecord, SessionStore, StoreError};
+use agent::{ListQuery, SearchQuery, SessionEvent, SessionPage, SessionRecord, SessionStore, StoreError};
 
 pub(super) async fn lists_the_last_used_first(Fixture { store, .. }: Fixture) {
     assert_eq!(store.list(query(10)).await, Ok(SessionPage::default()));
@@ -86,4 +86,36 @@ fn query(limit: usize) -> ListQuery {
 
 fn place(session: &SessionRecord) -> (i64, &str) {
     (session.updated_at, session.id.as_str())
+}
+
+pub(super) async fn finds_what_was_said(Fixture { store, .. }: Fixture) {
+    let mut leases = Vec::new();
+    for (id, cwd, text) in [("s1", "/a", "Größe and \"quotes\" - x*"), ("s2", "/b", "other words, größer")]
+    {
+        let lease = store.create(session(id, cwd)).await.expect("created");
+        store.append(&lease, vec![said(text)]).await.expect("appended");
+        leases.push(lease);
+    }
+    let search = async |text: &str, cwd: Option<&str>| {
+        let query = SearchQuery { text: text.to_owned(), cwd: cwd.map(path), limit: 10 };
+        let hits = store.search(query).await.expect("searched");
+        let mut found: Vec<_> =
+            hits.into_iter().map(|hit| format!("{} {}", hit.session.id, hit.seq)).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(search("größe", None).await, ["s1 1", "s2 1"]);
+    assert_eq!(search("größe", Some("/b")).await, ["s2 1"]);
+    assert_eq!(search("quo größe", None).await, ["s1 1"]);
+    for nothing in ["quotes words", "", "\"", "unheard", "AND OR"] {
+        assert_eq!(search(nothing, None).await, Vec::<String>::new(), "{nothing:?}");
+    }
+    // What is said later is found too, and what is deleted is not.
+    let events = vec![said("nothing"), SessionEvent::TitleChanged("A title".to_owned())];
+    store.append(&leases[0], events).await.expect("appended");
+    assert_eq!(search("title", None).await, ["s1 3"]);
+    store.fork(&leases[0].session, session("s3", "/c")).await.expect("forked");
+    assert_eq!(search("title", None).await, ["s1 3", "s3 3"]);
+    store.delete(&leases[0].session).await.expect("deleted");
+    assert_eq!(search("größe", None).await, ["s2 1", "s3 1"]);
 }

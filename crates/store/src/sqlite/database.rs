@@ -1,5 +1,6 @@
 //! Opening the file: its folder, its settings, its schema, and what its errors mean.
 
+use super::quarantine;
 use crate::limits::{BUSY_STEP, BUSY_TIMEOUT, CACHE_KIB, CHECKPOINT_PAGES};
 use agent::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -13,15 +14,56 @@ use std::{
 
 /// What makes each version of the schema out of the one before; the first makes it out of nothing. A step that was released does not
 /// change any more.
-const STEPS: [&str; 3] =
-    [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const STEPS: [&str; 4] = [
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 /// The schema this program reads and writes.
 const SCHEMA_VERSION: i64 = STEPS.len() as i64;
 
-/// Opens the file to write, and makes what is missing.
+/// Opens the file to write, and makes what is missing. A file that is damaged as a whole is moved aside, and a fresh one begun.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let (connection, version) = attempt(path)?;
+    check(version, path)?;
+    Ok(connection)
+}
+
+/// Opens the file to read. Never changes a session, though it may be the one that makes the file. A file of a newer schema can be read, as far
+/// as that one has what this program asks for.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let (connection, version) = attempt(path)?;
+    if version <= SCHEMA_VERSION {
+        check(version, path)?;
+    }
+    connection.execute_batch("PRAGMA query_only = ON").map_err(|error| failed(&error))?;
+    Ok(connection)
+}
+
+/// Opens the file, whatever its schema; the second is its version.
+fn attempt(path: &Path) -> Result<(Connection, i64), StoreError> {
+    let opened = connect(path)?;
+    match prepare(opened) {
+        Err(error) if is_damaged(&error) => {}
+        other => return other.map_err(|error| failed(&error)),
+    }
+    let _alone = quarantine::lock(path)?;
+    // Whoever held the lock before may have done it.
+    match prepare(connect(path)?) {
+        Err(error) if is_damaged(&error) => quarantine::move_aside(path, &error)?,
+        other => return other.map_err(|error| failed(&error)),
+    }
+    prepare(connect(path)?).map_err(|error| failed(&error))
+}
+
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = match Connection::open_with_flags(path, flags) {
+    match Connection::open_with_flags(path, flags) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
             create(path).map_err(|error| {
                 StoreError::Io(format!("cannot create {}: {error}; check the folder's owner", path.display()))
@@ -30,16 +72,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         }
         other => other,
     }
-    .map_err(|error| StoreError::Io(format!("cannot open {}: {error}", path.display())))?;
-    prepare(&mut connection, path)?;
-    Ok(connection)
-}
-
-/// Opens the file to read. Never changes a session, though it may be the one that makes the file.
-pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
-    let connection = open(path)?;
-    connection.execute_batch("PRAGMA query_only = ON").map_err(|error| failed(&error))?;
-    Ok(connection)
+    .map_err(|error| StoreError::Io(format!("cannot open {}: {error}", path.display())))
 }
 
 /// Moves the write-ahead log into the database once it is long. SQLite would do it inside the commit, before the answer.
@@ -79,28 +112,32 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let setting_up = |connection: &mut Connection| -> rusqlite::Result<i64> {
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        // Before the first page is read, so that it is read into the small cache.
-        connection.execute_batch(&format!(
-            "PRAGMA cache_size = -{CACHE_KIB}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-             PRAGMA wal_autocheckpoint = 0;"
-        ))?;
-        match version(connection)? {
-            older if older < SCHEMA_VERSION => migrate(connection),
-            version => Ok(version),
-        }
+/// Sets a connection up and returns its schema's version, brought up to date where it was older.
+fn prepare(mut connection: Connection) -> rusqlite::Result<(Connection, i64)> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Before the first page is read, so that it is read into the small cache.
+    connection.execute_batch(&format!(
+        "PRAGMA cache_size = -{CACHE_KIB}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+         PRAGMA wal_autocheckpoint = 0;"
+    ))?;
+    let version = match version(&connection)? {
+        older if older < SCHEMA_VERSION => migrate(&mut connection)?,
+        version => version,
     };
-    match setting_up(connection).map_err(|error| failed(&error))? {
+    Ok((connection, version))
+}
+
+/// Whether this program may write to a file of this version.
+fn check(version: i64, path: &Path) -> Result<(), StoreError> {
+    match version {
         SCHEMA_VERSION => Ok(()),
         0 => Err(StoreError::Format(format!(
             "{} is a database of another program; choose another file for the sessions",
             path.display()
         ))),
         newer => Err(StoreError::Format(format!(
-            "{} has schema {newer}, and this program knows {SCHEMA_VERSION} at the most: a newer version made it; \
-             upgrade, or choose another file for the sessions",
+            "{} has schema {newer}, and this program knows {SCHEMA_VERSION} at the most: a newer version made it; sessions can be listed, \
+             shown and exported, and nothing can be written: upgrade, or choose another file for the sessions",
             path.display()
         ))),
     }

@@ -7,7 +7,9 @@ mod contents;
 mod cursor;
 mod database;
 mod holder;
+mod quarantine;
 mod read;
+mod search;
 mod worker;
 mod write;
 
@@ -15,8 +17,8 @@ pub use holder::Holder;
 
 use crate::stored;
 use agent::{
-    ContentHash, Lease, ListQuery, NewSession, SessionEvent, SessionId, SessionPage, SessionRecord,
-    SessionStore, StoreError,
+    ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
+    SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -175,5 +177,11 @@ impl SessionStore for SqliteStore {
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         self.reader.call(move |connection| read::list(connection, &query)).await
+    }
+
+    async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        // In steps, so that whoever has something to store need not wait for all of it.
+        while self.writer.call(search::take_up).await? {}
+        self.reader.call(move |connection| search::find(connection, &query)).await
     }
 }

@@ -84,16 +84,12 @@ async fn a_file_that_is_not_ours_is_refused_and_left_alone() {
     Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
     let foreign = folder.path().join("foreign.db");
     Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-    let text = folder.path().join("text.db");
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&text).unwrap();
-    file.write_all(&b"no database at all\n".repeat(100)).unwrap();
 
-    for (path, expected) in [(&path, "schema 99"), (&foreign, "another program"), (&text, "damaged")] {
+    for (path, expected) in [(&path, "schema 99"), (&foreign, "another program")] {
         let Err(StoreError::Format(message)) = SqliteStore::open(path) else { panic!("{expected}") };
         assert!(message.contains(expected), "{message}");
         let background = SqliteStore::open_in_background(path).unwrap();
         assert_eq!(background.create(session("s1")).await, Err(StoreError::Format(message.clone())));
-        assert_eq!(background.list(ListQuery::default()).await, Err(StoreError::Format(message)));
     }
     let newer = Connection::open(&path).unwrap();
     assert_eq!(newer.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)), Ok(99));
@@ -102,10 +98,7 @@ async fn a_file_that_is_not_ours_is_refused_and_left_alone() {
         foreign.query_row("SELECT group_concat(name) FROM sqlite_schema", [], |row| row.get::<_, String>(0)),
         Ok("t".to_owned())
     );
-    let mut left = Vec::new();
-    OpenOptions::new().read(true).open(&text).unwrap().read_to_end(&mut left).unwrap();
-    assert!(left == b"no database at all\n".repeat(100));
-    let below_a_file = text.join("sessions.db");
+    let below_a_file = folder.path().join("foreign.db/sessions.db");
     assert!(matches!(SqliteStore::open(below_a_file), Err(StoreError::Io(_))));
 }
 
@@ -118,4 +111,50 @@ async fn a_clock_set_back_does_not_send_a_session_down_the_list() {
     Connection::open(&path).unwrap().execute("UPDATE sessions SET updated_at = ?1", [later]).unwrap();
     store.append(&lease, vec![said("1")]).await.unwrap();
     assert_eq!(store.get(&lease.session).await.unwrap().updated_at, later);
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_read_and_not_written() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    store.append(&lease, vec![said("1")]).await.unwrap();
+    drop(store);
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch(
+        "CREATE TABLE later (x); ALTER TABLE sessions ADD COLUMN later TEXT; PRAGMA user_version = 99",
+    )
+    .unwrap();
+    let store = SqliteStore::open_in_background(&path).unwrap();
+    assert_eq!(store.list(ListQuery { limit: 9, ..ListQuery::default() }).await.unwrap().sessions.len(), 1);
+    assert_eq!(store.get(&lease.session).await.unwrap().last_seq, 1);
+    assert_eq!(store.events(&lease.session, 0, 9).await, Ok(vec![(1, said("1"))]));
+    assert!(matches!(store.append(&lease, vec![said("2")]).await, Err(StoreError::Format(_))));
+    assert!(matches!(store.acquire(&lease.session, true).await, Err(StoreError::Format(_))));
+    assert!(matches!(store.delete(&lease.session).await, Err(StoreError::Format(_))));
+    let rows = raw.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0));
+    assert_eq!(rows, Ok(1));
+}
+
+#[tokio::test]
+async fn a_file_that_is_damaged_as_a_whole_is_moved_aside_and_a_fresh_one_begun() {
+    let (folder, path) = place();
+    let damaged = b"no database at all\n".repeat(1000);
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&path).unwrap();
+    file.write_all(&damaged).unwrap();
+    let opened: Vec<_> = (0..4)
+        .map(|_| {
+            let path = path.clone();
+            std::thread::spawn(move || SqliteStore::open(path).unwrap())
+        })
+        .collect();
+    let stores: Vec<_> = opened.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let lease = stores[0].create(session("s1")).await.unwrap();
+    stores[1].get(&lease.session).await.expect("all of them have the same fresh file");
+    let names = folder.path().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let aside: Vec<_> = names.filter(|path| path.to_string_lossy().contains(".damaged-")).collect();
+    assert_eq!(aside.len(), 1, "once: {aside:?}");
+    let mut kept = Vec::new();
+    OpenOptions::new().read(true).open(&aside[0]).unwrap().read_to_end(&mut kept).unwrap();
+    assert!(kept == damaged, "nothing is deleted");
 }

@@ -7,10 +7,11 @@ use std::path::Path;
 use store::SqliteStore;
 
 /// Each step as it was released, and what a session of then looks like in it.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
+    include_str!("../../src/sqlite/schema/4.sql"),
 ];
 
 /// What a program of the first schema wrote: two sessions, one of which nobody holds any more, and damage in both.
@@ -56,6 +57,9 @@ async fn whole(path: &Path) {
     assert_eq!((&events[0].1, &events[3].1), (&said("one"), &said("two")));
     let listed = store.list(ListQuery { limit: 10, ..ListQuery::default() }).await.unwrap();
     assert_eq!(listed.sessions.len(), 2);
+    let query = agent::SearchQuery { text: "two".to_owned(), cwd: None, limit: 10 };
+    let hits = store.search(query).await.unwrap();
+    assert_eq!(hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [5]);
     let lease = store.acquire(&"s2".into(), false).await.unwrap();
     store.append(&lease, vec![said("on")]).await.unwrap();
 }

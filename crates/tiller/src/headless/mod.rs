@@ -1,6 +1,6 @@
 //! `tiller -p PROMPT`: one prompt over the same runtime, with nobody to ask.
 
-mod client;
+pub(crate) mod client;
 pub(crate) mod output;
 
 use crate::{args::OutputFormat, exit, limits, signals::Signals};

@@ -24,6 +24,7 @@ mod sandbox;
 #[cfg(feature = "v2")]
 mod second;
 mod sessions;
+mod sessions_files;
 mod soak;
 mod takeover;
 mod trust;

@@ -1,33 +1,74 @@
 //! `tiller sessions`: what is stored, for people and for programs.
 
+mod rewind;
+mod transfer;
+
 use crate::{
-    args::{OutputFormat, SessionsCommand},
+    args::{ExportFormat, OutputFormat, SessionsCommand},
     environment, exit,
     headless::output::Output,
     limits,
     redacting::Redacting,
 };
 use agent::{
-    Content, ListQuery, Redactor, Runtime, SessionEvent, SessionId, SessionRecord, ToolStatus, TurnEnd,
+    Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId, SessionRecord,
+    ToolStatus, TurnEnd, one_line,
 };
 use anyhow::Result;
 use serde_json::json;
-use std::io::Write;
-use system::AbsPath;
+use std::{io::Write, path::Path, sync::Arc};
+use system::{AbsPath, System};
 
-/// Lists or shows.
+/// Does what the command says. Files are restored on this machine.
 pub(crate) async fn run(
-    runtime: &Runtime,
+    runtime: &Arc<Runtime>,
+    system: Arc<dyn System>,
     base: &AbsPath,
     redactor: &Redactor,
     command: SessionsCommand,
 ) -> Result<u8> {
+    let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
     match command {
         SessionsCommand::List { cwd, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
             list(runtime, cwd, limit as usize, json).await
         }
         SessionsCommand::Show { id, json } => show(runtime, &SessionId(id), redactor, json).await,
+        SessionsCommand::Export { id, format } => {
+            let id = SessionId(id);
+            match format {
+                ExportFormat::Json => transfer::as_json(runtime, &id, &mut stdout).await?,
+                ExportFormat::Markdown => transfer::as_markdown(runtime, &id, &mut stdout).await?,
+            }
+            Ok(exit::OK)
+        }
+        SessionsCommand::Import { file, cwd } => {
+            let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
+            if file == Path::new("-") {
+                return transfer::import(runtime, std::io::stdin().lock(), cwd, &mut stdout).await;
+            }
+            let bytes = system.read(&environment::absolute(base, &file)?).await?;
+            transfer::import(runtime, bytes.as_slice(), cwd, &mut stdout).await
+        }
+        SessionsCommand::Delete { id } => {
+            let id = SessionId(id);
+            // One that is not there is most likely a slip of the hand.
+            runtime.record(&id).await?;
+            runtime.delete(&id).await?;
+            Ok(exit::OK)
+        }
+        SessionsCommand::Search { words, cwd, limit, json } => {
+            let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
+            search(runtime, SearchQuery { text: words.join(" "), cwd, limit: limit as usize }, redactor, json)
+                .await
+        }
+        SessionsCommand::Rewind { id, to, redo } => {
+            let target = match to {
+                _ if redo => Some(RewindTarget::Redo),
+                turn => turn.map(RewindTarget::Turn),
+            };
+            rewind::run(runtime, system, &SessionId(id), target).await
+        }
     }
 }
 
@@ -69,6 +110,34 @@ async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool
     Ok(exit::OK)
 }
 
+async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json: bool) -> Result<u8> {
+    let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
+    for hit in runtime.search(query).await? {
+        let (id, title) = (&hit.session.id, hit.session.title.as_deref().unwrap_or("(no title)"));
+        let line = match json {
+            true => json!({
+                "session": id.as_str(),
+                "title": hit.session.title,
+                "cwd": hit.session.cwd.as_str(),
+                "updated_at": time(hit.session.updated_at),
+                "event": hit.seq,
+                "excerpt": hit.excerpt,
+            })
+            .to_string(),
+            false => format!(
+                "{id}  {}  {}\n    {}",
+                time(hit.session.updated_at),
+                one_line(title),
+                one_line(&hit.excerpt)
+            ),
+        };
+        if writeln!(stdout, "{line}").is_err() {
+            break;
+        }
+    }
+    Ok(exit::OK)
+}
+
 fn as_json(record: &SessionRecord) -> String {
     json!({
         "id": record.id.as_str(),
@@ -85,8 +154,7 @@ fn as_json(record: &SessionRecord) -> String {
 
 fn as_text(record: &SessionRecord) -> String {
     let title = record.title.as_deref().unwrap_or("(no title)");
-    let title: String =
-        title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(limits::TITLE_CHARS).collect();
+    let title: String = one_line(title).chars().take(limits::TITLE_CHARS).collect();
     format!("{}  {}  {}  {}\n    {title}", record.id, time(record.updated_at), record.model, record.cwd)
 }
 

@@ -1,0 +1,88 @@
+//! Finding words in what was said.
+
+use crate::{Content, SessionEvent, SessionRecord, limits::EXCERPT_CHARS};
+use system::AbsPath;
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SearchQuery {
+    /// Words that must all occur in one message, each whole or as the beginning of one; letter case and accents do not count.
+    pub text: String,
+    /// Only in sessions of this folder.
+    pub cwd: Option<AbsPath>,
+    /// The most to return.
+    pub limit: usize,
+}
+
+/// A message, or a title, in which the words occur.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchHit {
+    /// Its session.
+    pub session: SessionRecord,
+    /// The number of its event.
+    pub seq: u64,
+    /// The text around the longest of the words, on one line.
+    pub excerpt: String,
+}
+
+/// The text of an event that can be searched: what was said by either side, and titles.
+pub fn searched_text(event: &SessionEvent) -> Option<String> {
+    let text = match event {
+        SessionEvent::UserMessage { content, .. } => {
+            let texts: Vec<&str> = content
+                .iter()
+                .filter_map(|content| match content {
+                    Content::Text(text) => Some(text.as_str()),
+                    _ => None,
+                })
+                .collect();
+            texts.join("\n")
+        }
+        SessionEvent::ModelResponse(response) => response.text.clone(),
+        SessionEvent::TitleChanged(title) => title.clone(),
+        _ => return None,
+    };
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// The words of a query: runs of letters and digits.
+pub fn words(query: &str) -> Vec<String> {
+    let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// The text around the longest of the words in it, on one line; its beginning when none is found.
+pub fn excerpt(text: &str, words: &[String]) -> String {
+    let chars: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
+    // The longest says most about what was meant.
+    let mut words: Vec<&String> = words.iter().collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    let found = words.iter().find_map(|word| {
+        let word: Vec<char> = word.chars().collect();
+        chars.windows(word.len()).position(|window| {
+            window.iter().zip(&word).all(|(a, b)| a == b || a.to_lowercase().eq(b.to_lowercase()))
+        })
+    });
+    let at = found.unwrap_or(0);
+    let begin = at.saturating_sub(EXCERPT_CHARS / 3);
+    let end = chars.len().min(begin + EXCERPT_CHARS);
+    let (before, after) = (if begin > 0 { "… " } else { "" }, if end < chars.len() { " …" } else { "" });
+    let around: String = chars[begin..end].iter().collect();
+    format!("{before}{}{after}", around.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_around_the_first_word() {
+        let long = format!("{} needle {}", "a ".repeat(200), "b ".repeat(200));
+        let found = excerpt(&long, &words("NEEDLE, x"));
+        assert!(found.starts_with("… a") && found.contains("needle b") && found.ends_with(" …"), "{found}");
+        assert!(found.chars().count() < EXCERPT_CHARS + 5);
+        assert_eq!(excerpt("Größe\n🦀", &words("größe")), "Größe 🦀");
+        assert_eq!(excerpt("", &words("x")), "");
+        assert_eq!(words("a-b  \"c\" (d*)"), ["a", "b", "c", "d"]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Words and where they are said.
+
+use super::{database::failed, read};
+use crate::{
+    limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX},
+    stored,
+};
+use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
+use rusqlite::Connection;
+
+/// Takes up words that were said since somebody searched last, some at a time so that others can write in between. Whether
+/// there may be more.
+pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
+    let work = || -> rusqlite::Result<bool> {
+        let mut behind = connection.prepare_cached(
+            "SELECT id, searched, last_seq FROM sessions WHERE searched < last_seq LIMIT ?1",
+        )?;
+        let behind: Vec<(String, i64, i64)> = behind
+            .query_map([INDEXED_SESSIONS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut left = INDEXED_EVENTS;
+        for (id, searched, last) in &behind {
+            if left <= 0 {
+                break;
+            }
+            left -= take_up_session(connection, id, *searched, *last, left)?;
+        }
+        Ok(!behind.is_empty())
+    };
+    work().map_err(|error| failed(&error))
+}
+
+/// Takes up some events of a session, and returns how many.
+fn take_up_session(
+    connection: &Connection,
+    id: &str,
+    searched: i64,
+    last: i64,
+    limit: i64,
+) -> rusqlite::Result<i64> {
+    let mut events = connection.prepare_cached(
+        "SELECT seq, format, body FROM events WHERE session_id = ?1 AND seq > ?2 AND damaged IS NULL \
+         AND kind IN ('user_message', 'model_response', 'title_changed') ORDER BY seq LIMIT ?3",
+    )?;
+    let mut place = connection.prepare_cached("INSERT INTO searchable (session_id, seq) VALUES (?1, ?2)")?;
+    let mut said = connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
+    let mut rows = events.query((id, searched, limit))?;
+    let (mut count, mut reached) = (0, last);
+    while let Some(row) = rows.next()? {
+        let (seq, format): (i64, i64) = (row.get(0)?, row.get(1)?);
+        count += 1;
+        if count == limit {
+            reached = seq;
+        }
+        // What cannot be read now is found by nobody, and told of when the session is read.
+        let event = row.get_ref(2)?.as_str().ok().and_then(|body| stored::decode(format, body).ok());
+        if let Some(text) = event.as_ref().and_then(searched_text) {
+            place.execute((id, seq))?;
+            said.execute((connection.last_insert_rowid(), text))?;
+        }
+    }
+    connection.prepare_cached("UPDATE sessions SET searched = ?2 WHERE id = ?1")?.execute((id, reached))?;
+    Ok(count.max(1))
+}
+
+/// The messages that fit best.
+pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+    let wanted = words(&query.text);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Each in quotes: nothing in them is syntax.
+    let matching: Vec<_> = wanted.iter().map(|word| format!("\"{word}\"*")).collect();
+    let limit = i64::try_from(query.limit.min(SEARCH_HITS_MAX)).unwrap_or(i64::MAX);
+    let found = || -> rusqlite::Result<Vec<(String, i64, i64, String)>> {
+        let mut statement = connection.prepare_cached(
+            "SELECT e.session_id, e.seq, e.format, e.body FROM words \
+             JOIN searchable AS s ON s.id = words.rowid \
+             JOIN events AS e ON e.session_id = s.session_id AND e.seq = s.seq \
+             WHERE words MATCH ?1 AND (?2 IS NULL OR (SELECT cwd FROM sessions WHERE id = s.session_id) = ?2) \
+             ORDER BY rank LIMIT ?3",
+        )?;
+        let cwd = query.cwd.as_ref().map(|cwd| cwd.as_str());
+        statement
+            .query_map((matching.join(" "), cwd, limit), |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?
+            .collect()
+    };
+    let mut hits = Vec::new();
+    for (id, seq, format, body) in found().map_err(|error| failed(&error))? {
+        let text = stored::decode(format, &body).ok().as_ref().and_then(searched_text).unwrap_or_default();
+        let session = read::get(connection, &SessionId(id))?;
+        hits.push(SearchHit { session, seq: seq.cast_unsigned(), excerpt: excerpt(&text, &wanted) });
+    }
+    Ok(hits)
+}

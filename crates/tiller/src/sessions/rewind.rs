@@ -1,0 +1,47 @@
+//! `tiller sessions rewind`: files as they were after a turn, on this machine.
+
+use crate::{
+    args::OutputFormat,
+    exit,
+    headless::{client::HeadlessClient, output::Output},
+};
+use agent::{OpenSession, RewindTarget, Runtime, SessionId, Surface};
+use anyhow::Result;
+use std::{
+    io::Write,
+    sync::{Arc, Mutex},
+};
+use system::System;
+
+/// Restores, or lists what could be. Exit code 1 when a file was left as it is.
+pub(super) async fn run(
+    runtime: &Arc<Runtime>,
+    system: Arc<dyn System>,
+    id: &SessionId,
+    target: Option<RewindTarget>,
+) -> Result<u8> {
+    let mut stdout = std::io::stdout();
+    let Some(target) = target else {
+        for checkpoint in runtime.checkpoints(id).await? {
+            let files: Vec<_> = checkpoint.files.iter().map(|file| file.as_str()).collect();
+            writeln!(
+                stdout,
+                "{}  {}\n    {}",
+                checkpoint.turn,
+                agent::one_line(&checkpoint.prompt),
+                files.join("\n    ")
+            )?;
+        }
+        return Ok(exit::OK);
+    };
+    // Whatever the session has to say meanwhile is in its report.
+    let silent: Box<dyn Write + Send> = Box::new(std::io::sink());
+    let output = Arc::new(Mutex::new(Output::new(OutputFormat::Text, silent, || 0)));
+    let surface = Surface { client: Arc::new(HeadlessClient::new(output)), system };
+    let session = runtime.open(id, OpenSession::default(), |_| surface).await?;
+    let report = session.rewind(target).await;
+    session.close().await;
+    let report = report?;
+    write!(stdout, "{report}")?;
+    Ok(if report.left.is_empty() { exit::OK } else { exit::ERROR })
+}

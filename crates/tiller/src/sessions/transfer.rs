@@ -1,0 +1,159 @@
+//! Sessions as files: exported for people or for another machine, and imported again.
+
+use super::{event_text, time};
+use crate::{exit, limits};
+use agent::{NewSession, Runtime, SessionEvent, SessionId, SessionRecord};
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use system::AbsPath;
+
+/// The version of the exported form, and the key that says it.
+const VERSION: u64 = 1;
+const KEY: &str = "tiller_session";
+
+/// Writes a session as JSON: a line of its own for the session, then one for each event, in order.
+pub(super) async fn as_json(runtime: &Runtime, id: &SessionId, out: &mut (impl Write + Send)) -> Result<()> {
+    let record = runtime.record(id).await?;
+    writeln!(out, "{}", header(&record))?;
+    let mut after = 0;
+    loop {
+        let page = runtime.events(id, after).await?;
+        let Some((last, _)) = page.last() else { return Ok(()) };
+        after = *last;
+        for (seq, event) in page {
+            let Some(mut line) = store::exported::to_json(event) else { continue };
+            line["seq"] = json!(seq);
+            writeln!(out, "{line}")?;
+        }
+    }
+}
+
+fn header(record: &SessionRecord) -> Value {
+    let folders: Vec<_> = record.additional_directories.iter().map(|folder| folder.as_str()).collect();
+    json!({
+        KEY: VERSION,
+        "id": record.id.as_str(),
+        "cwd": record.cwd.as_str(),
+        "additional_directories": folders,
+        "title": record.title,
+        "model": record.model,
+        "mode": record.mode.id(),
+        "permission_mode": record.permission_mode.id(),
+        "created_at": time(record.created_at),
+        "updated_at": time(record.updated_at),
+    })
+}
+
+/// Writes a session as a document to be read.
+pub(super) async fn as_markdown(
+    runtime: &Runtime,
+    id: &SessionId,
+    out: &mut (impl Write + Send),
+) -> Result<()> {
+    let record = runtime.record(id).await?;
+    writeln!(out, "# {}\n", record.title.as_deref().unwrap_or("(no title)").replace('\n', " "))?;
+    writeln!(out, "- session: `{id}`\n- folder: `{}`\n- model: `{}`", record.cwd, record.model)?;
+    writeln!(out, "- created: {}\n- last used: {}", time(record.created_at), time(record.updated_at))?;
+    let mut failed = None;
+    runtime
+        .replay(id, &mut |event| {
+            if let (None, Some(text)) = (&failed, section(event)) {
+                failed = writeln!(out, "\n{text}").err();
+            }
+        })
+        .await?;
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn section(event: &SessionEvent) -> Option<String> {
+    match event {
+        SessionEvent::UserMessage { .. } => Some(format!("## User\n\n{}", event_text(event)?.trim_end())),
+        SessionEvent::ModelResponse(response) if !response.text.is_empty() => {
+            let who = if response.model.is_empty() { "Tiller" } else { &response.model };
+            Some(format!("## {who}\n\n{}", response.text.trim_end()))
+        }
+        SessionEvent::ToolCall(update) => {
+            update.status.filter(|status| status.is_final())?;
+            let result = update.result.as_ref().map_or("", |result| result.text.as_str());
+            let fence = fence(result);
+            let title = update.title.as_deref().unwrap_or(&update.name);
+            Some(format!(
+                "### Tool: {}\n\n{fence}text\n{}\n{fence}",
+                title.replace('\n', " "),
+                result.trim_end()
+            ))
+        }
+        other => event_text(other).map(|text| text.trim_end().to_owned()),
+    }
+}
+
+/// A fence longer than any run of backticks in a text.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+/// Stores what [`as_json`] wrote, under its own id where that is free and under a new one where it is not, and prints the id.
+pub(super) async fn import(
+    runtime: &Runtime,
+    from: impl Read,
+    cwd: Option<AbsPath>,
+    out: &mut impl Write,
+) -> Result<u8> {
+    let mut lines = BufReader::new(from.take(limits::IMPORT_BYTES + 1)).lines();
+    let mut read = 0;
+    let first = lines.next().context("the file is empty")?.context("cannot read the file")?;
+    let mut session = session(&first)?;
+    session.cwd = cwd.unwrap_or(session.cwd);
+    let mut events = Vec::new();
+    for (index, line) in lines.enumerate() {
+        let number = index + 2;
+        let line = line.with_context(|| format!("cannot read line {number}"))?;
+        read += line.len() as u64;
+        if read > limits::IMPORT_BYTES {
+            bail!("the file is larger than {} bytes", limits::IMPORT_BYTES);
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        let event = serde_json::from_str(&line).map_err(|error| error.to_string());
+        let event = event.and_then(|value| store::exported::from_json(&value));
+        events
+            .push(event.map_err(|what| anyhow!("line {number} is no event: {what}; nothing was imported"))?);
+    }
+    if runtime.record(&session.id).await.is_ok() {
+        session.id = SessionId::fresh();
+    }
+    let id = session.id.clone();
+    runtime.import(session, events).await?;
+    writeln!(out, "{id}")?;
+    Ok(exit::OK)
+}
+
+fn session(line: &str) -> Result<NewSession> {
+    let header: Value = serde_json::from_str(line).unwrap_or_default();
+    match header[KEY].as_u64() {
+        Some(VERSION) => {}
+        Some(newer) => {
+            bail!("the file has version {newer}, and this program reads {VERSION}; upgrade to import it")
+        }
+        None => bail!("this is no session that `tiller sessions export --format json` wrote"),
+    }
+    let text = |key: &str| {
+        header[key]
+            .as_str()
+            .filter(|text| !text.is_empty())
+            .with_context(|| format!("line 1: `{key}` is missing"))
+    };
+    let folders = header["additional_directories"].as_array().cloned().unwrap_or_default();
+    let folders = folders.iter().filter_map(Value::as_str).map(AbsPath::new);
+    Ok(NewSession {
+        id: SessionId(text("id")?.to_owned()),
+        cwd: AbsPath::new(text("cwd")?)?,
+        additional_directories: folders.collect::<Result<_, _>>()?,
+        model: text("model")?.to_owned(),
+        mode: text("mode")?.parse()?,
+        permission_mode: text("permission_mode")?.parse()?,
+    })
+}

@@ -1,0 +1,110 @@
+//! `tiller sessions` on what is stored: export, import, search, delete, rewind.
+
+use crate::home::{Home, stderr, stdout};
+use serde_json::Value;
+
+const EDIT: &str = "replace \"one\" with \"two\" in a.txt";
+
+/// A session that changed `a.txt`, and its id.
+fn edited(home: &Home) -> String {
+    home.write("a.txt", "one\n");
+    let run: Value = serde_json::from_slice(&home.run(&["-p", EDIT, "-o", "json"]).stdout).unwrap();
+    run["session_id"].as_str().unwrap().to_owned()
+}
+
+fn lines(home: &Home, args: &[&str]) -> Vec<Value> {
+    let output = home.run(args);
+    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn an_export_is_imported_whole_but_for_the_files() {
+    let home = Home::new();
+    let id = edited(&home);
+    let exported = home.run(&["sessions", "export", &id]);
+    assert!(exported.status.success(), "{}", stderr(&exported));
+    home.write("session.json", &stdout(&exported));
+    let head: Value = serde_json::from_str(stdout(&exported).lines().next().unwrap()).unwrap();
+    assert_eq!((&head["tiller_session"], head["id"].as_str()), (&Value::from(1), Some(id.as_str())));
+
+    let shown = stdout(&home.run(&["sessions", "show", &id]));
+    // Beside the original under a new id, elsewhere and after a deletion under its own.
+    let copy = stdout(&home.run(&["sessions", "import", "session.json"])).trim().to_owned();
+    assert_ne!(copy, id);
+    assert_eq!(stdout(&home.run(&["sessions", "show", &copy])), shown);
+    let deleted = home.run(&["sessions", "delete", &id]);
+    assert!(deleted.status.success(), "{}", stderr(&deleted));
+    assert!(stderr(&home.run(&["sessions", "delete", &id])).contains("no session"));
+    assert_eq!(stdout(&home.run(&["sessions", "import", "session.json"])).trim(), id);
+    assert_eq!(stdout(&home.run(&["sessions", "show", &id])), shown);
+    assert_eq!(lines(&home, &["sessions", "list", "--json"]).len(), 2);
+
+    // Nobody's file says what is restored here.
+    home.write("a.txt", "two\n");
+    let rewound = home.run(&["sessions", "rewind", &id, "--to", "0"]);
+    assert!(stdout(&rewound).contains("Nothing was to be restored"), "{}", stdout(&rewound));
+    assert_eq!(home.read("a.txt").as_deref(), Some("two\n"));
+    assert!(home.run(&["-p", "show a.txt", "--session", &id]).status.success(), "and it goes on");
+
+    for (text, expected) in [
+        ("", "empty"),
+        ("{}\n", "no session"),
+        ("{\"tiller_session\":9}\n", "version 9"),
+        (&format!("{head}\n{{\"format\":1,\"event\":{{\"kind\":\"unheard\"}}}}\n"), "line 2"),
+    ] {
+        home.write("bad.json", text);
+        let refused = home.run(&["sessions", "import", "bad.json"]);
+        assert!(
+            !refused.status.success() && stderr(&refused).contains(expected),
+            "{expected}: {}",
+            stderr(&refused)
+        );
+    }
+    assert_eq!(lines(&home, &["sessions", "list", "--json"]).len(), 2);
+}
+
+#[test]
+fn an_export_for_people_says_who_said_what() {
+    let home = Home::new();
+    let id = edited(&home);
+    let document = stdout(&home.run(&["sessions", "export", &id, "--format", "markdown"]));
+    for part in ["# replace", "## User\n\n> replace", "### Tool: ", "```text\n", "## offline/pilot"] {
+        assert!(document.contains(part), "{part}: {document}");
+    }
+}
+
+#[test]
+fn what_was_said_is_found() {
+    let home = Home::new();
+    let id = edited(&home);
+    let hits = lines(&home, &["sessions", "search", "REPLACE", "a.txt", "--json"]);
+    assert!(hits.iter().all(|hit| hit["session"] == id.as_str()) && !hits.is_empty(), "{hits:?}");
+    assert!(hits.iter().any(|hit| hit["excerpt"].as_str().unwrap().ends_with("in a.txt")), "{hits:?}");
+    assert_eq!(lines(&home, &["sessions", "search", "unheard", "--json"]), Vec::<Value>::new());
+    let elsewhere = ["sessions", "search", "replace", "--json", "--cwd", "/"];
+    assert_eq!(lines(&home, &elsewhere), Vec::<Value>::new());
+    assert!(stdout(&home.run(&["sessions", "search", "two"])).contains(&id));
+}
+
+#[test]
+fn files_are_rewound_and_redone_from_the_command_line() {
+    let home = Home::new();
+    let id = edited(&home);
+    home.write("mine.txt", "mine\n");
+    let rewind = |args: &[&str]| home.run(&[&["sessions", "rewind", id.as_str()], args].concat());
+    let listed = stdout(&rewind(&[]));
+    assert!(listed.starts_with("1  replace") && listed.contains(&home.file("a.txt")), "{listed}");
+    let done = rewind(&["--to", "0"]);
+    assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
+    assert_eq!(home.read("a.txt").as_deref(), Some("one\n"));
+    assert!(rewind(&["--redo"]).status.success());
+    assert_eq!(home.read("a.txt").as_deref(), Some("two\n"));
+    home.write("a.txt", "three\n");
+    let conflict = rewind(&["--to", "0"]);
+    assert_eq!(conflict.status.code(), Some(1));
+    assert!(stdout(&conflict).contains("same lines"), "{}", stdout(&conflict));
+    assert_eq!(home.read("a.txt").as_deref(), Some("three\n"));
+    assert!(stderr(&rewind(&["--to", "9"])).contains("no turn 9"));
+    assert_eq!(home.read("mine.txt").as_deref(), Some("mine\n"));
+}
