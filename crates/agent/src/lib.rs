@@ -29,9 +29,11 @@ mod prompt;
 mod redact;
 mod runtime;
 mod sanitise;
+mod server;
 mod session;
 mod session_task;
 mod shown;
+mod source;
 mod steering;
 mod store;
 mod task;
@@ -69,7 +71,9 @@ pub use policy::{PermissionRule, PermissionRules, SandboxOptions};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sanitise::{Sanitiser, one_line, sanitise};
+pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
+pub use source::{Offer, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource};
 pub use store::{
     Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
 };
