@@ -421,7 +421,7 @@ fn malformed_text(malformed: &MalformedArguments) -> String {
 fn unknown_tool_text(name: &str, tools: &[Arc<dyn AnyTool>]) -> String {
     let near: Vec<_> = tools
         .iter()
-        .map(|tool| tool.spec().name)
+        .map(|tool| tool.name().into_owned())
         .filter(|known| {
             strsim::damerau_levenshtein(known, name) <= 2
                 || known.contains(name)

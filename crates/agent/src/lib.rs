@@ -30,9 +30,11 @@ mod redact;
 mod runtime;
 mod sanitise;
 mod search;
+mod server;
 mod session;
 mod session_task;
 mod shown;
+mod source;
 mod steering;
 mod store;
 mod task;
@@ -71,7 +73,9 @@ pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sanitise::{Sanitiser, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
+pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
+pub use source::{Offer, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource};
 pub use store::{
     Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
 };

@@ -1,9 +1,10 @@
 //! What every surface starts from: it makes, opens and lists sessions.
 
 use crate::{
-    Checkpoint, Client, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
+    Checkpoint, Client, ClientServer, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
     PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
-    SessionPage, SessionRecord, SessionState, SessionStore, StoreError, TaskList,
+    SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, TaskList,
+    ToolProviders,
     checkpoint::Timeline,
     gate::Gate,
     limits::EVENTS_PAGE,
@@ -57,6 +58,8 @@ pub struct RuntimeOptions {
     pub sandbox: SandboxOptions,
     /// The user's commands around calls, prompts and turns.
     pub hooks: Hooks,
+    /// What gives sessions further tools.
+    pub tool_providers: ToolProviders,
     /// The limits.
     pub limits: Limits,
 }
@@ -68,6 +71,8 @@ pub struct CreateSession {
     pub cwd: AbsPath,
     /// Further folders it may work in.
     pub additional_directories: Vec<AbsPath>,
+    /// Servers that the client gives it; they are not stored.
+    pub servers: Vec<ClientServer>,
 }
 
 /// How a stored session is opened.
@@ -77,6 +82,8 @@ pub struct OpenSession {
     pub cwd: Option<AbsPath>,
     /// Further folders it may work in, in place of those it had; those stay when `None`.
     pub additional_directories: Option<Vec<AbsPath>>,
+    /// Servers that the client gives it, in place of those that it gave before; those stay when `None`.
+    pub servers: Option<Vec<ClientServer>>,
     /// Whether to take it from another process that holds it. That process is fenced before its next side effect.
     pub take_over: bool,
 }
@@ -149,7 +156,7 @@ impl Runtime {
         };
         let lease = self.store.create(record).await?;
         let surface = attach(&id);
-        Ok(self.start(new.cwd, state, lease, surface, 0))
+        Ok(self.start(new.cwd, state, lease, surface, 0, new.servers))
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
@@ -173,12 +180,15 @@ impl Runtime {
                 if let Some(folders) = how.additional_directories {
                     handle.set_directories(folders).await?;
                 }
+                if let Some(servers) = how.servers {
+                    handle.set_servers(&servers);
+                }
                 return Ok(handle);
             }
             handle.close().await;
         }
         let lease = self.store.acquire(id, how.take_over).await?;
-        self.reopen(record, how.additional_directories, lease, attach).await
+        self.reopen(record, how.additional_directories, how.servers.unwrap_or_default(), lease, attach).await
     }
 
     /// Makes a session that begins with everything another has now, a running turn as far as it came included. `attach` gives the surface
@@ -201,7 +211,7 @@ impl Runtime {
         };
         let lease = self.store.fork(from, record).await?;
         let record = self.store.get(&id).await?;
-        self.reopen(record, None, lease, attach).await
+        self.reopen(record, None, new.servers, lease, attach).await
     }
 
     /// Starts a session whose lease was taken. Its log is read no further than that is needed, and the rest before its first turn: a long
@@ -210,6 +220,7 @@ impl Runtime {
         self: &Arc<Self>,
         record: SessionRecord,
         folders: Option<Vec<AbsPath>>,
+        servers: Vec<ClientServer>,
         lease: Lease,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
@@ -234,7 +245,7 @@ impl Runtime {
             busy: false,
         };
         let surface = attach(&record.id);
-        Ok(self.start(record.cwd, state, lease, surface, last))
+        Ok(self.start(record.cwd, state, lease, surface, last, servers))
     }
 
     /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
@@ -334,11 +345,14 @@ impl Runtime {
         lease: Lease,
         surface: Surface,
         last: u64,
+        servers: Vec<ClientServer>,
     ) -> SessionHandle {
         let id = lease.session.clone();
         state.sandbox = crate::policy::expected(&self.options.sandbox, surface.system.routes().spawn);
         let mut tools = tools::offered(surface.client.takes_questions());
         tools.extend(surface.client.tools());
+        let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
+        let sources = self.options.tool_providers.open(&scope);
         let log = SessionLog::new(self.store.clone(), lease, surface.client, last);
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
@@ -364,7 +378,9 @@ impl Runtime {
             log: log.clone(),
             store: self.store.clone(),
             history: crate::History::default(),
+            own_tools: tools.clone(),
             tools,
+            sources: sources.clone(),
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
             models: self.models.clone(),
@@ -385,12 +401,14 @@ impl Runtime {
         let controls = Controls { state, log, grants, steering: Steering::default(), queue };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
-        let handle = SessionHandle::new(id.clone(), cwd, inbox, seen, self.models.clone(), told);
+        let handle =
+            SessionHandle::new(id.clone(), cwd, inbox, seen, self.models.clone(), told, sources.clone());
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
         let started = handle.clone();
         tokio::spawn(async move {
             let ended = AssertUnwindSafe(task.run()).catch_unwind().await;
+            sources.close().await;
             {
                 let mut open = runtime.sessions();
                 // It may have been opened anew since.

@@ -4,7 +4,9 @@ use crate::{
     Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
     RewindTarget, SessionEvent, SessionId, StopReason, StoreError, Usage, commands,
     log::Told,
+    server::ClientServer,
     session_task::{Message, Queued},
+    source::Sources,
 };
 use std::sync::{
     Arc,
@@ -22,6 +24,7 @@ pub struct SessionHandle {
     state: watch::Receiver<SessionState>,
     models: Arc<dyn Models>,
     told: Arc<Told>,
+    sources: Sources,
     prompts: Arc<AtomicU64>,
 }
 
@@ -127,8 +130,9 @@ impl SessionHandle {
         state: watch::Receiver<SessionState>,
         models: Arc<dyn Models>,
         told: Arc<Told>,
+        sources: Sources,
     ) -> Self {
-        Self { id, cwd, inbox, state, models, told, prompts: Arc::default() }
+        Self { id, cwd, inbox, state, models, told, sources, prompts: Arc::default() }
     }
 
     /// The session's id.
@@ -225,6 +229,11 @@ impl SessionHandle {
     /// Gives the session a title; none is ever made up after it. The client is notified; it is recorded.
     pub async fn set_title(&self, title: String) -> Result<(), SessionError> {
         self.change(|reply| Message::SetTitle(title, reply)).await
+    }
+
+    /// Replaces the servers that the client gave, from the next request on. They are not stored.
+    pub(crate) fn set_servers(&self, servers: &[ClientServer]) {
+        self.sources.set_servers(servers);
     }
 
     /// Replaces the further folders the session may work in, from the next turn on; they are stored.

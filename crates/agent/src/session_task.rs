@@ -12,6 +12,7 @@ use crate::{
     log::SessionLog,
     policy::Grants,
     prompt,
+    source::Sources,
     steering::Steering,
     turn,
 };
@@ -86,7 +87,10 @@ pub(crate) struct Session {
     pub(crate) log: SessionLog,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) history: History,
+    /// The tools of the running round: its own and those of its sources.
     pub(crate) tools: Vec<Arc<dyn AnyTool>>,
+    pub(crate) own_tools: Vec<Arc<dyn AnyTool>>,
+    pub(crate) sources: Sources,
     pub(crate) files: Arc<FileTracker>,
     pub(crate) tasks: Arc<TaskList>,
     pub(crate) models: Arc<dyn Models>,

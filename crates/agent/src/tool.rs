@@ -7,7 +7,7 @@ use crate::{
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{marker::PhantomData, sync::Arc};
+use std::{borrow::Cow, marker::PhantomData, sync::Arc};
 use system::{AbsPath, Route, System};
 use tokio_util::sync::CancellationToken;
 
@@ -146,9 +146,14 @@ pub trait AnyTool: Send + Sync {
     /// What models are told.
     fn spec(&self) -> ToolSpec;
 
+    /// The name models call it by.
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Owned(self.spec().name)
+    }
+
     /// Whether models call it by this name.
     fn is_called(&self, name: &str) -> bool {
-        self.spec().name == name
+        self.name() == name
     }
 
     /// What it does to the world.
@@ -220,8 +225,8 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 
     // Without the schema that a specification carries: this is asked of every tool for every call.
-    fn is_called(&self, name: &str) -> bool {
-        T::NAME == name
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(T::NAME)
     }
 
     fn effect(&self) -> Effect {

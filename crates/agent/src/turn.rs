@@ -10,6 +10,7 @@ use crate::{
     limits::{LOOK_WAIT, MODEL_SILENCE, MODEL_WAIT, TITLE_CHARS},
     prompt,
     session_task::{Controls, Session},
+    source::{self, Offer, SourceNotice},
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use serde_json::json;
@@ -133,6 +134,13 @@ async fn attempt(
         }
         course.requests += 1;
 
+        if !session.sources.is_empty() {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(StopReason::Cancelled),
+                () = session.gather_tools() => {}
+            }
+        }
         let model_id = state().model;
         let model = tokio::select! {
             biased;
@@ -479,6 +487,15 @@ impl Session {
             let _ = recorded.send(message);
             Ok(())
         }));
+    }
+
+    /// Asks the sources of tools what they have now.
+    async fn gather_tools(&mut self) {
+        let Offer { tools, notices } = self.sources.offer().await;
+        for SourceNotice { severity, title, description } in notices {
+            self.log.tell(SessionEvent::Notice { severity, title, description });
+        }
+        self.tools = source::merge(&self.own_tools, tools);
     }
 
     /// The model with an id, kept between rounds.

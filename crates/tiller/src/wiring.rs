@@ -6,7 +6,7 @@ use crate::{
     stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore};
+use agent::{Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders};
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
 use std::sync::Arc;
@@ -111,6 +111,7 @@ fn sessions(options: &Options, cwd: &AbsPath) -> RuntimeOptions {
         rules: options.rules.clone(),
         sandbox: sandbox(options),
         hooks: hooks(options, cwd),
+        tool_providers: ToolProviders::default(),
         limits: options.limits.clone(),
     }
 }

@@ -63,7 +63,7 @@ impl<W: Wire> Connection<W> {
         let default = self.options.default_cwd.clone();
         let (cwd, additional_directories) = self.folders(folders, Some(&default)).await?;
         self.may_use(&self.runtime.default_model().await)?;
-        let new = CreateSession { cwd: cwd.unwrap_or(default), additional_directories };
+        let new = CreateSession { cwd: cwd.unwrap_or(default), additional_directories, servers: Vec::new() };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
             self.attach(peer, id)
@@ -83,7 +83,12 @@ impl<W: Wire> Connection<W> {
         let (cwd, additional_directories) = self.folders(folders, None).await?;
         let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
         // The list is the whole one each time: none means none.
-        let how = OpenSession { cwd, additional_directories: Some(additional_directories), take_over };
+        let how = OpenSession {
+            cwd,
+            additional_directories: Some(additional_directories),
+            servers: None,
+            take_over,
+        };
         self.runtime
             .open(&SessionId(named.session_id), how, |id| self.attach(peer, id))
             .await
@@ -97,7 +102,8 @@ impl<W: Wire> Connection<W> {
         let origin = SessionId(origin.session_id);
         let record = self.runtime.record(&origin).await.map_err(|error| errors::store(&error))?;
         let (cwd, additional_directories) = self.folders(folders, Some(&record.cwd)).await?;
-        let new = CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories };
+        let new =
+            CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories, servers: Vec::new() };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
             self.attach(peer, id)

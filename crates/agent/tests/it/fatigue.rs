@@ -62,7 +62,11 @@ async fn sixty_calls_in_guardian_ask_three_times_and_about_nothing_twice() {
     let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
     let surface = Surface { client: client.clone(), system: Arc::new(system) };
-    let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
     let session = runtime.create(new, |_| surface).await.unwrap();
     session.prompt(vec![Content::text("add the feature")]).await.unwrap();
 

@@ -11,5 +11,6 @@ mod permission;
 mod restart;
 mod rewind;
 mod settling;
+mod sources;
 mod stage;
 mod steer;

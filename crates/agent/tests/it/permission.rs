@@ -142,7 +142,11 @@ async fn what_was_approved_must_still_be_what_happens() {
     stage.system.add_dir("/etc");
     let client = Arc::new(Meddler(stage.system.clone()));
     let surface = Surface { client, system: stage.system.clone() };
-    let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
     let session = stage.runtime.create(new, |_| surface).await.unwrap();
     session.prompt(vec![Content::text("write")]).await.unwrap();
     assert_eq!(stage.system.text_of("/etc/a.txt"), None);

@@ -98,7 +98,11 @@ async fn a_fork_goes_on_by_itself() {
     let stage = stage(Setting { script, ..Setting::default() }).await;
     stage.prompt("first").await.unwrap();
     stage.session.set_effort(Some(Effort::High)).await.unwrap();
-    let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
     let surface = Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
     let fork = stage.runtime.fork(stage.session.id(), new, |_| surface).await.unwrap();
     assert_ne!(fork.id(), stage.session.id());

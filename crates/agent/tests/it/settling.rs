@@ -58,7 +58,11 @@ impl World {
             client: client.clone(),
             system: Arc::new(FaultySystem { inner: Arc::new(inner), plan: system }),
         };
-        let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+        let new = CreateSession {
+            cwd: AbsPath::new("/w").unwrap(),
+            additional_directories: Vec::new(),
+            servers: Vec::new(),
+        };
         (self.runtime.create(new, |_| surface).await.unwrap(), client)
     }
 }

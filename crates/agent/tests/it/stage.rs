@@ -47,7 +47,11 @@ pub(crate) async fn stage_on(
     let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
     let runtime = Runtime::new(store.clone(), models, options);
     let surface = Surface { client: client.clone(), system: system.clone() };
-    let new = CreateSession { cwd: AbsPath::new("/w").unwrap(), additional_directories: Vec::new() };
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
     let session = runtime.create(new, |_| surface).await.unwrap();
     Stage { model, client, system, store, runtime, session }
 }

@@ -77,7 +77,11 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
 async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<SessionHandle> {
     let id = match &run.session {
         Begin::New => {
-            let new = CreateSession { cwd: run.cwd.clone(), additional_directories: Vec::new() };
+            let new = CreateSession {
+                cwd: run.cwd.clone(),
+                additional_directories: Vec::new(),
+                servers: Vec::new(),
+            };
             return Ok(runtime.create(new, |_| surface).await?);
         }
         Begin::This(id) => id.clone(),

@@ -1,0 +1,143 @@
+//! The seam to tools that come from elsewhere: servers, scripts, integrations.
+//!
+//! A [`ToolProvider`] belongs to the runtime and makes a [`ToolSource`] for each session. The session asks its sources before each request to the
+//! model, so tools can come and go while it runs. What they give goes through the same gate as everything else.
+
+use crate::{AnyTool, ClientServer, SessionId, Severity, limits::SOURCE_WAIT};
+use async_trait::async_trait;
+use futures::{FutureExt as _, future::join_all};
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
+use system::AbsPath;
+
+/// Gives sessions further tools, beside the built-in ones and those of their client.
+pub trait ToolProvider: Send + Sync {
+    /// What a session that is being made or opened gets its tools from. Returns at once: whatever takes time happens behind it.
+    fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource>;
+}
+
+/// Further tools of one session.
+#[async_trait]
+pub trait ToolSource: Send + Sync {
+    /// The tools that are there now, and what is new about them. Asked before each request to the model; may wait for tools that are about to
+    /// be there, and is given up on after 5 s. Cancel-safe.
+    async fn offer(&self) -> Offer;
+
+    /// The client opened the session again, with these servers in place of those that it gave before.
+    fn set_servers(&self, _servers: Vec<ClientServer>) {}
+
+    /// The session has ended: ends what was started for it. Called once.
+    async fn close(&self) {}
+}
+
+/// What a source has for a session.
+#[derive(Default)]
+pub struct Offer {
+    /// The tools, in the order models are told of them. One with a name that is taken already is left out.
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    /// What the user is to be told, each once.
+    pub notices: Vec<SourceNotice>,
+}
+
+/// Something that the user should know of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceNotice {
+    /// How much it matters.
+    pub severity: Severity,
+    /// One line.
+    pub title: String,
+    /// The rest, if any.
+    pub description: Option<String>,
+}
+
+/// The session that tools are for.
+#[derive(Debug, Clone)]
+pub struct SessionScope {
+    /// Its id.
+    pub id: SessionId,
+    /// Its folder.
+    pub cwd: AbsPath,
+    /// The servers that its client gave, for this session alone.
+    pub servers: Vec<ClientServer>,
+}
+
+/// Every provider of a runtime.
+#[derive(Clone, Default)]
+pub struct ToolProviders(Arc<[Arc<dyn ToolProvider>]>);
+
+impl FromIterator<Arc<dyn ToolProvider>> for ToolProviders {
+    fn from_iter<I: IntoIterator<Item = Arc<dyn ToolProvider>>>(providers: I) -> Self {
+        Self(providers.into_iter().collect())
+    }
+}
+
+impl std::fmt::Debug for ToolProviders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} providers of tools", self.0.len())
+    }
+}
+
+/// The sources of one session.
+#[derive(Clone, Default)]
+pub(crate) struct Sources(Arc<[Arc<dyn ToolSource>]>);
+
+impl ToolProviders {
+    pub(crate) fn open(&self, session: &SessionScope) -> Sources {
+        Sources(self.0.iter().map(|provider| provider.open(session)).collect())
+    }
+}
+
+impl Sources {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What all of them have now. One that panics or takes too long has nothing, and harms nobody.
+    pub(crate) async fn offer(&self) -> Offer {
+        let offers = self.0.iter().map(async |source| {
+            let offer = AssertUnwindSafe(source.offer()).catch_unwind();
+            match tokio::time::timeout(SOURCE_WAIT, offer).await {
+                Ok(Ok(offer)) => offer,
+                Ok(Err(panic)) => {
+                    let text = crate::calls::panic_text(panic.as_ref());
+                    tracing::error!(text, "a source of tools panicked");
+                    Offer::default()
+                }
+                Err(_) => {
+                    tracing::warn!("a source of tools did not answer in time");
+                    Offer::default()
+                }
+            }
+        });
+        let mut all = Offer::default();
+        for offer in join_all(offers).await {
+            all.tools.extend(offer.tools);
+            all.notices.extend(offer.notices);
+        }
+        all
+    }
+
+    pub(crate) fn set_servers(&self, servers: &[ClientServer]) {
+        self.0.iter().for_each(|source| source.set_servers(servers.to_vec()));
+    }
+
+    pub(crate) async fn close(&self) {
+        join_all(self.0.iter().map(|source| AssertUnwindSafe(source.close()).catch_unwind())).await;
+    }
+}
+
+/// A session's own tools and those of its sources; a name belongs to whoever comes first.
+pub(crate) fn merge(own: &[Arc<dyn AnyTool>], offered: Vec<Arc<dyn AnyTool>>) -> Vec<Arc<dyn AnyTool>> {
+    let mut names: HashSet<String> = own.iter().map(|tool| tool.name().into_owned()).collect();
+    let mut tools = own.to_vec();
+    for tool in offered {
+        let name = tool.name().into_owned();
+        match names.contains(&name) {
+            true => tracing::warn!(name, "a tool is left out: its name is taken"),
+            false => {
+                names.insert(name);
+                tools.push(tool);
+            }
+        }
+    }
+    tools
+}

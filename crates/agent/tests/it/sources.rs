@@ -1,0 +1,168 @@
+//! Tools that come and go while a session runs.
+
+use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
+use agent::{
+    Access, AnyCall, AnyTool, Content, CreateSession, Description, Effect, LanguageModel, Offer,
+    PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionScope, Severity, SourceNotice, Surface,
+    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider, ToolSource, ToolSpec,
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+use system::{AbsPath, FakeSystem};
+
+struct Echo(&'static str);
+
+impl AnyTool for Echo {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({ "type": "object" });
+        ToolSpec { name: self.0.to_owned(), description: "Says its name".to_owned(), parameters }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.0)
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Writes
+    }
+
+    fn parse(&self, _arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        Ok(Box::new(Self(self.0)))
+    }
+}
+
+#[async_trait]
+impl AnyCall for Echo {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        Description { title: self.0.to_owned(), kind: ToolKind::Other, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Call { function: self.0.to_owned(), read_only: false }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(format!("I am {}", self.0)))
+    }
+}
+
+/// Offers one set of tools a round, the last one from then on.
+#[derive(Default)]
+struct Rounds {
+    rounds: Mutex<VecDeque<Vec<&'static str>>>,
+    closed: Mutex<u32>,
+}
+
+#[async_trait]
+impl ToolSource for Rounds {
+    async fn offer(&self) -> Offer {
+        let mut rounds = self.rounds.lock().unwrap();
+        let now = rounds.front().cloned().unwrap_or_default();
+        if rounds.len() > 1 {
+            rounds.pop_front();
+        }
+        let notice = SourceNotice {
+            severity: Severity::Info,
+            title: format!("{} tools", now.len()),
+            description: None,
+        };
+        let tools = now.into_iter().map(|name| Arc::new(Echo(name)) as Arc<dyn AnyTool>);
+        Offer { tools: tools.collect(), notices: vec![notice] }
+    }
+
+    async fn close(&self) {
+        *self.closed.lock().unwrap() += 1;
+    }
+}
+
+struct Broken;
+
+#[async_trait]
+impl ToolSource for Broken {
+    async fn offer(&self) -> Offer {
+        panic!("a defect");
+    }
+}
+
+struct Provider(Arc<Rounds>);
+
+impl ToolProvider for Provider {
+    fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
+        assert_eq!(session.cwd.as_str(), "/w");
+        self.0.clone()
+    }
+}
+
+struct Defect;
+
+impl ToolProvider for Defect {
+    fn open(&self, _session: &SessionScope) -> Arc<dyn ToolSource> {
+        Arc::new(Broken)
+    }
+}
+
+#[tokio::test]
+async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() {
+    let call = |name| Reply::calls(&[(name, json!({}))]);
+    let model = FakeModel::new([
+        call("mcp__a__late"),
+        call("mcp__a__late"),
+        call("mcp__a__gone"),
+        Reply::text("done"),
+    ]);
+    let rounds = Arc::new(Rounds::default());
+    rounds.rounds.lock().unwrap().extend([
+        // A name that is taken stays with whoever has it.
+        vec!["mcp__a__gone", "bash"],
+        vec!["mcp__a__late"],
+    ]);
+    let client = FakeClient::new([]);
+    let system = Arc::new(FakeSystem::new());
+    system.add_dir("/w");
+    let providers: [Arc<dyn ToolProvider>; 2] = [Arc::new(Defect), Arc::new(Provider(rounds.clone()))];
+    let options = RuntimeOptions {
+        permission_mode: PermissionMode::Prometheus,
+        tool_providers: providers.into_iter().collect(),
+        ..RuntimeOptions::default()
+    };
+    let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
+    let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
+    let surface = Surface { client: client.clone(), system };
+    let session = runtime.create(new, |_| surface).await.unwrap();
+    session.prompt(vec![Content::text("go")]).await.unwrap();
+
+    let requests = model.requests();
+    let told =
+        |round: usize, name: &str| requests[round].tools.iter().filter(|tool| tool.name == name).count();
+    assert_eq!([told(0, "mcp__a__gone"), told(1, "mcp__a__gone")], [1, 0]);
+    assert_eq!([told(0, "mcp__a__late"), told(1, "mcp__a__late")], [0, 1]);
+    assert_eq!(told(0, "bash"), 1);
+    let ends: Vec<_> = client
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            SessionEvent::ToolCall(update) => Some(update.result?.text),
+            _ => None,
+        })
+        .collect();
+    let expected = ["Tool 'mcp__a__late' not found.", "I am mcp__a__late", "Tool 'mcp__a__gone' not found."];
+    assert_eq!(ends, expected);
+    let noticed = |event: &&SessionEvent| matches!(event, SessionEvent::Notice { .. });
+    assert_eq!(client.events().iter().filter(noticed).count(), 4, "one a round");
+    session.close().await;
+    assert_eq!(*rounds.closed.lock().unwrap(), 1);
+}
