@@ -4,6 +4,7 @@
 
 mod arrows;
 mod changelog;
+mod clocks;
 mod decisions;
 mod foreign;
 mod holes;
@@ -57,6 +58,7 @@ type Check = fn(&Tree) -> Vec<Problem>;
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
     ("changelog", changelog::check),
+    ("clocks", clocks::check),
     ("decisions", decisions::check),
     ("foreign", foreign::check),
     ("holes", holes::check),

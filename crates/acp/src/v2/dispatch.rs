@@ -52,6 +52,8 @@ pub(super) async fn route(
             let error = errors::invalid_params("it cannot be cancelled by itself; use session/cancel");
             reply.send(Err::<(), _>(error));
         }
+        "_tiller/sessions/checkpoints" => reply.send(connection.checkpoints(params).await),
+        "_tiller/sessions/rewind" => reply.send(connection.rewind(params).await),
         _ => unknown(method, reply),
     }
 }

@@ -301,3 +301,18 @@ async fn what_only_the_first_version_has_is_unknown() {
     assert_eq!(errors(&stage.editor), [-32600, -32700]);
     stage.editor.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn files_are_taken_back_in_the_second_version_too() {
+    let write = json!({"path": "new.txt", "content": "new\n"});
+    let script = EditorScript { allows: true, ..EditorScript::second() };
+    let stage = stage(script, [Reply::calls(&[("file_write", write)]), Reply::text("done")]);
+    let session = stage.editor.session("/w").await;
+    stage.editor.turn(&session, "write").await;
+    let told = stage.editor.ok("_tiller/sessions/checkpoints", json!({"sessionId": session})).await;
+    assert_eq!(told["checkpoints"][0]["files"], json!(["/w/new.txt"]));
+    let report = stage.editor.ok("_tiller/sessions/rewind", json!({"sessionId": session, "to": 0})).await;
+    assert_eq!(report, json!({"restored": ["/w/new.txt"], "merged": [], "left": []}));
+    assert_eq!(stage.disk.text_of("/w/new.txt"), None);
+    stage.editor.close().await.unwrap();
+}

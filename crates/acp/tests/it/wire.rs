@@ -1,7 +1,8 @@
 //! What the wire is made of: introductions, bad lines, wrong parameters.
 
 use crate::stage::{stage, stage_with};
-use acp::testing::EditorScript;
+use acp::testing::{Editor, EditorScript, Fault};
+use agent::fake::Reply;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -180,7 +181,7 @@ async fn a_prompt_that_cannot_be_taken_is_refused_precisely() {
 
 #[tokio::test]
 async fn an_id_in_use_is_refused_and_its_request_goes_on() {
-    let hang = agent::fake::Reply::Hang(vec![agent::ModelEvent::Text("x".to_owned())]);
+    let hang = Reply::Hang(vec![agent::ModelEvent::Text("x".to_owned())]);
     let stage = stage(EditorScript::default(), [hang]);
     let session = stage.editor.session("/w").await;
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
@@ -192,10 +193,96 @@ async fn an_id_in_use_is_refused_and_its_request_goes_on() {
     assert_eq!(first.await.unwrap_err()["code"], -32600);
     let seen = stage.editor.log().len();
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
-    let ended = |editor: &acp::testing::Editor| {
+    let ended = |editor: &Editor| {
         editor.log()[seen..].iter().any(|message| message["result"]["stopReason"] == "cancelled")
     };
     stage.editor.until(ended).await;
     // Two answers to one id are what was provoked; the editor objects to them.
+    std::mem::forget(stage.editor);
+}
+
+/// The agent's requests so far: the method's ids and parameters.
+fn asked(editor: &Editor, method: &str) -> Vec<(Value, Value)> {
+    let of = editor.log().into_iter().filter(|message| message["method"] == method);
+    of.map(|message| (message["id"].clone(), message["params"].clone())).collect()
+}
+
+fn answer(editor: &Editor, id: &Value, result: &Value) {
+    editor.raw(format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "result": result})));
+}
+
+#[tokio::test]
+async fn a_second_answer_to_one_question_changes_nothing() {
+    const ASKS: &str = "session/request_permission";
+    let write = |name: &str| Reply::calls(&[("file_write", json!({"path": name, "content": "x"}))]);
+    let script = EditorScript::default().fault(ASKS, Fault::Silence);
+    let stage = stage(script, [write("no.txt"), write("yes.txt"), Reply::text("done")]);
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "write"}]});
+    let (_, turn) = stage.editor.start("session/prompt", prompt);
+    let selected = |option: &str| json!({"outcome": {"outcome": "selected", "optionId": option}});
+    for (number, options) in
+        [["reject_once", "allow_always"], ["allow_once", "reject_once"]].iter().enumerate()
+    {
+        stage.editor.until(|editor| asked(editor, ASKS).len() > number).await;
+        let (id, _) = asked(&stage.editor, ASKS).swap_remove(number);
+        for option in options {
+            answer(&stage.editor, &id, &selected(option));
+        }
+    }
+    assert_eq!(turn.await.unwrap()["stopReason"], "end_turn");
+    assert_eq!(stage.disk.text_of("/w/no.txt"), None, "the first answer was a refusal");
+    assert_eq!(stage.disk.text_of("/w/yes.txt").as_deref(), Some("x"), "the first answer was an approval");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn answers_that_come_out_of_order_reach_what_asked_for_them() {
+    const READS: &str = "fs/read_text_file";
+    let read = |name: &'static str| ("file_read", json!({"path": name}));
+    let reads = Reply::calls(&[read("a.txt"), read("b.txt"), read("c.txt")]);
+    let script = EditorScript { allows: true, ..EditorScript::full() }.fault(READS, Fault::Silence);
+    let stage = stage(script, [reads, Reply::text("done")]);
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "read"}]});
+    let (_, turn) = stage.editor.start("session/prompt", prompt);
+    stage.editor.until(|editor| asked(editor, READS).len() == 3).await;
+    for (id, params) in asked(&stage.editor, READS).into_iter().rev() {
+        answer(
+            &stage.editor,
+            &id,
+            &json!({"content": format!("this is {}", params["path"].as_str().unwrap())}),
+        );
+    }
+    assert_eq!(turn.await.unwrap()["stopReason"], "end_turn");
+    let told = format!("{:?}", stage.model.requests()[1]);
+    let at =
+        |name: &str| told.find(&format!("this is /w/{name}")).unwrap_or_else(|| panic!("{name}: {told}"));
+    assert!(at("a.txt") < at("b.txt") && at("b.txt") < at("c.txt"), "results are in the order of the calls");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn numbers_and_texts_that_json_cannot_hold_cost_one_error_each() {
+    let stage = stage(EditorScript::default(), []);
+    let session = stage.editor.session("/w").await;
+    let params = |params: &str| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":\"own\",\"method\":\"session/list\",\"params\":{params}}}\n")
+    };
+    for (line, codes) in [
+        (params(r#"{"cursor":1e400}"#), [-32700, -32602]),
+        (params(r#"{"cursor":"\ud800"}"#), [-32700, -32602]),
+        (params(r#"{"cursor":"\udc00\ud800"}"#), [-32700, -32602]),
+        (params(r#"{"cwd":"/w","cwd":7}"#), [-32700, -32602]),
+        (format!("{{\"id\":\"own\",{}", &params("{\"cwd\":7}")[1..]), [-32700, -32602]),
+    ] {
+        let seen = stage.editor.log().len();
+        stage.editor.raw(line.clone());
+        stage.editor.until(|editor| editor.log().len() > seen).await;
+        let code = stage.editor.log()[seen]["error"]["code"].as_i64();
+        assert!(codes.iter().any(|expected| code == Some(*expected)), "{line}: {code:?}");
+    }
+    stage.editor.ok("session/status", json!({"sessionId": session})).await;
+    // The editor did not number these itself, so it objects to the answers; that is not what is tested here.
     std::mem::forget(stage.editor);
 }

@@ -1,0 +1,54 @@
+//! Architecture Invariant: whatever waits, waits by the monotonic clock. One that the user sets, that jumps or that went on while the machine
+//! slept says when something was, and never how long something may still take.
+
+use super::Problem;
+use super::tree::{Tree, in_code};
+
+/// Where the time of day may be read, each with the reason.
+const PLACES: [(&str, &str); 4] = [
+    ("crates/store/src/sqlite/write.rs", "when a session was used last is stored"),
+    ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
+    ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
+    ("crates/providers/src/http/exchange.rs", "servers say until when to wait as a time of day"),
+];
+
+/// What reads it.
+const READERS: [&str; 5] =
+    ["SystemTime::now", "Timestamp::now", "Zoned::now", "UNIX_EPOCH.elapsed", "ClockId::Realtime"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let product = tree.rust().filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/"));
+    for file in product.filter(|file| !PLACES.iter().any(|(place, _)| file.path == *place)) {
+        for (index, line) in file.text.lines().enumerate() {
+            if READERS.iter().any(|reader| in_code(line, reader)) {
+                let message = "the time of day jumps: measure with tokio's `Instant`, or add the place and why to the check";
+                problems.push(Problem::line(&file.path, index + 1, message));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, line: &str) -> usize {
+        check(&Tree::of(&[(path, line)])).len()
+    }
+
+    #[test]
+    fn a_wait_by_the_time_of_day_is_found() {
+        for line in ["let end = SystemTime::now() + limit;", "let began = jiff::Timestamp::now();"] {
+            assert_eq!(found("crates/agent/src/turn.rs", line), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_stored_and_a_monotonic_one_are_not() {
+        assert_eq!(found("crates/store/src/sqlite/write.rs", "let now = SystemTime::now();"), 0);
+        assert_eq!(found("crates/agent/src/turn.rs", "let end = Instant::now() + limit;"), 0);
+        assert_eq!(found("crates/agent/src/turn.rs", "// never SystemTime::now"), 0);
+    }
+}
