@@ -77,7 +77,7 @@ pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use source::{Offer, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource};
 pub use store::{
-    Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
+    Archived, Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 pub use task::{Task, TaskList, TaskStatus};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};

@@ -268,6 +268,15 @@ impl Runtime {
         Ok(self.store.release(&lease).await?)
     }
 
+    /// Puts a session away, after it has settled and closed if it is open here, or takes it out again without opening it. Twice is fine.
+    pub async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(handle) = self.find(id).filter(|_| archived) {
+            handle.close().await;
+        }
+        self.store.set_archived(id, archived).await
+    }
+
     /// What is stored of a session, without its events.
     pub async fn record(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {
         self.store.get(id).await

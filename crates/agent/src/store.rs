@@ -49,6 +49,10 @@ pub trait SessionStore: Send + Sync {
     /// process is fenced.
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
 
+    /// Puts a session away, or takes it out again; twice is fine. Its events, its place in the list and its lease stay as they are. A live holder
+    /// elsewhere is [`StoreError::Held`].
+    async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError>;
+
     /// Sessions, the last used first, optionally of one folder, after a cursor.
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError>;
 
@@ -98,6 +102,8 @@ pub struct SessionRecord {
     pub updated_at: i64,
     /// The number of its last event; 0 when it has none.
     pub last_seq: u64,
+    /// Whether it was put away.
+    pub archived: bool,
 }
 
 /// The right to append to a session.
@@ -131,10 +137,35 @@ impl fmt::Display for Holding {
 pub struct ListQuery {
     /// Only those of this folder.
     pub cwd: Option<AbsPath>,
+    /// Whether those that were put away are among them.
+    pub archived: Archived,
     /// Where the last page ended.
     pub cursor: Option<String>,
     /// The most to return.
     pub limit: usize,
+}
+
+/// What becomes of sessions that were put away. The page after a cursor is asked for with the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Archived {
+    /// They are left out.
+    #[default]
+    Exclude,
+    /// They are among the others.
+    Include,
+    /// Nothing but them.
+    Only,
+}
+
+impl Archived {
+    /// Whether a session that was put away, or was not, is to be listed.
+    pub fn lists(self, archived: bool) -> bool {
+        match self {
+            Self::Exclude => !archived,
+            Self::Include => true,
+            Self::Only => archived,
+        }
+    }
 }
 
 /// A page of sessions.

@@ -65,6 +65,10 @@ impl SessionStore for TimedStore {
         timed(self.0.delete(id)).await
     }
 
+    async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
+        timed(self.0.set_archived(id, archived)).await
+    }
+
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         timed(self.0.list(query)).await
     }

@@ -34,7 +34,8 @@ pub use pins::Pins;
 pub use process::{Command, ExitStatus, Output, Process, TerminalId, UNATTENDED_ENV};
 pub use read_only::ReadOnly;
 pub use sandbox::{
-    Confinement, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport, pattern_matches,
+    Confinement, Folded, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport,
+    pattern_matches,
 };
 pub use seam::{Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use secrets::{SECRET_CHARS, is_secret_name, secrets_in};

@@ -177,30 +177,51 @@ impl Sandbox {
     /// Whether a file below a writable folder is a secret.
     pub fn is_secret(&self, path: &AbsPath) -> bool {
         let Some(name) = path.file_name() else { return false };
-        if self.not_secret.iter().any(|pattern| pattern_matches(pattern, name)) {
+        let folded_name = Folded::of(name);
+        if self.not_secret.iter().any(|pattern| folded_name.matches(pattern)) {
             return false;
         }
         let below = self.writable.iter().filter_map(|root| path.relative_to(root));
-        let spellings: Vec<_> = below.chain([name, path.as_str()]).collect();
-        self.secrets.iter().any(|pattern| spellings.iter().any(|text| pattern_matches(pattern, text)))
+        let mut spellings = below.chain([path.as_str()]).map(Folded::of).chain([folded_name]);
+        spellings.any(|text| self.secrets.iter().any(|pattern| text.matches(pattern)))
     }
 }
 
 /// Whether a pattern with `*` for any characters matches a text. Both are compared as a file system might that takes two spellings for one name: without
-/// case, composed, and without characters that have no width.
+/// case, composed, and without characters that have no width. One text and many patterns: see [`Folded`].
 pub fn pattern_matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (folded(pattern), folded(text));
-    let mut parts = pattern.split('*');
-    let first = parts.next().expect("split yields at least one part");
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
+    Folded::of(text).matches(pattern)
+}
+
+/// A text as patterns are compared with it, made once for all of them.
+#[derive(Debug, Clone)]
+pub struct Folded<'a>(Cow<'a, str>);
+
+impl<'a> Folded<'a> {
+    /// Makes it. What is plain and in lower case is not copied.
+    pub fn of(text: &'a str) -> Self {
+        Self(folded(text))
     }
-    rest.ends_with(last)
+
+    /// Whether a pattern matches it, as in [`pattern_matches`].
+    pub fn matches(&self, pattern: &str) -> bool {
+        let pattern = folded(pattern);
+        let mut parts = pattern.split('*');
+        let first = parts.next().expect("split yields at least one part");
+        let Some(mut rest) = self.0.strip_prefix(first) else { return false };
+        let Some(last) = parts.next_back() else { return rest.is_empty() };
+        // The end is compared before anything is looked for.
+        if !rest.ends_with(last) {
+            return false;
+        }
+        for part in parts {
+            match rest.find(part) {
+                Some(at) => rest = &rest[at + part.len()..],
+                None => return false,
+            }
+        }
+        rest.ends_with(last)
+    }
 }
 
 /// One spelling for all that some file system takes for the same name. What is plain and in lower case is not copied.

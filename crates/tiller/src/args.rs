@@ -20,7 +20,7 @@ pub(crate) enum Command {
     Acp(AcpArgs),
     /// Play the editor against `tiller acp` on a sample project and show what passes between them.
     Demo(DemoArgs),
-    /// List, show, search, export, import, delete or rewind stored sessions.
+    /// List, show, search, export, import, archive, delete or rewind stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// List the models that can be chosen now.
@@ -168,6 +168,9 @@ pub(crate) enum SessionsCommand {
         /// Only those of this folder.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
+        /// Those that were put away too.
+        #[arg(long)]
+        archived: bool,
         /// How many at the most.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
@@ -198,6 +201,16 @@ pub(crate) enum SessionsCommand {
         /// The folder it is to work in; its own by default.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
+    },
+    /// Put a session away: it is kept, and left out of lists.
+    Archive {
+        /// The session's id.
+        id: String,
+    },
+    /// Put a session back into lists.
+    Unarchive {
+        /// The session's id.
+        id: String,
     },
     /// Remove a session and all that is stored of it for good.
     Delete {

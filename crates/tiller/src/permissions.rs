@@ -48,7 +48,7 @@ pub(crate) async fn run(
 }
 
 async fn last(runtime: &Arc<Runtime>, cwd: &AbsPath) -> Result<SessionId> {
-    let page = runtime.list(ListQuery { cwd: Some(cwd.clone()), cursor: None, limit: 1 }).await?;
+    let page = runtime.list(ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() }).await?;
     Ok(page.sessions.into_iter().next().with_context(|| format!("no session in {cwd}; pass --session"))?.id)
 }
 

@@ -10,8 +10,8 @@ use crate::{
     system::ToolSet,
 };
 use agent::{
-    Client, CreateSession, ListQuery, OpenSession, SessionError, SessionEvent, SessionHandle, SessionId,
-    SessionPage, Surface,
+    Archived, Client, CreateSession, ListQuery, OpenSession, SessionError, SessionEvent, SessionHandle,
+    SessionId, SessionPage, Surface,
 };
 use agent_client_protocol::Error;
 use serde::Deserialize;
@@ -118,6 +118,7 @@ impl<W: Wire> Connection<W> {
         struct Params {
             cwd: Option<String>,
             cursor: Option<String>,
+            archived: Value,
         }
         let given: Params = params("session/list", given)?;
         // A folder that is gone still has its sessions: only the form is checked.
@@ -127,7 +128,18 @@ impl<W: Wire> Connection<W> {
             })?),
             None => None,
         };
-        let query = ListQuery { cwd, cursor: given.cursor, limit: LIST_PAGE };
+        let archived = match &given.archived {
+            Value::Null => Archived::Exclude,
+            Value::String(word) if word == "exclude" => Archived::Exclude,
+            Value::String(word) if word == "include" => Archived::Include,
+            Value::String(word) if word == "only" => Archived::Only,
+            other => {
+                return Err(errors::invalid_params(format!(
+                    "archived must be exclude, include or only, not {other}"
+                )));
+            }
+        };
+        let query = ListQuery { cwd, archived, cursor: given.cursor, limit: LIST_PAGE };
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 
@@ -145,6 +157,23 @@ impl<W: Wire> Connection<W> {
         let id = named("session/delete", given)?;
         self.runtime.delete(&id).await.map_err(|error| errors::store(&error))?;
         self.forget(&id);
+        Ok(())
+    }
+
+    /// Puts the session that the parameters of `method` name away, once what ran has settled and it is closed; or takes it out again.
+    pub(crate) async fn archive(
+        &self,
+        method: &str,
+        peer: &Peer<W>,
+        given: Value,
+        archived: bool,
+    ) -> Result<(), Error> {
+        let id = named(method, given)?;
+        self.runtime.set_archived(&id, archived).await.map_err(|error| errors::store(&error))?;
+        if archived {
+            peer.outbox.flush(&id);
+            self.forget(&id);
+        }
         Ok(())
     }
 

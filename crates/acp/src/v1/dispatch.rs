@@ -39,6 +39,14 @@ pub(super) async fn route(
             reply.send(connection.delete(params).await.map(|()| acp::DeleteSessionResponse::new()));
         }
         "session/fork" => handlers::fork(&connection, peer, params, reply).await,
+        "session/archive" => {
+            let archived = connection.archive(method, peer, params, true).await;
+            reply.send(archived.map(|()| acp::ArchiveSessionResponse::new()));
+        }
+        "session/unarchive" => {
+            let taken_out = connection.archive(method, peer, params, false).await;
+            reply.send(taken_out.map(|()| acp::UnarchiveSessionResponse::new()));
+        }
         "session/set_title" => {
             reply.send(connection.set_title(params).await.map(acp::SetSessionTitleResponse::new));
         }

@@ -216,3 +216,38 @@ async fn a_model_that_needs_no_credentials_works_logged_out_too() {
     stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
     stage.editor.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_session_that_is_put_away_is_closed_kept_and_left_out_of_the_list() {
+    let hang = Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
+    let stage = stage(EditorScript::default(), [hang, Reply::text("y")]);
+    let session = stage.editor.session("/w").await;
+    let of = json!({"sessionId": session});
+    let (_, answer) = stage.editor.start("session/prompt", prompt(&session, "say x"));
+    stage.editor.until(|editor| editor.text() == "x").await;
+    for _ in 0..2 {
+        assert_eq!(stage.editor.ok("session/archive", of.clone()).await, json!({}));
+    }
+    assert_eq!(answer.await.unwrap()["stopReason"], "cancelled");
+    assert_eq!(stage.editor.ok("session/status", of.clone()).await["status"], "saved");
+    let listed = async |archived: Value| {
+        let page = stage.editor.ok("session/list", json!({"archived": archived})).await;
+        let sessions = page["sessions"].as_array().unwrap().clone();
+        sessions.into_iter().map(|session| session["archived"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(Value::Null).await, Vec::<Value>::new());
+    assert_eq!(listed(json!("exclude")).await, Vec::<Value>::new());
+    assert_eq!(listed(json!("include")).await, [json!(true)]);
+    assert_eq!(listed(json!("only")).await, [json!(true)]);
+    for unknown in [json!("later"), json!(true)] {
+        assert_eq!(stage.editor.error("session/list", json!({"archived": unknown})).await.0, -32602);
+    }
+    for _ in 0..2 {
+        stage.editor.ok("session/unarchive", of.clone()).await;
+    }
+    assert_eq!(stage.editor.ok("session/status", of.clone()).await["status"], "saved", "it is not opened");
+    assert_eq!(listed(Value::Null).await, [json!(false)]);
+    stage.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w"})).await;
+    assert_eq!(stage.editor.prompt(&session, "say y").await.unwrap()["stopReason"], "end_turn");
+    stage.editor.close().await.unwrap();
+}

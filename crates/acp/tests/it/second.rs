@@ -59,7 +59,7 @@ async fn an_introduction_tells_what_there_is_and_works_once() {
     assert_eq!((&answer["protocolVersion"], &answer["info"]["name"]), (&json!(2), &json!("tiller")));
     let session = &answer["capabilities"]["session"];
     assert_eq!(session["prompt"], json!({"image": {}, "embeddedContext": {}}));
-    for capability in ["delete", "additionalDirectories", "fork", "title", "status"] {
+    for capability in ["delete", "additionalDirectories", "fork", "archive", "title", "status"] {
         assert_eq!(session[capability], json!({}), "{capability}");
     }
     assert_eq!(answer["authMethods"][0]["methodId"], "tiller-provider");

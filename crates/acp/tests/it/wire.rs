@@ -19,7 +19,7 @@ async fn an_introduction_tells_what_the_agent_can() {
         (&json!(true), &json!(true))
     );
     for capability in
-        ["list", "resume", "close", "delete", "additionalDirectories", "fork", "title", "status"]
+        ["list", "resume", "close", "delete", "additionalDirectories", "fork", "archive", "title", "status"]
     {
         assert_eq!(can["sessionCapabilities"][capability], json!({}), "{capability}");
     }
@@ -113,7 +113,7 @@ async fn ids_are_echoed_as_they_are() {
 async fn unknown_methods_and_sessions_are_named() {
     let stage = stage(EditorScript::default(), []);
     stage.editor.initialize().await;
-    for method in ["session/archive", "session/dance", "_vendor/x", "providers/list"] {
+    for method in ["session/dance", "_vendor/x", "providers/list"] {
         let (code, message) = stage.editor.error(method, json!({})).await;
         assert_eq!(code, -32601);
         assert!(message.contains(method), "{message}");
@@ -129,6 +129,8 @@ async fn unknown_methods_and_sessions_are_named() {
         ("session/set_model", json!({"sessionId": "nope", "modelId": "x"})),
         ("session/set_title", json!({"sessionId": "nope", "title": "x"})),
         ("session/status", json!({"sessionId": "nope"})),
+        ("session/archive", json!({"sessionId": "nope"})),
+        ("session/unarchive", json!({"sessionId": "nope"})),
         ("session/fork", json!({"sessionId": "nope", "cwd": "/w"})),
     ] {
         let (code, message) = stage.editor.error(method, params).await;

@@ -75,6 +75,7 @@ impl SessionStore for MemoryStore {
             created_at: now,
             updated_at: now,
             last_seq: 0,
+            archived: false,
         };
         let (events, contents) = (Vec::new(), HashMap::new());
         state.sessions.insert(session.id, Held { record, events, contents, epoch: 1, leased: true });
@@ -184,10 +185,16 @@ impl SessionStore for MemoryStore {
         Ok(())
     }
 
+    async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
+        self.lock().held(id)?.record.archived = archived;
+        Ok(())
+    }
+
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         let state = self.lock();
         let mut sessions: Vec<_> = state.sessions.values().map(|held| held.record.clone()).collect();
         sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd));
+        sessions.retain(|record| query.archived.lists(record.archived));
         // The clock ticks with every change, so that the time alone orders the sessions and marks where a page ended.
         sessions.sort_by_key(|record| std::cmp::Reverse(record.updated_at));
         if let Some(cursor) = &query.cursor {

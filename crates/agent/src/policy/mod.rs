@@ -220,13 +220,10 @@ fn blocked_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> 
 }
 
 fn is_blocked(policy: &Policy<'_>, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let own = policy.blocked_paths.iter().map(String::as_str);
-    if own.clone().any(|pattern| rules::matches(pattern, path) || rules::matches(pattern, name)) {
-        return true;
-    }
-    !rules::NOT_BLOCKED.iter().any(|pattern| rules::matches(pattern, name))
-        && rules::BLOCKED_PATHS.iter().any(|p| rules::matches(p, path) || rules::matches(p, name))
+    let (name, folded) =
+        (rules::Folded::of(path.rsplit('/').next().unwrap_or(path)), rules::Folded::of(path));
+    policy.blocked_paths.iter().any(|pattern| folded.matches(pattern) || name.matches(pattern))
+        || rules::names_secret(path)
 }
 
 fn denied_command(subject: &Subject<'_>) -> Option<Decision> {
@@ -252,8 +249,9 @@ fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
 
 fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     let decides = |path: &AbsPath| {
+        let folded = rules::Folded::of(path.as_str());
         policy.own.iter().any(|own| path.starts_with(own))
-            || rules::PROTECTED_PATHS.iter().any(|pattern| rules::matches(pattern, path.as_str()))
+            || rules::PROTECTED_PATHS.iter().any(|pattern| folded.matches(pattern))
     };
     subject.accesses.iter().find_map(|resolved| {
         let Access::Write(path) = &resolved.access else { return None };
@@ -362,11 +360,7 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
 /// A command that names a blocked path is never safe, whatever the program.
 fn names_no_secret(command: &shell::SimpleCommand) -> bool {
     !command.globs.iter().any(|word| rules::may_name_secret(word))
-        && !command.words.iter().skip(1).any(|word| {
-            let name = word.rsplit('/').next().unwrap_or(word);
-            !rules::NOT_BLOCKED.iter().any(|pattern| rules::matches(pattern, name))
-                && rules::BLOCKED_PATHS.iter().any(|p| rules::matches(p, word) || rules::matches(p, name))
-        })
+        && !command.words.iter().skip(1).any(|word| rules::names_secret(word))
 }
 
 fn not_listed(subject: &Subject<'_>) -> Decision {

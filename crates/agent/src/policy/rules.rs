@@ -405,19 +405,32 @@ const CONFINABLE: &[&str] = &[
 
 /// Whether a command may run without a question in a sandbox that holds: a known builder or interpreter, or a program of the project.
 pub(super) fn is_confinable(command: &SimpleCommand) -> bool {
-    let line = format!("{} ", command.line());
+    let line = command.line();
     let own = command.words.first().is_some_and(|word| word.starts_with("./") && !word.contains(".."));
-    !command.elevated && (own || CONFINABLE.iter().any(|prefix| line.starts_with(&format!("{prefix} "))))
+    !command.elevated && (own || CONFINABLE.iter().any(|entry| begins(&line, entry)))
 }
 
-pub(super) use system::pattern_matches as matches;
+pub(super) use system::{Folded, pattern_matches as matches};
+
+/// Whether a command's words begin with those of an entry: `git push` with those of `git push x`, and not of `git pushx`.
+fn begins(line: &str, entry: &str) -> bool {
+    line.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Whether a word or a path is called as secrets are.
+pub(super) fn names_secret(word: &str) -> bool {
+    let (name, word) = (Folded::of(word.rsplit('/').next().unwrap_or(word)), Folded::of(word));
+    BLOCKED_PATHS.iter().any(|pattern| word.matches(pattern) || name.matches(pattern))
+        && !NOT_BLOCKED.iter().any(|pattern| name.matches(pattern))
+}
 
 /// Whether an unquoted pattern may stand for a blocked file: it does not end in an extension, or in one of those.
 pub(super) fn may_name_secret(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let rest = name.rsplit(['*', '?', ']']).next().unwrap_or(name);
     let example = format!("x{rest}");
-    !rest.starts_with('.') || rest.len() < 2 || BLOCKED_PATHS.iter().any(|pattern| matches(pattern, &example))
+    let example = Folded::of(&example);
+    !rest.starts_with('.') || rest.len() < 2 || BLOCKED_PATHS.iter().any(|pattern| example.matches(pattern))
 }
 
 /// The denied pattern that a command matches, if any.
@@ -441,17 +454,19 @@ pub(super) fn denied(command: &SimpleCommand) -> Option<&'static str> {
     if forced_push {
         return Some("git push --force*");
     }
-    DENIED_COMMANDS.iter().copied().find(|pattern| matches(pattern, line.trim_end()))
+    let line = Folded::of(line.trim_end());
+    DENIED_COMMANDS.iter().copied().find(|pattern| line.matches(pattern))
 }
 
 /// Whether a command neither changes anything nor runs anything of the project's.
 pub(super) fn is_safe(command: &SimpleCommand) -> bool {
     let line = command.line();
+    let line = Folded::of(&line);
     let plain_program = command.words.first().is_some_and(|word| !word.contains('/'));
     plain_program
         && command.writes.is_empty()
         && !command.elevated
-        && SAFE_COMMANDS.iter().any(|pattern| matches(pattern, &line))
+        && SAFE_COMMANDS.iter().any(|pattern| line.matches(pattern))
         && !(command.program() == "uniq"
             && command.words.iter().skip(1).filter(|w| !w.starts_with('-')).count() > 1)
         && !has_unsafe_word(command)
@@ -464,18 +479,18 @@ fn has_unsafe_word(command: &SimpleCommand) -> bool {
     command.words.iter().skip(1).any(|given| {
         words.iter().any(|word| {
             let short = word.len() == 2 && !given.starts_with("--") && given.starts_with(word);
-            given == word || short || given.starts_with(&format!("{word}="))
+            short || given.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
         })
     })
 }
 
 /// Whether a command changes something, as far as its words tell.
 pub(super) fn is_mutative(command: &SimpleCommand) -> bool {
-    let line = format!("{} {} ", command.program(), command.words.get(1..).unwrap_or_default().join(" "));
+    let line = format!("{} {}", command.program(), command.words.get(1..).unwrap_or_default().join(" "));
     !command.writes.is_empty()
         || command.elevated
         || has_unsafe_word(command)
-        || MUTATIVE.iter().any(|prefix| line.starts_with(&format!("{prefix} ")))
+        || MUTATIVE.iter().any(|entry| begins(&line, entry))
 }
 
 /// The words by which "always" remembers a command: the program, with its subcommand where that says what it does.

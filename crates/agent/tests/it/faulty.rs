@@ -145,6 +145,10 @@ impl SessionStore for FaultyStore {
         self.inner.delete(id).await
     }
 
+    async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
+        self.inner.set_archived(id, archived).await
+    }
+
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         self.inner.list(query).await
     }

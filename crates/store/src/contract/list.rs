@@ -1,7 +1,9 @@
 //! Listing sessions.
 
 use super::{Fixture, append::said, path, session};
-use agent::{ListQuery, SearchQuery, SessionEvent, SessionPage, SessionRecord, SessionStore, StoreError};
+use agent::{
+    Archived, ListQuery, SearchQuery, SessionEvent, SessionPage, SessionRecord, SessionStore, StoreError,
+};
 
 pub(super) async fn lists_the_last_used_first(Fixture { store, .. }: Fixture) {
     assert_eq!(store.list(query(10)).await, Ok(SessionPage::default()));
@@ -56,6 +58,44 @@ pub(super) async fn refuses_a_bad_cursor(Fixture { store, .. }: Fixture) {
         let answer = store.list(ListQuery { cursor: Some(bad.to_owned()), ..query(2) }).await;
         assert_eq!(answer, Err(StoreError::BadCursor(bad.to_owned())));
     }
+}
+
+pub(super) async fn leaves_out_what_was_put_away(Fixture { store, .. }: Fixture) {
+    fill(&*store, 9).await;
+    let before = store.list(query(9)).await.expect("listed").sessions;
+    let away = |session: &SessionRecord| ["s1", "s4", "s5"].contains(&session.id.as_str());
+    // Twice is fine, and so is to take out what was never put away.
+    for _ in 0..2 {
+        for session in before.iter().filter(|session| away(session)) {
+            store.set_archived(&session.id, true).await.expect("put away");
+        }
+        store.set_archived(&before[0].id, false).await.expect("taken out");
+    }
+    let now = |session: &SessionRecord| SessionRecord { archived: away(session), ..session.clone() };
+    for (archived, expected) in [
+        (Archived::Exclude, before.iter().filter(|session| !away(session)).map(now).collect::<Vec<_>>()),
+        (Archived::Include, before.iter().map(now).collect()),
+        (Archived::Only, before.iter().filter(|session| away(session)).map(now).collect()),
+    ] {
+        for limit in [1, 2, 9] {
+            let listed = all(&*store, ListQuery { archived, ..query(limit) }).await.concat();
+            assert_eq!(
+                listed, expected,
+                "{archived:?} by {limit}: in the same order, filtered before it is paged"
+            );
+        }
+        let folder = ListQuery { archived, cwd: Some(path("/w/1")), ..query(2) };
+        let listed = all(&*store, folder).await.concat();
+        assert!(listed.iter().all(|session| session.cwd == path("/w/1") && archived.lists(session.archived)));
+        assert_eq!(listed.len(), expected.iter().filter(|session| session.cwd == path("/w/1")).count());
+    }
+    store.set_archived(&"s4".into(), false).await.expect("taken out");
+    assert!(!store.get(&"s4".into()).await.expect("there").archived);
+    let nobody = "nobody".into();
+    assert_eq!(store.set_archived(&nobody, true).await, Err(StoreError::NotFound(nobody)));
+    // A copy is not where the original was put.
+    let fork = store.fork(&"s1".into(), session("fork", "/w")).await.expect("forked");
+    assert!(!store.get(&fork.session).await.expect("there").archived);
 }
 
 /// Sessions in three folders, every second one used after it was created.

@@ -63,6 +63,7 @@ where
         list::lists_one_folder,
         list::survives_changes_between_pages,
         list::refuses_a_bad_cursor,
+        list::leaves_out_what_was_put_away,
         list::finds_what_was_said,
     ];
     let mut failed = Vec::new();

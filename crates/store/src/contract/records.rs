@@ -28,6 +28,7 @@ pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
             created_at: found.created_at,
             updated_at: found.created_at,
             last_seq: 0,
+            archived: false,
         }
     );
 }

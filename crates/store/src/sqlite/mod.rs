@@ -175,6 +175,11 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| write::delete(connection, &id, &holder)).await
     }
 
+    async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
+        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
+        self.writer.call(move |connection| write::set_archived(connection, &id, &holder, archived)).await
+    }
+
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         self.reader.call(move |connection| read::list(connection, &query)).await
     }

@@ -5,14 +5,14 @@ use crate::{
     limits::{EVENTS_PAGE_BYTES, LIST_PAGE_MAX},
     stored::{self, Unreadable},
 };
-use agent::{ListQuery, SessionEvent, SessionId, SessionPage, SessionRecord, StoreError};
+use agent::{Archived, ListQuery, SessionEvent, SessionId, SessionPage, SessionRecord, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use system::AbsPath;
 
 /// The columns of a [`SessionRecord`], in the order in which `record` reads them.
 macro_rules! columns {
     () => {
-        "id, cwd, additional_directories, model, mode, permission_mode, effort, title, created_at, updated_at, last_seq"
+        "id, cwd, additional_directories, model, mode, permission_mode, effort, title, created_at, updated_at, last_seq, archived"
     };
 }
 
@@ -92,7 +92,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> Result<Session
     if limit == 0 {
         return Ok(SessionPage::default());
     }
-    match rows(connection, query.cwd.as_ref(), &after, limit) {
+    match rows(connection, query, &after, limit) {
         Ok((sessions, next)) => {
             Ok(SessionPage { sessions, next_cursor: next.map(|cursor| cursor.to_text()) })
         }
@@ -102,26 +102,29 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> Result<Session
 
 fn rows(
     connection: &Connection,
-    cwd: Option<&AbsPath>,
+    query: &ListQuery,
     after: &Cursor,
     limit: usize,
 ) -> rusqlite::Result<(Vec<SessionRecord>, Option<Cursor>)> {
-    let place = (after.updated_at, after.id.as_str());
+    let cwd = query.cwd.as_ref();
+    // The least and the most that the column may hold, so that one statement does for all.
+    let (least, most) = (query.archived == Archived::Only, query.archived != Archived::Exclude);
+    let place = (after.updated_at, after.id.as_str(), least, most);
     let mut statement = connection.prepare_cached(match cwd {
         None => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE (updated_at, id) < (?1, ?2) ORDER BY updated_at DESC, id DESC"
+            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 ORDER BY updated_at DESC, id DESC"
         ),
         Some(_) => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE cwd = ?3 AND (updated_at, id) < (?1, ?2) ORDER BY updated_at DESC, id DESC"
+            " FROM sessions WHERE cwd = ?5 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 ORDER BY updated_at DESC, id DESC"
         ),
     })?;
     let mut rows = match cwd {
         None => statement.query(place)?,
-        Some(cwd) => statement.query((place.0, place.1, cwd.as_str()))?,
+        Some(cwd) => statement.query((place.0, place.1, least, most, cwd.as_str()))?,
     };
     let mut sessions: Vec<SessionRecord> = Vec::new();
     while let Some(row) = rows.next()? {
@@ -163,5 +166,6 @@ fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
         created_at: number(8)?,
         updated_at: number(9)?,
         last_seq: number(10)?.cast_unsigned(),
+        archived: number(11)? != 0,
     })
 }

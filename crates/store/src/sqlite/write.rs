@@ -161,6 +161,23 @@ pub(super) fn delete(connection: &Connection, id: &SessionId, holder: &Holder) -
     Ok(())
 }
 
+pub(super) fn set_archived(
+    connection: &Connection,
+    id: &SessionId,
+    holder: &Holder,
+    archived: bool,
+) -> Result<(), StoreError> {
+    let other = other_holder(connection, id, holder)?.ok_or_else(|| StoreError::NotFound(id.clone()))?;
+    if let Some(other) = other {
+        return Err(StoreError::Held { session: id.clone(), holder: other });
+    }
+    connection
+        .prepare_cached("UPDATE sessions SET archived = ?2 WHERE id = ?1")
+        .and_then(|mut statement| statement.execute((id.as_str(), archived)))
+        .map_err(|error| failed(&error))?;
+    Ok(())
+}
+
 /// Who else holds a session and lives, if anybody does; `None` when there is no such session.
 fn other_holder(
     connection: &Connection,

@@ -14,7 +14,7 @@ async fn a_list_reads_an_index_in_its_order() {
     let raw = Connection::open(&path).unwrap();
     for (filter, index) in [("", "sessions_by_use"), ("cwd = '/work' AND", "sessions_by_folder")] {
         let sql = format!(
-            "EXPLAIN QUERY PLAN SELECT id, title FROM sessions WHERE {filter} (updated_at, id) < (9, 'x') \
+            "EXPLAIN QUERY PLAN SELECT id, title FROM sessions WHERE {filter} (updated_at, id) < (9, 'x') AND archived BETWEEN 0 AND 0 \
              ORDER BY updated_at DESC, id DESC"
         );
         let mut statement = raw.prepare(&sql).unwrap();
@@ -34,7 +34,7 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
         .execute_batch(
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
              INSERT INTO sessions SELECT 's' || n, cwd, additional_directories, model, mode, permission_mode, 'title', created_at, \
-             created_at + n, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 FROM sessions, n WHERE id = 's0'",
+             created_at + n, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 FROM sessions, n WHERE id = 's0'",
         )
         .unwrap();
     let (mut query, mut pages, mut slowest) = (ListQuery { limit: 50, ..ListQuery::default() }, 0, 0);

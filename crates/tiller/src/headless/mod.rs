@@ -86,7 +86,7 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
         }
         Begin::This(id) => id.clone(),
         Begin::Last => {
-            let query = ListQuery { cwd: Some(run.cwd.clone()), cursor: None, limit: 1 };
+            let query = ListQuery { cwd: Some(run.cwd.clone()), limit: 1, ..ListQuery::default() };
             let page = runtime.list(query).await?;
             let last = page.sessions.into_iter().next();
             last.with_context(|| format!("no session to continue in {}", run.cwd))?.id

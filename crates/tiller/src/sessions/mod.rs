@@ -11,8 +11,8 @@ use crate::{
     redacting::Redacting,
 };
 use agent::{
-    Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId, SessionRecord,
-    ToolStatus, TurnEnd, one_line,
+    Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId,
+    SessionRecord, ToolStatus, TurnEnd, one_line,
 };
 use anyhow::Result;
 use serde_json::json;
@@ -29,9 +29,11 @@ pub(crate) async fn run(
 ) -> Result<u8> {
     let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
     match command {
-        SessionsCommand::List { cwd, limit, json } => {
+        SessionsCommand::List { cwd, archived, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
-            list(runtime, cwd, limit as usize, json).await
+            let archived = if archived { Archived::Include } else { Archived::Exclude };
+            let query = ListQuery { cwd, archived, ..ListQuery::default() };
+            list(runtime, query, limit as usize, json).await
         }
         SessionsCommand::Show { id, json } => show(runtime, &SessionId(id), redactor, json).await,
         SessionsCommand::Export { id, format } => {
@@ -57,6 +59,14 @@ pub(crate) async fn run(
             runtime.delete(&id).await?;
             Ok(exit::OK)
         }
+        SessionsCommand::Archive { id } => {
+            runtime.set_archived(&SessionId(id), true).await?;
+            Ok(exit::OK)
+        }
+        SessionsCommand::Unarchive { id } => {
+            runtime.set_archived(&SessionId(id), false).await?;
+            Ok(exit::OK)
+        }
         SessionsCommand::Search { words, cwd, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
             search(runtime, SearchQuery { text: words.join(" "), cwd, limit: limit as usize }, redactor, json)
@@ -72,8 +82,8 @@ pub(crate) async fn run(
     }
 }
 
-async fn list(runtime: &Runtime, cwd: Option<AbsPath>, limit: usize, json: bool) -> Result<u8> {
-    let mut query = ListQuery { cwd, cursor: None, limit: limit.min(limits::SESSIONS_PAGE) };
+async fn list(runtime: &Runtime, mut query: ListQuery, limit: usize, json: bool) -> Result<u8> {
+    query.limit = limit.min(limits::SESSIONS_PAGE);
     let mut left = limit;
     let mut stdout = std::io::stdout().lock();
     loop {
@@ -148,6 +158,7 @@ fn as_json(record: &SessionRecord) -> String {
         "permission_mode": record.permission_mode.id(),
         "created_at": time(record.created_at),
         "updated_at": time(record.updated_at),
+        "archived": record.archived,
     })
     .to_string()
 }
@@ -155,7 +166,9 @@ fn as_json(record: &SessionRecord) -> String {
 fn as_text(record: &SessionRecord) -> String {
     let title = record.title.as_deref().unwrap_or("(no title)");
     let title: String = one_line(title).chars().take(limits::TITLE_CHARS).collect();
-    format!("{}  {}  {}  {}\n    {title}", record.id, time(record.updated_at), record.model, record.cwd)
+    let archived = if record.archived { "  (archived)" } else { "" };
+    let (id, updated_at) = (&record.id, time(record.updated_at));
+    format!("{id}  {updated_at}  {}  {}{archived}\n    {title}", record.model, record.cwd)
 }
 
 fn event_text(event: &SessionEvent) -> Option<String> {

@@ -40,5 +40,13 @@ fn both_surfaces_make_the_same_change_and_go_on_with_each_others_sessions() {
     assert!(shown.contains(EDIT) && shown.contains("> show a.txt"), "{shown}");
     let last: Value = serde_json::from_slice(&home.run(&["-p", "help", "-c", "-o", "json"]).stdout).unwrap();
     assert_eq!(last["session_id"], session.as_str());
-    assert_eq!(stdout(&home.run(&["sessions", "list", "--json"])).lines().count(), 2);
+    let listed = |more: &[&str]| {
+        let args = [&["sessions", "list", "--json"], more].concat();
+        stdout(&home.run(&args)).lines().count()
+    };
+    assert_eq!(listed(&[]), 2);
+    for (command, left) in [("archive", 1), ("unarchive", 2)] {
+        assert!(home.run(&["sessions", command, &session]).status.success());
+        assert_eq!((listed(&[]), listed(&["--archived"])), (left, 2), "{command}");
+    }
 }

@@ -34,6 +34,7 @@ pub(crate) fn initialize(
         .delete(acp::SessionDeleteCapabilities::new())
         .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new())
         .fork(acp::SessionForkCapabilities::new())
+        .archive(acp::SessionArchiveCapabilities::new())
         .title(acp::SessionTitleCapabilities::new())
         .status(acp::SessionStatusCapabilities::new());
     let auth = acp::AgentAuthCapabilities::new().status(acp::AuthStatusCapabilities::new());
