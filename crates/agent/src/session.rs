@@ -1,10 +1,11 @@
 //! A session: a value owned by one task, and the handle that sends it messages.
 
 use crate::{
-    Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
-    RewindTarget, SessionEvent, SessionId, StopReason, StoreError, Usage, commands,
+    Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
+    RewindTarget, SessionEvent, SessionId, StopReason, StoreError, Surface, Usage, commands,
     log::Told,
     session_task::{Message, Queued},
+    watchers::Watchers,
 };
 use std::sync::{
     Arc,
@@ -22,6 +23,7 @@ pub struct SessionHandle {
     state: watch::Receiver<SessionState>,
     models: Arc<dyn Models>,
     told: Arc<Told>,
+    watchers: Arc<Watchers>,
     prompts: Arc<AtomicU64>,
 }
 
@@ -127,8 +129,9 @@ impl SessionHandle {
         state: watch::Receiver<SessionState>,
         models: Arc<dyn Models>,
         told: Arc<Told>,
+        watchers: Arc<Watchers>,
     ) -> Self {
-        Self { id, cwd, inbox, state, models, told, prompts: Arc::default() }
+        Self { id, cwd, inbox, state, models, told, watchers, prompts: Arc::default() }
     }
 
     /// The session's id.
@@ -184,6 +187,28 @@ impl SessionHandle {
     /// follows both.
     pub fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
         self.told.at_rest(then)
+    }
+
+    /// Lets one more client be told of everything and asked everything from here on. False when the last one has gone: the session is about to be
+    /// closed, and can be opened anew once it is.
+    pub fn join(&self, surface: Surface) -> bool {
+        self.told.join(&self.watchers, surface)
+    }
+
+    /// Lets a client go; whether others are left. When none is, the session has to be closed. Tools that acted through the one that goes act through
+    /// the next from the next turn on, and what was allowed where they acted is forgotten.
+    pub fn leave(&self, client: &Arc<dyn Client>) -> bool {
+        self.watchers.leave(client)
+    }
+
+    /// Whether a client is told of this session.
+    pub fn tells(&self, client: &Arc<dyn Client>) -> bool {
+        self.watchers.includes(client)
+    }
+
+    /// Whether more than one client is told of it.
+    pub fn is_shared(&self) -> bool {
+        self.watchers.count() > 1
     }
 
     /// Whether its task has ended.

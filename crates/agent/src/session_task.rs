@@ -10,10 +10,11 @@ use crate::{
     history::{self, Restored},
     limits::{EVENTS_PAGE, TAIL_EVENTS},
     log::SessionLog,
-    policy::Grants,
+    policy::{self, Grants},
     prompt,
     steering::Steering,
-    turn,
+    tools, turn,
+    watchers::Watchers,
 };
 use futures::FutureExt as _;
 use std::{
@@ -84,6 +85,7 @@ pub(crate) struct Session {
     pub(crate) gate: Gate,
     pub(crate) hooks: Hooks,
     pub(crate) log: SessionLog,
+    pub(crate) watchers: Arc<Watchers>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) history: History,
     pub(crate) tools: Vec<Arc<dyn AnyTool>>,
@@ -190,6 +192,17 @@ impl Session {
             self.gate.roots = std::iter::once(self.cwd.clone()).chain(additional.clone()).collect();
             self.additional_directories = additional;
         }
+    }
+
+    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where it ran then.
+    fn move_on(&mut self, controls: &Controls) {
+        let Some(surface) = self.watchers.moved() else { return };
+        let place = policy::expected(&self.gate.sandbox, surface.system.routes().spawn);
+        controls.update(|state| state.sandbox = place);
+        controls.grants.clear();
+        self.tools = tools::offered(self.log.client().takes_questions());
+        self.tools.extend(surface.client.tools());
+        self.gate.system = surface.system;
     }
 
     /// Takes over what the log tells.
@@ -336,6 +349,7 @@ impl SessionTask {
                 Some(prompt) => prompt,
                 None => match self.inbox.recv().await {
                     Some(Message::Rewind(target, reply)) => {
+                        self.session.move_on(&self.controls);
                         let state = self.controls.state();
                         // Whoever asked may have stopped waiting.
                         let _ = reply.send(self.session.rewind(&state, target).await);
@@ -362,6 +376,7 @@ impl SessionTask {
     async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
+        self.session.move_on(&self.controls);
         self.session.work_in(self.controls.state().additional_directories);
         let result = {
             let Self { session, controls, inbox, waiting, closing } = self;
