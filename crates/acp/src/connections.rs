@@ -62,14 +62,14 @@ impl Connections {
         }
     }
 
-    /// Cancels the turns of every session this connection opened.
+    /// Cancels what this client asked for.
     pub(crate) fn cancel(&self) {
         self.first.cancel();
         #[cfg(feature = "v2")]
         self.second.cancel();
     }
 
-    /// Cancels and closes every session this connection opened, and waits until every request is answered.
+    /// Cancels what this client asked for, closes every session that nobody else is told of, and waits until every request is answered.
     pub(crate) async fn settle(&self) {
         self.first.settle().await;
         #[cfg(feature = "v2")]

@@ -11,6 +11,10 @@ pub trait Client: Send + Sync {
     /// Tells of an event. Never blocks and never fails: a slow client gets merged text, not a stalled turn.
     fn notify(&self, event: &SessionEvent);
 
+    /// What is going on in a session that it joins in the middle, before the first [`Client::notify`]: whoever joins is shown it otherwise, and has only
+    /// to know it, so that what follows from it is told right.
+    fn catch_up(&self, _going_on: &[SessionEvent]) {}
+
     /// Asks for a permission and waits for the answer as long as the client takes; the caller cancels by dropping the future. No
     /// answer, an unknown answer or an error is [`PermissionOutcome::Cancelled`] or a rejection, never an approval.
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome;

@@ -43,6 +43,7 @@ mod tool;
 pub mod tools;
 mod trust;
 mod turn;
+mod watchers;
 
 pub use access::Access;
 pub use checkpoint::{

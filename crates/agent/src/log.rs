@@ -1,9 +1,10 @@
 //! A session's way to its store and its client: what is durable is stored first, then told.
 
 use crate::{
-    Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionStore, StoreError,
+    Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionStore, StoreError, Surface,
     live::Live,
     shown::{self, Cleaner},
+    watchers::Watchers,
 };
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -44,6 +45,13 @@ impl Told {
         let state = self.lock();
         then();
         (state.last, state.live.events())
+    }
+
+    /// Lets one more client be told from here on; false when the session is over.
+    pub(crate) fn join(&self, watchers: &Watchers, surface: Surface) -> bool {
+        let state = self.lock();
+        surface.client.catch_up(&state.live.events());
+        watchers.join(surface)
     }
 
     /// Whether somebody else has taken the session over.

@@ -15,6 +15,7 @@ use crate::{
     steering::Steering,
     timed_store::TimedStore,
     tools,
+    watchers::Watchers,
 };
 use futures::FutureExt as _;
 use std::{
@@ -160,7 +161,7 @@ impl Runtime {
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
-    /// already is returned with its running turn and the surface it had (`attach` is not called), unless another process took it over since.
+    /// already is returned with its running turn and the surfaces it has (`attach` is not called; see [`SessionHandle::join`]), unless another process took it over since.
     pub async fn open(
         self: &Arc<Self>,
         id: &SessionId,
@@ -362,7 +363,8 @@ impl Runtime {
         tools.extend(surface.client.tools());
         let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
         let sources = self.options.tool_providers.open(&scope);
-        let log = SessionLog::new(self.store.clone(), lease, surface.client, last);
+        let watchers = Arc::new(Watchers::new(surface.clone()));
+        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last);
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
         let additional_directories = state.additional_directories.clone();
@@ -385,6 +387,7 @@ impl Runtime {
             },
             hooks: self.options.hooks.clone(),
             log: log.clone(),
+            watchers: watchers.clone(),
             store: self.store.clone(),
             history: crate::History::default(),
             own_tools: tools.clone(),
@@ -410,8 +413,17 @@ impl Runtime {
         let controls = Controls { state, log, grants, steering: Steering::default(), queue };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
-        let handle =
-            SessionHandle::new(id.clone(), cwd, inbox, seen, self.models.clone(), told, sources.clone());
+        let handle = SessionHandle {
+            id: id.clone(),
+            cwd,
+            inbox,
+            state: seen,
+            models: self.models.clone(),
+            told,
+            sources: sources.clone(),
+            watchers,
+            prompts: Arc::default(),
+        };
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
         let started = handle.clone();

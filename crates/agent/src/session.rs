@@ -1,12 +1,13 @@
 //! A session: a value owned by one task, and the handle that sends it messages.
 
 use crate::{
-    Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
-    RewindTarget, SessionEvent, SessionId, StopReason, StoreError, Usage, commands,
+    Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
+    RewindTarget, SessionEvent, SessionId, StopReason, StoreError, Surface, Usage, commands,
     log::Told,
     server::ClientServer,
     session_task::{Message, Queued},
     source::Sources,
+    watchers::Watchers,
 };
 use std::sync::{
     Arc,
@@ -18,14 +19,15 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// Sends messages to a session's task. Cheap to clone; the session closes when [`SessionHandle::close`] is called.
 #[derive(Clone)]
 pub struct SessionHandle {
-    id: SessionId,
-    cwd: AbsPath,
-    inbox: mpsc::UnboundedSender<Message>,
-    state: watch::Receiver<SessionState>,
-    models: Arc<dyn Models>,
-    told: Arc<Told>,
-    sources: Sources,
-    prompts: Arc<AtomicU64>,
+    pub(crate) id: SessionId,
+    pub(crate) cwd: AbsPath,
+    pub(crate) inbox: mpsc::UnboundedSender<Message>,
+    pub(crate) state: watch::Receiver<SessionState>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) told: Arc<Told>,
+    pub(crate) sources: Sources,
+    pub(crate) watchers: Arc<Watchers>,
+    pub(crate) prompts: Arc<AtomicU64>,
 }
 
 /// A prompt that was handed to its session, to be waited for or taken back.
@@ -123,18 +125,6 @@ pub enum SessionError {
 }
 
 impl SessionHandle {
-    pub(crate) fn new(
-        id: SessionId,
-        cwd: AbsPath,
-        inbox: mpsc::UnboundedSender<Message>,
-        state: watch::Receiver<SessionState>,
-        models: Arc<dyn Models>,
-        told: Arc<Told>,
-        sources: Sources,
-    ) -> Self {
-        Self { id, cwd, inbox, state, models, told, sources, prompts: Arc::default() }
-    }
-
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.id
@@ -188,6 +178,28 @@ impl SessionHandle {
     /// follows both.
     pub fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
         self.told.at_rest(then)
+    }
+
+    /// Lets one more client be told of everything and asked everything from here on. False when the last one has gone: the session is about to be
+    /// closed, and can be opened anew once it is.
+    pub fn join(&self, surface: Surface) -> bool {
+        self.told.join(&self.watchers, surface)
+    }
+
+    /// Lets a client go; whether others are left. When none is, the session has to be closed. Tools that acted through the one that goes act through
+    /// the next from the next turn on, and what was allowed where they acted is forgotten.
+    pub fn leave(&self, client: &Arc<dyn Client>) -> bool {
+        self.watchers.leave(client)
+    }
+
+    /// Whether a client is told of this session.
+    pub fn tells(&self, client: &Arc<dyn Client>) -> bool {
+        self.watchers.includes(client)
+    }
+
+    /// Whether more than one client is told of it.
+    pub fn is_shared(&self) -> bool {
+        self.watchers.count() > 1
     }
 
     /// Whether its task has ended.

@@ -10,11 +10,12 @@ use crate::{
     history::{self, Restored},
     limits::{EVENTS_PAGE, TAIL_EVENTS},
     log::SessionLog,
-    policy::Grants,
+    policy::{self, Grants},
     prompt,
     source::Sources,
     steering::Steering,
-    turn,
+    tools, turn,
+    watchers::Watchers,
 };
 use futures::FutureExt as _;
 use std::{
@@ -85,6 +86,7 @@ pub(crate) struct Session {
     pub(crate) gate: Gate,
     pub(crate) hooks: Hooks,
     pub(crate) log: SessionLog,
+    pub(crate) watchers: Arc<Watchers>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) history: History,
     /// The tools of the running round: its own and those of its sources.
@@ -194,6 +196,17 @@ impl Session {
             self.gate.roots = std::iter::once(self.cwd.clone()).chain(additional.clone()).collect();
             self.additional_directories = additional;
         }
+    }
+
+    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where it ran then.
+    fn move_on(&mut self, controls: &Controls) {
+        let Some(surface) = self.watchers.moved() else { return };
+        let place = policy::expected(&self.gate.sandbox, surface.system.routes().spawn);
+        controls.update(|state| state.sandbox = place);
+        controls.grants.clear();
+        self.tools = tools::offered(self.log.client().takes_questions());
+        self.tools.extend(surface.client.tools());
+        self.gate.system = surface.system;
     }
 
     /// Takes over what the log tells.
@@ -340,6 +353,7 @@ impl SessionTask {
                 Some(prompt) => prompt,
                 None => match self.inbox.recv().await {
                     Some(Message::Rewind(target, reply)) => {
+                        self.session.move_on(&self.controls);
                         let state = self.controls.state();
                         // Whoever asked may have stopped waiting.
                         let _ = reply.send(self.session.rewind(&state, target).await);
@@ -366,6 +380,7 @@ impl SessionTask {
     async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
+        self.session.move_on(&self.controls);
         self.session.work_in(self.controls.state().additional_directories);
         let result = {
             let Self { session, controls, inbox, waiting, closing } = self;

@@ -102,6 +102,12 @@ impl<W: Wire> Client for AcpClient<W> {
         self.outbox.push(&self.session, updates);
     }
 
+    fn catch_up(&self, going_on: &[SessionEvent]) {
+        let mut projection = self.projection();
+        // It is told of them in another way, and what the updates say is in the projection now.
+        going_on.iter().for_each(|event| drop(projection.project(event, &|| self.models.list())));
+    }
+
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) tells the client to take its question back.

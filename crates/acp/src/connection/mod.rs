@@ -28,7 +28,7 @@ pub(crate) use update::{ChunkKind, Update};
 pub(crate) use wire::{Projection, Wire};
 
 use crate::{AcpOptions, transport::Gauge};
-use agent::{ModelInfo, Runtime, SessionHandle, SessionId};
+use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
 use reply::InFlight;
 use serde::de::DeserializeOwned;
@@ -123,18 +123,21 @@ impl<W: Wire> Connection<W> {
         self.runtime.models().list()
     }
 
-    /// Cancels the turns of every session this connection opened.
+    /// Cancels the prompts of this client, and the turns of every session that nobody else is told of.
     pub(crate) fn cancel(&self) {
         self.gone.cancel();
-        self.open_sessions().iter().for_each(SessionHandle::cancel);
+        self.open_sessions().iter().filter(|handle| !handle.is_shared()).for_each(SessionHandle::cancel);
     }
 
-    /// Cancels and closes every session this connection opened, and waits until every request is answered.
+    /// Cancels the prompts of this client, closes every session that nobody else is told of, and waits until every request is answered.
     pub(crate) async fn settle(&self) {
-        self.gone.cancel();
+        self.cancel();
         let handles = self.open_sessions();
-        handles.iter().for_each(SessionHandle::cancel);
-        futures::future::join_all(handles.iter().map(SessionHandle::close)).await;
+        let left = handles.iter().filter(|handle| {
+            let client = self.watched(handle.id());
+            !client.is_some_and(|client| handle.leave(&client))
+        });
+        futures::future::join_all(left.map(SessionHandle::close)).await;
         self.tasks.settled().await;
         for handle in &handles {
             if let Some(peer) = self.peer.get() {
@@ -145,7 +148,11 @@ impl<W: Wire> Connection<W> {
     }
 
     fn open_sessions(&self) -> Vec<SessionHandle> {
-        self.sessions().keys().filter_map(|id| self.runtime.find(id)).collect()
+        let told = |(id, client): (&SessionId, &Arc<AcpClient<W>>)| {
+            let client: Arc<dyn Client> = client.clone();
+            self.runtime.find(id).filter(|handle| handle.tells(&client))
+        };
+        self.sessions().iter().filter_map(told).collect()
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<AcpClient<W>>>> {

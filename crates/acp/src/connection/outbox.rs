@@ -59,6 +59,21 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
+    /// Keeps a session's updates back for a replay: what waits goes out first. Where they are kept back already, the replay tells what waits.
+    pub(crate) fn hold_anew(&self, session: &SessionId) {
+        let mut lanes = self.lanes();
+        let lane = lane(&mut lanes, session);
+        match lane.held {
+            true => lane.coalescer = Coalescer::default(),
+            false => lane
+                .coalescer
+                .flush()
+                .into_iter()
+                .for_each(|update| self.send(session, update.into_wire::<W>())),
+        }
+        lane.held = true;
+    }
+
     /// Keeps a session's updates back until [`Outbox::release`].
     pub(crate) fn hold(&self, session: &SessionId) {
         lane(&mut self.lanes(), session).held = true;

@@ -71,7 +71,8 @@ impl<W: Wire> Connection<W> {
         self.runtime.create(new, attach).await.map_err(|error| errors::session(&error))
     }
 
-    /// Opens the stored session that the parameters of `method` name.
+    /// Opens the stored session that the parameters of `method` name, or joins those who have it open in this process. Its updates wait for
+    /// [`Outbox::release`], unless this client is told of it already.
     pub(crate) async fn open(
         &self,
         method: &str,
@@ -89,10 +90,20 @@ impl<W: Wire> Connection<W> {
             servers: None,
             take_over,
         };
-        self.runtime
-            .open(&SessionId(named.session_id), how, |id| self.attach(peer, id))
-            .await
-            .map_err(|error| errors::session(&error))
+        let id = SessionId(named.session_id);
+        loop {
+            let attach = |id: &SessionId| {
+                peer.outbox.hold(id);
+                self.attach(peer, id)
+            };
+            let handle =
+                self.runtime.open(&id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
+            if self.watched(&id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(&id)) {
+                return Ok(handle);
+            }
+            // The last of the others has just gone.
+            handle.close().await;
+        }
     }
 
     /// Makes a session that begins with everything another has. Its updates wait for [`Outbox::release`].
@@ -143,10 +154,15 @@ impl<W: Wire> Connection<W> {
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 
-    /// Cancels what runs, waits until all has settled, and frees the session.
+    /// Cancels what runs, and frees the session once all has settled; where others have it open too it stays open for them.
     pub(crate) async fn close(&self, peer: &Peer<W>, given: Value) -> Result<(), Error> {
         let handle = self.session("session/close", given)?;
-        handle.close().await;
+        handle.cancel();
+        let stays =
+            self.watched(handle.id()).is_some_and(|client| handle.tells(&client) && handle.leave(&client));
+        if !stays {
+            handle.close().await;
+        }
         peer.outbox.flush(handle.id());
         self.forget(handle.id());
         Ok(())
@@ -275,10 +291,7 @@ impl<W: Wire> Connection<W> {
     /// Stops telling of a session's events, and returns the number of the last stored one that the client was told of, and what is going on
     /// beside the stored ones. What happens from here on waits for [`Outbox::release`].
     pub(crate) fn hold(&self, peer: &Peer<W>, handle: &SessionHandle) -> (u64, Vec<SessionEvent>) {
-        handle.at_rest(|| {
-            peer.outbox.flush(handle.id());
-            peer.outbox.hold(handle.id());
-        })
+        handle.at_rest(|| peer.outbox.hold_anew(handle.id()))
     }
 
     /// Forgets a session that was closed.
@@ -289,7 +302,12 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// The surface of a session that is being made or opened.
+    /// Who tells this client of a session's events.
+    pub(super) fn watched(&self, id: &SessionId) -> Option<Arc<dyn Client>> {
+        self.sessions().get(id).map(|client| client.clone() as Arc<dyn Client>)
+    }
+
+    /// The surface of a session that is being made, opened or joined.
     fn attach(&self, peer: &Peer<W>, id: &SessionId) -> Surface {
         let outfit = W::outfit(self, peer, id);
         let client = Arc::new(outfit.client);

@@ -145,7 +145,7 @@ impl Desk {
                 Some(Asked { id, method, params, number: state.requests })
             }
             (Some(method), None) => {
-                state.notified(&method, &params, self.script.second);
+                state.notified(&method, &params, &self.script);
                 None
             }
             (None, Some(id)) => {
@@ -315,7 +315,7 @@ impl State {
         self.violations.push(objection);
     }
 
-    fn notified(&mut self, method: &str, params: &Value, second: bool) {
+    fn notified(&mut self, method: &str, params: &Value, script: &EditorScript) {
         match method {
             "$/cancel_request" => self.taken_back.push(params.get("requestId").cloned().unwrap_or_default()),
             "session/update" => {
@@ -323,7 +323,7 @@ impl State {
                 let kind =
                     params.pointer("/update/sessionUpdate").and_then(Value::as_str).unwrap_or_default();
                 let update = &params["update"];
-                if second {
+                if script.second {
                     self.updated(session, kind, update);
                 }
                 let of_a_turn = kind.ends_with("_chunk")
@@ -332,7 +332,7 @@ impl State {
                     || kind.starts_with("terminal");
                 let in_a_turn =
                     self.turns.values().any(|turn| turn == session) || self.running.contains(session);
-                if of_a_turn && !in_a_turn {
+                if of_a_turn && !in_a_turn && !script.shares {
                     self.object(format!("{kind} outside a turn: {params}"));
                 }
             }

@@ -39,6 +39,8 @@ pub struct EditorScript {
     pub saves: bool,
     /// Allows whatever is asked for once `permissions` is used up, instead of objecting.
     pub allows: bool,
+    /// Others speak in its sessions too: their turns are none of its own.
+    pub shares: bool,
     /// Gives each terminal the id of the one released last.
     pub reuses_ids: bool,
 }

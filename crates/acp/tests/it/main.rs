@@ -10,5 +10,6 @@ mod replay;
 mod rewind;
 #[cfg(feature = "v2")]
 mod second;
+mod shared;
 mod stage;
 mod wire;

@@ -17,6 +17,15 @@ pub(crate) struct Stage {
     pub(crate) disk: Arc<FakeSystem>,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) model: Arc<FakeModel>,
+    runtime: Arc<Runtime>,
+    options: AcpOptions,
+}
+
+impl Stage {
+    /// One more editor, connected to the same runtime.
+    pub(crate) fn join(&self, script: EditorScript) -> Editor {
+        Editor::connect(self.runtime.clone(), self.options.clone(), script.over(self.disk.clone()))
+    }
 }
 
 /// An agent in Argus, where every change is asked about, over the project `/w` with `a.txt`.
@@ -40,6 +49,6 @@ pub(crate) fn stage_with(
         Runtime::new(store.clone() as Arc<dyn SessionStore>, Arc::new(FakeModels(model.clone())), options);
     let mut options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").expect("an absolute path"));
     change(&mut options);
-    let editor = Editor::connect(runtime, options, script.over(disk.clone()));
-    Stage { editor, disk, store, model }
+    let editor = Editor::connect(runtime.clone(), options.clone(), script.over(disk.clone()));
+    Stage { editor, disk, store, model, runtime, options }
 }

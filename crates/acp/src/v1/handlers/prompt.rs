@@ -31,6 +31,7 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     let taken_back = tokio::select! {
         ended = turn.settled() => Err(ended),
         () = cancellation.cancelled() => Ok(()),
+        () = connection.gone.cancelled() => Ok(()),
     };
     let ended = match taken_back {
         Err(ended) => ended,

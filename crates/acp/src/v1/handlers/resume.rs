@@ -2,7 +2,7 @@
 
 use super::tell_commands;
 use crate::{
-    connection::Reply,
+    connection::{Held, Reply},
     v1::{
         Connection, Peer,
         settings::{config_options, modes},
@@ -15,11 +15,13 @@ use serde_json::Value;
 pub(crate) async fn resume(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     match connection.open("session/resume", peer, params).await {
         Ok(handle) => {
+            let held = Held::new(peer, &handle);
             let settings = connection.settings(&handle);
             let answer = acp::ResumeSessionResponse::new()
                 .modes(modes(settings.mode))
                 .config_options(config_options(&settings, &connection.models()));
             reply.send(Ok(answer));
+            drop(held);
             tell_commands(peer, handle.id());
         }
         Err(error) => reply.send(Err::<(), _>(error)),

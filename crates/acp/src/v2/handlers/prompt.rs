@@ -30,6 +30,7 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
         biased;
         inserted = turn.inserted() => Ok(inserted),
         () = cancellation.cancelled() => Err(()),
+        () = connection.gone.cancelled() => Err(()),
     };
     let inserted = match taken_back {
         Ok(inserted) => inserted,
@@ -47,7 +48,14 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     };
     reply.send(Ok(acp::PromptResponse::new(message.as_str().to_owned())));
     // The end is an event, unless even that could not be stored.
-    if let Err(error) = turn.settled().await
+    let ended = tokio::select! {
+        ended = turn.settled() => ended,
+        () = connection.gone.cancelled() => {
+            turn.cancel();
+            turn.settled().await
+        }
+    };
+    if let Err(error) = ended
         && let Some(client) = connection.client(&handle)
     {
         client.failed(&message, &errors::turn(&error));

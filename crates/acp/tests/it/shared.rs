@@ -1,0 +1,139 @@
+//! One session, several clients in one process.
+
+use crate::stage::{Stage, stage_with};
+use acp::testing::{Answer, Editor, EditorScript, Fault};
+use agent::{ModelEvent, fake::Reply};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn script() -> EditorScript {
+    EditorScript { shares: true, ..EditorScript::default() }
+}
+
+fn alone(replies: impl IntoIterator<Item = Reply>, script: EditorScript) -> Stage {
+    stage_with(Arc::default(), script, replies, |_| {})
+}
+
+fn said(text: &str) -> Vec<ModelEvent> {
+    vec![ModelEvent::Text(text.to_owned())]
+}
+
+fn prompt(session: &str, text: &str) -> Value {
+    json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
+}
+
+fn load(session: &str) -> Value {
+    json!({"sessionId": session, "cwd": "/w", "mcpServers": []})
+}
+
+async fn until_said(editor: &Editor, text: &str) {
+    editor.until(|editor| editor.text() == text).await;
+}
+
+#[tokio::test]
+async fn who_joins_is_told_the_past_and_then_what_both_do() {
+    let replies = [Reply::text("one "), Reply::Hang(said("two ")), Reply::text("three ")];
+    let stage = alone(replies, script());
+    let first = &stage.editor;
+    let session = first.session("/w").await;
+    first.prompt(&session, "1").await.unwrap();
+    let (_, running) = first.start("session/prompt", prompt(&session, "2"));
+    until_said(first, "one two ").await;
+
+    let second = stage.join(script());
+    second.initialize().await;
+    second.ok("session/load", load(&session)).await;
+    assert_eq!(second.text(), "one two ", "the past, and what is being said");
+    assert_eq!(second.updates("user_message_chunk").len(), 2);
+    second.notify("session/cancel", json!({"sessionId": session}));
+    assert_eq!(running.await.unwrap()["stopReason"], "cancelled");
+    second.prompt(&session, "3").await.unwrap();
+    for editor in [first, &second] {
+        until_said(editor, "one two three ").await;
+    }
+    // Joining twice doubles nothing.
+    second.ok("session/load", load(&session)).await;
+    assert_eq!(second.text(), "one two three one two three ");
+    second.ok("session/set_mode", json!({"sessionId": session, "modeId": "plan"})).await;
+    first.until(|editor| !editor.updates("current_mode_update").is_empty()).await;
+    second.close().await.unwrap();
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_goes_leaves_the_session_to_the_others() {
+    let write = json!({"path": "new.txt", "content": "new\n"});
+    let replies = [Reply::Hang(said("half ")), Reply::calls(&[("file_write", write)]), Reply::text("done")];
+    // The first client has files of its own; once it has gone they are those of the second, which has none.
+    let stage = alone(replies, EditorScript { shares: true, ..EditorScript::full() });
+    let session = stage.editor.session("/w").await;
+    let second = stage.join(EditorScript { allows: true, ..script() });
+    second.initialize().await;
+    second.ok("session/resume", load(&session)).await;
+    let (_, running) = stage.editor.start("session/prompt", prompt(&session, "1"));
+    until_said(&second, "half ").await;
+    drop(running);
+    let Stage { editor, disk, .. } = stage;
+    editor.close().await.unwrap();
+    // Its own prompt went with it; the session did not.
+    assert_eq!(second.ok("session/status", json!({"sessionId": session})).await["status"], "open");
+    assert_eq!(second.prompt(&session, "2").await.unwrap()["stopReason"], "end_turn");
+    assert_eq!(disk.text_of("/w/new.txt").as_deref(), Some("new\n"));
+    second.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_question_goes_to_all_and_the_first_answer_counts() {
+    let write = json!({"path": "new.txt", "content": "new\n"});
+    let replies = [Reply::calls(&[("file_write", write)]), Reply::text("done")];
+    let stage = alone(replies, script().permissions([Answer::Never]));
+    let session = stage.editor.session("/w").await;
+    let second = stage.join(script().permissions([Answer::Select("allow_once")]));
+    second.initialize().await;
+    second.ok("session/load", load(&session)).await;
+    assert_eq!(stage.editor.prompt(&session, "write").await.unwrap()["stopReason"], "end_turn");
+    assert_eq!(stage.disk.text_of("/w/new.txt").as_deref(), Some("new\n"));
+    stage.editor.until(|editor| !editor.calls("$/cancel_request").is_empty()).await;
+    second.close().await.unwrap();
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_last_to_close_or_go_closes_the_session() {
+    let stage = alone([Reply::Hang(said("x")), Reply::text("y")], script());
+    let session = stage.editor.session("/w").await;
+    let second = stage.join(script());
+    second.initialize().await;
+    second.ok("session/load", load(&session)).await;
+    let of = json!({"sessionId": session});
+    let (_, running) = second.start("session/prompt", prompt(&session, "1"));
+    until_said(&second, "x").await;
+    stage.editor.ok("session/close", of.clone()).await;
+    assert_eq!(running.await.unwrap()["stopReason"], "cancelled", "closing cancels what runs");
+    assert_eq!(second.ok("session/status", of.clone()).await["status"], "open");
+    second.prompt(&session, "2").await.unwrap();
+    assert!(!stage.editor.text().contains('y'), "who closed it is told nothing more");
+    second.ok("session/close", of.clone()).await;
+    assert_eq!(second.ok("session/status", of.clone()).await["status"], "saved");
+    // Whoever opens it again is alone with it.
+    stage.editor.ok("session/load", load(&session)).await;
+    second.close().await.unwrap();
+    assert_eq!(stage.editor.ok("session/status", of).await["status"], "open");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_answer_or_read_does_not_hold_up_the_others() {
+    let write = json!({"path": "new.txt", "content": "new\n"});
+    let replies = [Reply::calls(&[("file_write", write)]), Reply::text("done")];
+    let stage = alone(replies, EditorScript { allows: true, ..script() });
+    let session = stage.editor.session("/w").await;
+    let second = stage.join(script().fault("session/request_permission", Fault::Silence));
+    second.initialize().await;
+    second.ok("session/load", load(&session)).await;
+    second.read(false);
+    assert_eq!(stage.editor.prompt(&session, "write").await.unwrap()["stopReason"], "end_turn");
+    stage.editor.close().await.unwrap();
+    second.read(true);
+    second.close().await.unwrap();
+}
