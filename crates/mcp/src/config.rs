@@ -131,12 +131,12 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
+/// A server's name, and it or what is wrong with it.
+pub type Described = (String, Result<ServerConfig, ConfigError>);
+
 /// Reads a file that describes servers: an object with `mcpServers` or `servers`. Each server is right or wrong by itself; the error is one of the
 /// whole file.
-pub fn parse(
-    text: &str,
-    origin: &Origin,
-) -> Result<Vec<(String, Result<ServerConfig, ConfigError>)>, ConfigError> {
+pub fn parse(text: &str, origin: &Origin) -> Result<Vec<Described>, ConfigError> {
     if text.len() > FILE_BYTES {
         return Err(ConfigError::new(format!("it is larger than {FILE_BYTES} bytes")));
     }

@@ -18,10 +18,10 @@ mod search;
 mod server;
 mod tool;
 
-pub use config::{ConfigError, How, Origin, ServerConfig, parse};
+pub use config::{ConfigError, Described, How, Origin, ServerConfig, parse};
 pub use connection::{Client, ConnectError};
 pub use files::{Found, PROJECT_FILES, find};
 pub use names::{server_name, tool_name};
 pub use pins::{Change, Pins, changes, definition_hash};
-pub use provider::{McpOptions, McpProvider};
+pub use provider::{HttpFactory, McpOptions, McpProvider};
 pub use reference::Values;

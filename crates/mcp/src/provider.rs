@@ -5,6 +5,9 @@ use agent::{FolderTrust, Redactor, SessionScope, ToolProvider, ToolSource};
 use std::sync::Arc;
 use system::{AbsPath, System};
 
+/// Makes the HTTP client for an address.
+pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
+
 /// What servers are started with; resolved once, at the edge.
 pub struct McpOptions {
     /// The machine that programs run on and files are read from: this one.
@@ -16,7 +19,7 @@ pub struct McpOptions {
     /// What was seen of tools before.
     pub pins: Arc<dyn Pins>,
     /// Makes the HTTP client for an address. It must follow no redirects: one to another host would carry headers there.
-    pub http: Arc<dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync>,
+    pub http: Arc<HttpFactory>,
     /// Whether a folder's files may be used.
     pub trust: FolderTrust,
     /// The user's own file of servers.

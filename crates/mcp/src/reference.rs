@@ -102,7 +102,8 @@ impl Resolver<'_> {
         self.may_use(name)?;
         match (self.values.variable(name), default) {
             (Some(value), _) => {
-                self.secrets.push(value.clone());
+                // Most variables are no secrets, and one taken for a secret would be missed in every log.
+                self.secrets.extend(is_secret_name(name).then(|| value.clone()));
                 Ok(format!("{before}{value}"))
             }
             (None, Some(default)) => Ok(format!("{before}{default}")),
