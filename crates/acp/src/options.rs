@@ -23,6 +23,8 @@ pub struct AcpOptions {
     pub terminal: TerminalPlace,
     /// Which tools act where, until a session says otherwise.
     pub client_tools: ClientTools,
+    /// Whether sessions take MCP servers that the client gives.
+    pub mcp: bool,
     /// Bytes of one incoming line; a longer one is refused.
     pub frame_cap: usize,
     /// How long the client has to answer a request, permissions and the end of commands excepted.
@@ -102,6 +104,7 @@ impl AcpOptions {
             protocol: Protocol::default(),
             terminal: TerminalPlace::default(),
             client_tools: ClientTools::default(),
+            mcp: false,
             frame_cap: limits::FRAME_BYTES,
             client_timeout: limits::CLIENT_TIMEOUT,
         }

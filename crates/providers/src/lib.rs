@@ -23,5 +23,6 @@ mod sink;
 mod sse;
 
 pub use catalog::Catalog;
+pub use http::HttpClients;
 pub use options::{LocalOptions, ProvidersOptions, VendorOptions, Wire};
 pub use secret::Secret;

@@ -60,6 +60,12 @@ pub enum SystemError {
         /// What was asked for.
         operation: &'static str,
     },
+    /// Only a machine of one's own has programs to talk to.
+    #[error("programs cannot be talked to here: {program} was not started")]
+    NoPipes {
+        /// What was to be run.
+        program: String,
+    },
     /// The editor answered with an error; its message is kept.
     #[error("the editor failed {operation} of {path}: {message}")]
     Client {

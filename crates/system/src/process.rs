@@ -2,6 +2,7 @@
 
 use crate::{AbsPath, Confinement, SystemError};
 use async_trait::async_trait;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A command as an argument vector; never a shell line to be split by somebody else.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,4 +104,42 @@ pub trait Process: Send {
 
     /// Ends the whole process group: SIGTERM, a bounded wait (2 s), SIGKILL. Returns once it is gone or given up on.
     async fn kill(&mut self);
+}
+
+/// A program of this machine that is talked to over its standard streams for as long as it is needed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PipedCommand {
+    /// The executable, looked up in `PATH` when it holds no slash.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it runs.
+    pub cwd: AbsPath,
+    /// The variables of this process that it gets; none but these.
+    pub inherit: Vec<String>,
+    /// Variables of its own, which may be secret.
+    pub env: Vec<(String, String)>,
+    /// How many bytes of its standard error are kept; what comes first is dropped beyond it.
+    pub error_limit: usize,
+}
+
+/// Values of variables may be secret, and arguments too.
+impl std::fmt::Debug for PipedCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("PipedCommand")
+            .field("program", &self.program)
+            .field("env", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A running program and its standard streams.
+pub struct Piped {
+    /// What it reads.
+    pub input: Box<dyn AsyncWrite + Send + Unpin>,
+    /// What it writes.
+    pub output: Box<dyn AsyncRead + Send + Unpin>,
+    /// Its owner; its output is the program's standard error.
+    pub process: Box<dyn Process>,
 }

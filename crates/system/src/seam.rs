@@ -1,6 +1,6 @@
 //! The trait that every effect on a workspace goes through.
 
-use crate::{AbsPath, Command, Pins, Process, SandboxSupport, SystemError};
+use crate::{AbsPath, Command, Pins, Piped, PipedCommand, Process, SandboxSupport, SystemError};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -127,6 +127,11 @@ pub trait System: Send + Sync {
 
     /// Starts a process in a group of its own; its standard input is [`Command::input`] and nothing else.
     async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError>;
+
+    /// Starts a program of this machine that is talked to, in a group of its own. Backends that have no such machine refuse.
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        Err(SystemError::NoPipes { program: command.program })
+    }
 
     /// Who carries out text reads, text writes and commands.
     fn routes(&self) -> Routes;

@@ -1,5 +1,9 @@
 //! The command line.
 
+mod mcp;
+
+pub(crate) use mcp::{Add, Called, Common, Edited, McpCommand, SecretCommand};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -29,6 +33,9 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Trust a folder: let what it brings (settings, servers, hooks, skills) execute and redirect, until it changes.
     Trust(TrustArgs),
+    /// MCP servers: those that are described, what they offer, and what becomes of them.
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Explain what would be allowed, or show what was.
     #[command(subcommand)]
     Permissions(PermissionsCommand),

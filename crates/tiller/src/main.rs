@@ -12,6 +12,7 @@ mod folders;
 mod headless;
 mod limits;
 mod logging;
+mod mcp;
 mod models;
 mod options;
 mod permissions;

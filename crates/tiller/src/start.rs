@@ -7,14 +7,14 @@ use crate::{
     environment::{self, Environment},
     exit, folders,
     headless::{self, Begin, Overrides, Run},
-    limits, logging, models,
+    limits, logging, mcp, models,
     options::{Folders, Options},
     permissions, sessions,
     signals::Signals,
     trust,
     wiring::{self, Keep},
 };
-use agent::{PermissionMode, SessionId};
+use agent::{PermissionMode, SessionId, ToolProviders};
 use anyhow::{Context, Result, bail};
 use std::{
     io::{IsTerminal, Read},
@@ -49,7 +49,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(&options, &cwd, Keep::InData)?;
+            let wired = wiring::wire(&options, &cwd, Keep::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
@@ -59,16 +59,20 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Permissions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(&options, &cwd, Keep::InData)?;
+            let wired = wiring::wire(&options, &cwd, Keep::InData, ToolProviders::default())?;
             permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
             let cwd = folder(args.path.as_deref())?;
             trust::run(&folders::resolve(environment, &cwd)?, &cwd, &args).await
         }
+        Some(Command::Mcp(command)) => {
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            mcp::run(&options, environment, &cwd, command).await
+        }
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun)?).await
+            models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await
         }
         None => print(cli.print, environment).await,
     }
@@ -78,7 +82,8 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let AcpArgs { cwd, session, protocol, events: Events::Off } = args;
     let Settled { options, cwd, .. } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
-    let wired = wiring::wire(&options, &cwd, Keep::InData)?;
+    let providers = wiring::tool_providers(&options, environment);
+    let wired = wiring::wire(&options, &cwd, Keep::InData, providers)?;
     let mut signals = Signals::new()?;
     let code = tokio::select! {
         served = wiring::serve(&wired, &options, &cwd, protocol) => served.map(|()| exit::OK),
@@ -109,7 +114,8 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
     let Settled { mut options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
     options.append_prompt(headless::NOBODY);
-    let wired = wiring::wire(&options, &cwd, if args.no_session { Keep::ForThisRun } else { Keep::InData })?;
+    let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
+    let wired = wiring::wire(&options, &cwd, keep, wiring::tool_providers(&options, environment))?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,

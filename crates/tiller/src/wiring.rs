@@ -2,13 +2,20 @@
 
 use crate::{
     args::Protocol,
+    environment::Environment,
+    mcp::{Pins, Values},
     options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     stdio, trust,
 };
+use ::mcp::{McpOptions, McpProvider};
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders};
+use agent::{
+    Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProvider, ToolProviders,
+};
 use anyhow::Result;
-use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
+use providers::{
+    Catalog, HttpClients, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot,
+};
 use std::sync::Arc;
 use store::SqliteStore;
 use system::{AbsPath, LocalSystem, System};
@@ -31,7 +38,12 @@ pub(crate) enum Keep {
 }
 
 /// The runtime behind every surface. Touches no network; the database is opened in the background.
-pub(crate) fn wire(options: &Options, cwd: &AbsPath, keep: Keep) -> Result<Wired> {
+pub(crate) fn wire(
+    options: &Options,
+    cwd: &AbsPath,
+    keep: Keep,
+    tool_providers: ToolProviders,
+) -> Result<Wired> {
     let temporary = match keep {
         Keep::InData => None,
         Keep::ForThisRun => Some(tempfile::Builder::new().prefix("tiller-").tempdir()?),
@@ -45,7 +57,7 @@ pub(crate) fn wire(options: &Options, cwd: &AbsPath, keep: Keep) -> Result<Wired
     let catalog =
         Catalog::new(providers(options, cwd), local_system(options), Arc::new(OfflinePilot::default()));
     let catalog = Arc::new(catalog);
-    let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options, cwd));
+    let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options, cwd, tool_providers));
     Ok(Wired { runtime, catalog, _temporary: temporary })
 }
 
@@ -69,6 +81,29 @@ pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> 
     }))
 }
 
+/// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
+pub(crate) fn tool_providers(options: &Options, environment: &Environment) -> ToolProviders {
+    let servers: Arc<dyn ToolProvider> = Arc::new(McpProvider::new(mcp_options(options, environment)));
+    [servers].into_iter().collect()
+}
+
+/// What MCP servers are started with.
+pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<McpOptions> {
+    let system = local_system(options);
+    let folders = &options.folders;
+    let clients = HttpClients::default();
+    Arc::new(McpOptions {
+        values: Arc::new(Values::new(environment.clone(), system.clone(), folders)),
+        redactor: environment.redactor().clone(),
+        pins: Arc::new(Pins::new(system.clone(), folders)),
+        http: Arc::new(move |url| clients.client(url)),
+        trust: trust::folder_trust(folders),
+        user_file: folders.config.join("mcp.json"),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        system,
+    })
+}
+
 /// Serves the protocol on stdin and stdout until the client hangs up.
 pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath, protocol: Protocol) -> Result<()> {
     let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
@@ -78,6 +113,7 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath, proto
         #[cfg(feature = "v2")]
         Protocol::Second => acp::Protocol::Second,
     };
+    acp.mcp = true;
     acp.terminal = match options.terminal {
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,
@@ -99,7 +135,7 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath, proto
     Ok(served?)
 }
 
-fn sessions(options: &Options, cwd: &AbsPath) -> RuntimeOptions {
+fn sessions(options: &Options, cwd: &AbsPath, tool_providers: ToolProviders) -> RuntimeOptions {
     RuntimeOptions {
         mode: options.mode,
         permission_mode: options.permission_mode,
@@ -111,7 +147,7 @@ fn sessions(options: &Options, cwd: &AbsPath) -> RuntimeOptions {
         rules: options.rules.clone(),
         sandbox: sandbox(options),
         hooks: hooks(options, cwd),
-        tool_providers: ToolProviders::default(),
+        tool_providers,
         limits: options.limits.clone(),
     }
 }

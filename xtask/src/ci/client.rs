@@ -1,5 +1,5 @@
-//! The official SDKs' clients in `tests/clients`, which drive the real binary: set up below the target folder, and told apart
-//! from what cannot run here.
+//! The official SDKs' clients in `tests/clients`, which drive the real binary, and others' servers, which it drives: set up below the target
+//! folder, and told apart from what cannot run here.
 //!
 //! Nobody needs Python or Node to work on this project, so a client that cannot be set up is left out, with the reason said.
 //! One that is set up must pass.
@@ -29,7 +29,7 @@ pub(super) struct Client {
 }
 
 /// All of them.
-pub(super) const CLIENTS: [Client; 2] = [PYTHON, TYPESCRIPT];
+pub(super) const CLIENTS: [Client; 3] = [PYTHON, TYPESCRIPT, SERVERS];
 
 const PYTHON: Client = Client {
     name: "python client",
@@ -60,26 +60,33 @@ const TYPESCRIPT: Client = Client {
     runtime: "node",
     oldest: (20, 6, 0),
     pins: "package-lock.json",
-    install: |folder, _| {
-        let mut npm = command("npm");
-        npm.args([
-            "ci",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-            "--fetch-retries=1",
-            "--prefix",
-        ]);
-        npm.arg(folder);
-        vec![npm]
-    },
-    start: |folder, _| {
-        let mut node = command("node");
-        node.arg(folder.join("drive.mjs"));
-        node
-    },
+    install: npm_ci,
+    start: node,
 };
+
+/// MCP servers that somebody else wrote.
+const SERVERS: Client = Client { name: "MCP servers", folder: "servers", ..TYPESCRIPT };
+
+fn npm_ci(folder: &Path, _source: &Path) -> Vec<Command> {
+    let mut npm = command("npm");
+    npm.args([
+        "ci",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        "--fetch-retries=1",
+        "--prefix",
+    ]);
+    npm.arg(folder);
+    vec![npm]
+}
+
+fn node(folder: &Path, _source: &Path) -> Command {
+    let mut node = command("node");
+    node.arg(folder.join("drive.mjs"));
+    node
+}
 
 impl Client {
     /// The command that plays this client against the debug binary.

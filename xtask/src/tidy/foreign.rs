@@ -4,21 +4,21 @@ use super::Problem;
 use super::manifest::members;
 use super::tree::Tree;
 
-/// A dependency and the one crate that may name it.
-const OWNERS: [(&str, &str); 13] = [
-    ("agent-client-protocol", "acp"),
-    ("agent-client-protocol-schema", "acp"),
-    ("eventsource-stream", "providers"),
-    ("reqwest", "providers"),
-    ("rustls", "providers"),
-    ("rusqlite", "store"),
-    ("landlock", "system"),
-    ("process-wrap", "system"),
-    ("seccompiler", "system"),
-    ("tree-sitter", "agent"),
-    ("clap", "tiller"),
-    ("rmcp", "mcp"),
-    ("mlua", "lua"),
+/// A dependency and the crates that may name it: one, but for HTTP, which has two kinds of peers.
+const OWNERS: [(&str, &[&str]); 13] = [
+    ("agent-client-protocol", &["acp"]),
+    ("agent-client-protocol-schema", &["acp"]),
+    ("eventsource-stream", &["providers"]),
+    ("reqwest", &["providers", "mcp"]),
+    ("rustls", &["providers"]),
+    ("rusqlite", &["store"]),
+    ("landlock", &["system"]),
+    ("process-wrap", &["system"]),
+    ("seccompiler", &["system"]),
+    ("tree-sitter", &["agent"]),
+    ("clap", &["tiller"]),
+    ("rmcp", &["mcp"]),
+    ("mlua", &["lua"]),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -26,10 +26,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     for manifest in &manifests {
         for dependency in manifest.dependencies() {
             let name = dependency.name;
-            let Some((_, owner)) = OWNERS.iter().find(|(foreign, _)| *foreign == name) else { continue };
-            if manifest.name != *owner {
+            let Some((_, owners)) = OWNERS.iter().find(|(foreign, _)| *foreign == name) else { continue };
+            if !owners.contains(&manifest.name.as_str()) {
+                let owners = owners.join("` and `");
                 let message = format!(
-                    "`{}` may not name `{name}`: only `{owner}` does; add what is needed there, behind a trait",
+                    "`{}` may not name `{name}`: only `{owners}` does; add what is needed there, behind a trait",
                     manifest.name
                 );
                 problems.push(Problem::file(manifest.path, message));

@@ -9,6 +9,7 @@ pub(crate) mod errors;
 mod outbox;
 mod reply;
 mod rewind;
+mod servers;
 mod sessions;
 pub(crate) mod settings;
 mod tasks;

@@ -2,6 +2,7 @@
 
 use super::{
     Connection, Outbox, Peer, Wire, errors, params,
+    servers::servers,
     settings::{Settings, change},
 };
 use crate::{
@@ -25,7 +26,6 @@ use system::{AbsPath, FileKind, SystemError};
 struct Folders {
     cwd: Option<Value>,
     additional_directories: Option<Vec<Value>>,
-    /// Not supported yet, so whatever it holds is passed over; that it held something is logged.
     mcp_servers: Value,
 }
 
@@ -60,10 +60,11 @@ impl<W: Wire> Connection<W> {
     /// Makes a session. Its updates wait for [`Outbox::release`]: some clients hang on one of a session that they have not been told of.
     pub(crate) async fn create(&self, peer: &Peer<W>, given: Value) -> Result<SessionHandle, Error> {
         let folders: Folders = params("session/new", given)?;
+        let servers = servers(&folders.mcp_servers).unwrap_or_default();
         let default = self.options.default_cwd.clone();
         let (cwd, additional_directories) = self.folders(folders, Some(&default)).await?;
         self.may_use(&self.runtime.default_model().await)?;
-        let new = CreateSession { cwd: cwd.unwrap_or(default), additional_directories, servers: Vec::new() };
+        let new = CreateSession { cwd: cwd.unwrap_or(default), additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
             self.attach(peer, id)
@@ -81,15 +82,12 @@ impl<W: Wire> Connection<W> {
     ) -> Result<SessionHandle, Error> {
         let named: Named = params(method, given.clone())?;
         let folders: Folders = params(method, given)?;
+        let servers = servers(&folders.mcp_servers);
         let (cwd, additional_directories) = self.folders(folders, None).await?;
         let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
         // The list is the whole one each time: none means none.
-        let how = OpenSession {
-            cwd,
-            additional_directories: Some(additional_directories),
-            servers: None,
-            take_over,
-        };
+        let how =
+            OpenSession { cwd, additional_directories: Some(additional_directories), servers, take_over };
         let id = SessionId(named.session_id);
         loop {
             let attach = |id: &SessionId| {
@@ -110,11 +108,11 @@ impl<W: Wire> Connection<W> {
     pub(crate) async fn fork(&self, peer: &Peer<W>, given: Value) -> Result<SessionHandle, Error> {
         let origin: Named = params("session/fork", given.clone())?;
         let folders: Folders = params("session/fork", given)?;
+        let servers = servers(&folders.mcp_servers).unwrap_or_default();
         let origin = SessionId(origin.session_id);
         let record = self.runtime.record(&origin).await.map_err(|error| errors::store(&error))?;
         let (cwd, additional_directories) = self.folders(folders, Some(&record.cwd)).await?;
-        let new =
-            CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories, servers: Vec::new() };
+        let new = CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
             self.attach(peer, id)
@@ -321,9 +319,6 @@ impl<W: Wire> Connection<W> {
         folders: Folders,
         default: Option<&AbsPath>,
     ) -> Result<(Option<AbsPath>, Vec<AbsPath>), Error> {
-        if folders.mcp_servers.as_array().is_some_and(|servers| !servers.is_empty()) {
-            tracing::warn!("the client gave MCP servers, which are not supported yet; they are passed over");
-        }
         let cwd = match folders.cwd {
             Some(cwd) => Some(self.folder("cwd", &cwd).await?),
             None => default.cloned(),

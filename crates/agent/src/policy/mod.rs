@@ -101,6 +101,7 @@ const SAFE_TOOLS: &[&str] = &[
     "task_get",
     "ask_user",
     "ask_choice",
+    "tool_search",
 ];
 /// Tools that need approval.
 const APPROVAL_REQUIRED: &[&str] =

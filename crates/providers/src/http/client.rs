@@ -7,6 +7,18 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::sync::{Arc, OnceLock};
 
+/// The clients for addresses of others than vendors: servers that the user names.
+#[derive(Debug, Default)]
+pub struct HttpClients(Http);
+
+impl HttpClients {
+    /// The client for an address; made when it is first asked for. It follows no redirects. The error is for people, without the address.
+    pub fn client(&self, url: &str) -> Result<Client, String> {
+        let url = reqwest::Url::parse(url).map_err(|error| format!("the address is wrong: {error}"))?;
+        self.0.client(&url).map_err(|error| error.to_string())
+    }
+}
+
 /// The connection pools. Nothing is built before it is used: reading the machine's certificates takes milliseconds, which a
 /// start-up without a request does not pay, and which plain HTTP to a loopback server never pays.
 #[derive(Debug, Default)]

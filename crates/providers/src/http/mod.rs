@@ -7,6 +7,7 @@ mod failure;
 mod retry;
 
 pub(crate) use client::Http;
+pub use client::HttpClients;
 pub(crate) use endpoint::{Endpoint, is_loopback};
 pub(crate) use exchange::{Exchange, Fold, Tuning};
 pub(crate) use failure::{Failure, Peer};

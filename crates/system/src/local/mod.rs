@@ -14,8 +14,8 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Metadata, Pins, Process, Routes, Sandbox, SandboxLevel,
-    SandboxSupport, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, Entry, Metadata, Pins, Piped, PipedCommand, Process, Routes, Sandbox,
+    SandboxLevel, SandboxSupport, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use place::Pinned;
@@ -176,6 +176,10 @@ impl System for LocalSystem {
         let process =
             processes::spawn(command, Arc::clone(&self.watchdog), Arc::clone(&self.options)).await?;
         Ok(Box::new(process.holding(held)))
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        processes::spawn_piped(command, Arc::clone(&self.watchdog)).await
     }
 
     fn routes(&self) -> Routes {

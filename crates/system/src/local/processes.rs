@@ -4,11 +4,12 @@ use super::{LocalOptions, blocking, group::Group, placeholders::Placeholder, wat
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{
-    Command, ExitStatus, Output, Process, SECRET_CHARS, SystemError, TerminalId, is_secret_name, secrets_in,
+    Command, ExitStatus, Output, Piped, PipedCommand, Process, SECRET_CHARS, SystemError, TerminalId,
+    is_secret_name, secrets_in,
 };
 use async_trait::async_trait;
 use rustix::process::Signal;
-use std::io::{self, PipeReader, Seek, SeekFrom, Write};
+use std::io::{self, PipeReader, PipeWriter, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,6 +65,51 @@ pub(super) async fn spawn(
     let stream = Arc::new(Stream::new(limit));
     let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
     Ok(LocalProcess { group, stream, pump, held: Vec::new() })
+}
+
+/// Starts a program that is talked to; see [`crate::System::spawn_piped`].
+pub(super) async fn spawn_piped(
+    command: PipedCommand,
+    watchdog: Arc<Watchdog>,
+) -> Result<Piped, SystemError> {
+    let limit = command.error_limit;
+    let program = command.program.clone();
+    let failed = |source| SystemError::Spawn { program: program.clone(), source };
+    let (group, end, pipes) = blocking(move || {
+        watchdog.prepare();
+        start_piped(&command)
+            .and_then(|(child, pipes)| Group::adopt(child, watchdog).map(|(group, end)| (group, end, pipes)))
+            .map_err(|source| SystemError::Spawn { program: command.program, source })
+    })
+    .await?;
+    let (input, output, errors) = pipes;
+    let input = pipe::Sender::from_owned_fd(input.into()).map_err(failed)?;
+    let output = pipe::Receiver::from_owned_fd(output.into()).map_err(failed)?;
+    let errors = pipe::Receiver::from_owned_fd(errors.into()).map_err(failed)?;
+    let stream = Arc::new(Stream::new(limit));
+    let pump = tokio::spawn(pump(errors, end, Arc::clone(&stream)));
+    let process = LocalProcess { group, stream, pump, held: Vec::new() };
+    Ok(Piped { input: Box::new(input), output: Box::new(output), process: Box::new(process) })
+}
+
+/// What it gets of this process is the variables that are named, and nothing else.
+fn start_piped(command: &PipedCommand) -> io::Result<(Child, (PipeWriter, PipeReader, PipeReader))> {
+    let (theirs, input) = io::pipe()?;
+    let (output, their_output) = io::pipe()?;
+    let (errors, their_errors) = io::pipe()?;
+    let inherited = command.inherit.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let child = std::process::Command::new(&command.program)
+        .args(&command.args)
+        .current_dir(command.cwd.as_std())
+        .env_clear()
+        .envs(inherited)
+        .envs(command.env.iter().map(|(name, value)| (name, value)))
+        .process_group(0)
+        .stdin(theirs)
+        .stdout(their_output)
+        .stderr(their_errors)
+        .spawn()?;
+    Ok((child, (input, output, errors)))
 }
 
 /// Both outputs are one pipe, so that their order is that of the writes. The command, which holds the pipe's other end, is

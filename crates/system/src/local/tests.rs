@@ -338,3 +338,26 @@ async fn s09_a_folder_that_becomes_a_link_is_neither_read_nor_written_through() 
     assert_eq!(fs::read_dir(outside.as_std()).unwrap().count(), 1);
     assert_eq!(fs::read_to_string(outside.join("file").as_std()).unwrap(), "outside");
 }
+
+#[tokio::test]
+async fn a_program_that_is_talked_to_gets_the_named_variables_and_ends_with_its_owner() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    let line =
+        "read x; echo \"$x ${HOME:+home} $OWN ${CARGO_MANIFEST_DIR:-none}\"; echo oops >&2; cat >/dev/null";
+    let command = crate::PipedCommand {
+        program: "sh".to_owned(),
+        args: ["-c", line].map(str::to_owned).to_vec(),
+        cwd: AbsPath::new("/").unwrap(),
+        inherit: ["PATH", "HOME"].map(str::to_owned).to_vec(),
+        env: vec![("OWN".to_owned(), "mine".to_owned())],
+        error_limit: 1024,
+    };
+    assert!(!format!("{command:?}").contains("mine"));
+    let mut piped = LocalSystem::new().spawn_piped(command).await.unwrap();
+    piped.input.write_all(b"hello\n").await.unwrap();
+    let mut output = BufReader::new(piped.output).lines();
+    assert_eq!(output.next_line().await.unwrap().unwrap(), "hello home mine none");
+    assert_eq!(piped.process.next_output().await, Some(Output::Text("oops\n".to_owned())));
+    piped.process.kill().await;
+    assert_eq!(output.next_line().await.unwrap(), None, "its end is the end of its output");
+}

@@ -44,16 +44,26 @@ pub(crate) async fn run(folders: &Folders, folder: &AbsPath, args: &TrustArgs) -
         writeln!(stdout, "{folder} {said}")?;
         return Ok(exit::OK);
     }
+    give(folders, &folder, &mut stdout).await?;
+    Ok(exit::OK)
+}
+
+/// Trusts a folder with what it holds now, and says what that is.
+pub(crate) async fn give(folders: &Folders, folder: &AbsPath, out: &mut impl Write) -> Result<()> {
+    let system: Arc<dyn System> = Arc::new(LocalSystem::new());
+    let records = Records::new(system.clone(), &folders.config);
+    let folder = system.resolve(folder).await?;
+    let mut all = records.all().await?;
     let content =
         TrustContent::read(system.as_ref(), &folder).await.map_err(|why| anyhow!("{folder}: {why}"))?;
     let names: Vec<_> = content.names().map(agent::one_line).collect();
     if names.is_empty() {
-        writeln!(stdout, "{folder} holds nothing that could execute or redirect: there is nothing to trust")?;
-        return Ok(exit::OK);
+        writeln!(out, "{folder} holds nothing that could execute or redirect: there is nothing to trust")?;
+        return Ok(());
     }
     all.insert(folder.as_str().to_owned(), content.hash());
     records.keep(&all).await?;
-    writeln!(stdout, "{folder} is trusted, until one of these changes:")?;
-    names.iter().try_for_each(|name| writeln!(stdout, "  {name}"))?;
-    Ok(exit::OK)
+    writeln!(out, "{folder} is trusted, until one of these changes:")?;
+    names.iter().try_for_each(|name| writeln!(out, "  {name}"))?;
+    Ok(())
 }

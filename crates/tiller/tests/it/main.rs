@@ -15,6 +15,7 @@ mod end;
 mod headless;
 mod home;
 mod local_commands;
+mod mcp;
 mod model_server;
 mod parity;
 mod permissions;

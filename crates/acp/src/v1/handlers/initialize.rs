@@ -48,7 +48,7 @@ pub(crate) fn initialize(
     let capabilities = acp::AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
-        .mcp_capabilities(acp::McpCapabilities::new())
+        .mcp_capabilities(acp::McpCapabilities::new().http(options.mcp))
         .session_capabilities(session)
         .auth(auth);
     let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());

@@ -29,8 +29,14 @@ pub(crate) fn initialize(
     let prompt = acp::PromptCapabilities::new()
         .image(acp::PromptImageCapabilities::new())
         .embedded_context(acp::PromptEmbeddedContextCapabilities::new());
+    let mcp = options.mcp.then(|| {
+        acp::McpCapabilities::new()
+            .stdio(acp::McpStdioCapabilities::new())
+            .http(acp::McpHttpCapabilities::new())
+    });
     let session = acp::SessionCapabilities::new()
         .prompt(prompt)
+        .mcp(mcp)
         .delete(acp::SessionDeleteCapabilities::new())
         .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new())
         .fork(acp::SessionForkCapabilities::new())

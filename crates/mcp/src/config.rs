@@ -1,0 +1,323 @@
+//! What is known of a server before it is started.
+
+use crate::{
+    limits::{FILE_BYTES, SERVERS, TIMEOUT_MAX},
+    names::server_name,
+};
+use agent::{ClientServer, ClientServerKind};
+use serde_json::{Map, Value};
+use std::{fmt, time::Duration};
+
+/// A server as somebody described it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Its name in tools and rules.
+    pub name: String,
+    /// How it is reached.
+    pub how: How,
+    /// Whether it is to be used.
+    pub enabled: bool,
+    /// How long it has to connect, and a call to be answered, where that differs from what is usual.
+    pub timeout: Option<Duration>,
+    /// Who described it.
+    pub origin: Origin,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum How {
+    /// A program that is spoken to over its standard streams.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Its variables; values may be secret, or refer to a secret.
+        env: Vec<(String, String)>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// The address.
+        url: String,
+        /// Headers of every request; values may be secret, or refer to a secret.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// Who described a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The user's own file.
+    User,
+    /// A file of the project, by its name.
+    Project(&'static str),
+    /// The client, for one session.
+    Client,
+}
+
+/// What is wrong with a description.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl ServerConfig {
+    /// A server that a client gave. What it says is meant as it is: nothing in it refers to anything.
+    pub fn of_client(given: ClientServer) -> Result<Self, ConfigError> {
+        let how = match given.how {
+            ClientServerKind::Stdio { command, args, env } => How::Stdio { command, args, env },
+            ClientServerKind::Http { url, headers } => How::Http { url, headers },
+            ClientServerKind::Sse { .. } => return Err(unsupported(&server_name(&given.name), "sse")),
+        };
+        let name = server_name(&given.name);
+        Ok(Self { name, how, enabled: true, timeout: None, origin: Origin::Client })
+    }
+
+    /// A hash of all that decides what runs. Changes with every byte of it.
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        part(&self.name);
+        let pairs = match &self.how {
+            How::Stdio { command, args, env } => {
+                part("stdio");
+                part(command);
+                part(&args.len().to_string());
+                args.iter().for_each(|arg| part(arg));
+                env
+            }
+            How::Http { url, headers } => {
+                part("http");
+                part(url);
+                headers
+            }
+        };
+        for (name, value) in pairs {
+            part(name);
+            part(value);
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// What would run, or be called, in full but for the values of variables and headers.
+    pub fn summary(&self) -> String {
+        let names = |pairs: &[(String, String)]| {
+            pairs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (what, kind, pairs) = match &self.how {
+            How::Stdio { command, args, env } => {
+                let words: Vec<_> = std::iter::once(command).chain(args).map(|word| quoted(word)).collect();
+                (words.join(" "), "variables", env)
+            }
+            How::Http { url, headers } => (without_query(url).to_owned(), "headers", headers),
+        };
+        let with = if pairs.is_empty() { String::new() } else { format!(" ({kind}: {})", names(pairs)) };
+        agent::one_line(&format!("{what}{with}"))
+    }
+}
+
+/// Names, and no values.
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{:?}]: {}", self.name, self.origin, self.summary())
+    }
+}
+
+/// A server's name, and it or what is wrong with it.
+pub type Described = (String, Result<ServerConfig, ConfigError>);
+
+/// Reads a file that describes servers: an object with `mcpServers` or `servers`. Each server is right or wrong by itself; the error is one of the
+/// whole file.
+pub fn parse(text: &str, origin: &Origin) -> Result<Vec<Described>, ConfigError> {
+    if text.len() > FILE_BYTES {
+        return Err(ConfigError::new(format!("it is larger than {FILE_BYTES} bytes")));
+    }
+    let file: Value = serde_json::from_str(text)
+        .map_err(|error| ConfigError::new(format!("it is no JSON (line {}); correct it", error.line())))?;
+    let servers = match (file.get("mcpServers"), file.get("servers")) {
+        (Some(Value::Object(servers)), _) | (None, Some(Value::Object(servers))) => servers,
+        (None, None) => return Ok(Vec::new()),
+        _ => return Err(ConfigError::new("`mcpServers` must be an object of servers by name")),
+    };
+    if servers.len() > SERVERS {
+        return Err(ConfigError::new(format!("it describes more than {SERVERS} servers")));
+    }
+    Ok(servers.iter().map(|(name, described)| (server_name(name), server(name, described, origin))).collect())
+}
+
+fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig, ConfigError> {
+    let name = server_name(name);
+    let wrong = |what: &str| ConfigError::new(format!("MCP server '{name}': {what}"));
+    let Value::Object(described) = described else { return Err(wrong("it must be an object")) };
+    let text = |keys: &[&str]| keys.iter().find_map(|key| described.get(*key)).map(Value::as_str);
+    let url = text(&["url", "serverUrl"]);
+    let kind = match text(&["type"]) {
+        None | Some(Some("local")) => {
+            if url.is_some() {
+                "http"
+            } else {
+                "stdio"
+            }
+        }
+        Some(Some(kind)) => kind,
+        Some(None) => return Err(wrong("`type` must be a text")),
+    };
+    let how = match kind {
+        "stdio" => {
+            let command = text(&["command"]).flatten().filter(|command| !command.trim().is_empty());
+            let args = match described.get("args") {
+                None => Vec::new(),
+                Some(Value::Array(args)) => args
+                    .iter()
+                    .map(|arg| arg.as_str().map(str::to_owned))
+                    .collect::<Option<_>>()
+                    .ok_or_else(|| wrong("`args` must be a list of texts"))?,
+                Some(_) => return Err(wrong("`args` must be a list of texts")),
+            };
+            let command = command.ok_or_else(|| wrong("it has no command"))?.to_owned();
+            How::Stdio { command, args, env: pairs(described, &["env", "environment"]).map_err(wrong)? }
+        }
+        "http" | "streamable-http" | "streamableHttp" => {
+            let url = url.flatten().ok_or_else(|| wrong("it has no `url`"))?;
+            if !url.starts_with("http://") && !url.starts_with("https://") && !is_reference(url) {
+                return Err(wrong("its `url` must begin with http:// or https://"));
+            }
+            How::Http { url: url.to_owned(), headers: pairs(described, &["headers"]).map_err(wrong)? }
+        }
+        other => return Err(unsupported(&name, other)),
+    };
+    let flag = |key: &str| described.get(key).and_then(Value::as_bool);
+    let enabled = flag("enabled").unwrap_or(true) && !flag("disabled").unwrap_or(false);
+    let seconds = ["timeout", "timeoutSeconds"].iter().find_map(|key| described.get(*key));
+    let timeout = match seconds {
+        None => None,
+        Some(seconds) => {
+            let seconds = seconds.as_f64().filter(|seconds| *seconds > 0.0);
+            let seconds = seconds.ok_or_else(|| wrong("`timeout` must be a number of seconds above 0"))?;
+            Some(Duration::from_secs_f64(seconds.min(TIMEOUT_MAX.as_secs_f64())))
+        }
+    };
+    Ok(ServerConfig { name, how, enabled, timeout, origin: origin.clone() })
+}
+
+fn pairs(described: &Map<String, Value>, keys: &[&str]) -> Result<Vec<(String, String)>, &'static str> {
+    match keys.iter().find_map(|key| described.get(*key)) {
+        None => Ok(Vec::new()),
+        Some(Value::Object(pairs)) => pairs
+            .iter()
+            .map(|(name, value)| match value {
+                Value::String(text) => Ok((name.clone(), text.clone())),
+                Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
+                _ => Err("variables and headers must be texts"),
+            })
+            .collect(),
+        Some(_) => Err("variables and headers must be an object"),
+    }
+}
+
+fn unsupported(name: &str, kind: &str) -> ConfigError {
+    ConfigError::new(format!(
+        "MCP server '{name}' uses unsupported transport '{}'; stdio and streamable HTTP are spoken here",
+        agent::one_line(kind)
+    ))
+}
+
+fn is_reference(text: &str) -> bool {
+    text.starts_with('$') || text.starts_with("@secret:")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("{word:?}"),
+    }
+}
+
+/// An address without what often holds keys.
+pub(crate) fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(described: &str) -> Result<ServerConfig, String> {
+        let text = format!("{{\"mcpServers\": {{\"My Server\": {described}}}}}");
+        let mut servers = parse(&text, &Origin::User).unwrap();
+        assert_eq!(servers.len(), 1);
+        servers.remove(0).1.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn servers_are_read_as_other_programs_write_them() {
+        for (described, summary) in [
+            (r#"{"command": "npx", "args": ["-y", "a b"]}"#, "npx -y \"a b\""),
+            (
+                r#"{"type": "local", "command": "x", "env": {"TOKEN": "t", "N": 1}}"#,
+                "x (variables: N, TOKEN)",
+            ),
+            (r#"{"type": "stdio", "command": "x", "environment": {"A": "b"}}"#, "x (variables: A)"),
+            (r#"{"url": "https://h/mcp?key=secret", "headers": {"X": "y"}}"#, "https://h/mcp (headers: X)"),
+            (r#"{"type": "http", "serverUrl": "http://h/"}"#, "http://h/"),
+        ] {
+            let server = one(described).unwrap();
+            assert_eq!(server.summary(), summary);
+            assert_eq!((server.name.as_str(), server.enabled), ("my_server", true));
+        }
+        assert!(!one(r#"{"command": "x", "disabled": true}"#).unwrap().enabled);
+        let timeout = one(r#"{"command": "x", "timeoutSeconds": 1.5}"#).unwrap().timeout;
+        assert_eq!(timeout, Some(Duration::from_millis(1500)));
+        assert_eq!(parse(r#"{"servers": {"a": {"command": "x"}}}"#, &Origin::User).unwrap().len(), 1);
+        assert_eq!(parse("{}", &Origin::User).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_of_the_server_it_is_about() {
+        for (described, said) in [
+            ("{}", "it has no command"),
+            (r#"{"command": " "}"#, "it has no command"),
+            (r#"{"command": "x", "args": "y"}"#, "`args` must be a list of texts"),
+            (r#"{"type": "http"}"#, "it has no `url`"),
+            (r#"{"url": "file:///x"}"#, "must begin with http:// or https://"),
+            (r#"{"command": "x", "timeout": -1}"#, "`timeout` must be a number"),
+            (r#"{"type": "sse", "url": "http://h"}"#, "unsupported transport 'sse'"),
+            ("7", "it must be an object"),
+        ] {
+            let error = one(described).unwrap_err();
+            assert!(error.contains(said) && error.contains("'my_server'"), "{described}: {error}");
+        }
+        assert!(parse("{", &Origin::User).unwrap_err().to_string().contains("no JSON (line 1)"));
+    }
+
+    #[test]
+    fn s04_every_byte_that_decides_what_runs_is_in_the_fingerprint() {
+        let all = [
+            r#"{"command": "x"}"#,
+            r#"{"command": "y"}"#,
+            r#"{"command": "x", "args": ["a", "b"]}"#,
+            r#"{"command": "x", "args": ["ab"]}"#,
+            r#"{"command": "x", "env": {"A": "b"}}"#,
+            r#"{"command": "x", "env": {"A": "c"}}"#,
+            r#"{"url": "http://x"}"#,
+        ];
+        let prints: std::collections::HashSet<_> =
+            all.iter().map(|described| one(described).unwrap().fingerprint()).collect();
+        assert_eq!(prints.len(), all.len());
+    }
+
+    #[test]
+    fn s26_no_value_is_shown() {
+        let server = one(r#"{"command": "x", "env": {"TOKEN": "canary"}}"#).unwrap();
+        assert!(!format!("{server:?}").contains("canary"));
+    }
+}

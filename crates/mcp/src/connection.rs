@@ -1,0 +1,327 @@
+//! A connection to a server: made within a deadline, asked within deadlines, ended with all that was started for it.
+
+use crate::{
+    config::{How, ServerConfig, without_query},
+    limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, RESOURCES, TOOLS},
+    lines::{Fault, Lines},
+    provider::McpOptions,
+    reference,
+};
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::{
+    ClientHandler, Peer, RoleClient, ServiceError, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, GetPromptRequestParams,
+        GetPromptResult, Implementation, JsonObject, PaginatedRequestParams, Prompt,
+        ReadResourceRequestParams, Resource, ResourceContents, Tool,
+    },
+    service::{NotificationContext, RunningService},
+    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
+};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use system::{AbsPath, Output, PipedCommand, Process};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// The variables of this process that a server gets, beside those that its description gives it.
+const INHERITED: [&str; 10] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL"];
+
+/// Why there is no connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// Trying again would not help: something is missing or wrong in the description.
+    #[error("{0}")]
+    Hopeless(String),
+    /// The server did not do its part, this time.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A connected server. Ends, with the program behind it, when it is dropped.
+pub struct Client {
+    peer: Peer<RoleClient>,
+    call_timeout: Duration,
+    request_timeout: Duration,
+    stop: CancellationToken,
+    gone: CancellationToken,
+    fault: Fault,
+    errors: Errors,
+    /// What it says that it has: `tools`, `resources`, `prompts`.
+    has: Vec<String>,
+}
+
+/// The program behind a connection, and the end of what it wrote to its standard error.
+#[derive(Clone, Default)]
+struct Errors(Arc<tokio::sync::Mutex<Option<Box<dyn Process>>>>);
+
+/// Hears what a server says unasked. Nothing is offered to servers: no roots, no sampling, no questions to the user.
+struct Listener {
+    info: ClientConfig,
+    changed: Arc<Notify>,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        self.info.clone()
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+}
+
+impl Client {
+    /// Connects; `changed` is told when the server says that its tools have changed. Values behind references become known as secrets before
+    /// anything is started.
+    pub async fn connect(
+        server: &ServerConfig,
+        options: &McpOptions,
+        cwd: &AbsPath,
+        changed: Arc<Notify>,
+    ) -> Result<Self, ConnectError> {
+        let resolved = reference::resolve(server, options.values.as_ref()).await;
+        let resolved = resolved.map_err(ConnectError::Hopeless)?;
+        options.redactor.learn(resolved.secrets);
+        let fault = Fault::default();
+        let errors = Errors::default();
+        let deadline = server.timeout.unwrap_or(CONNECT);
+        let info = ClientConfig::new(
+            ClientCapabilities::default(),
+            Implementation::new("tiller", options.version.clone()),
+        );
+        let listener = Listener { info, changed };
+        let service = match resolved.how {
+            How::Stdio { command, args, env } => {
+                let inherit = INHERITED.map(str::to_owned).to_vec();
+                let (program, cwd) = (command, cwd.clone());
+                let command = PipedCommand { program, args, cwd, inherit, env, error_limit: ERROR_BYTES };
+                let piped = options.system.spawn_piped(command).await;
+                let piped = piped.map_err(|error| ConnectError::Hopeless(error.to_string()))?;
+                errors.0.lock().await.replace(piped.process);
+                let lines = Lines::new(piped.input, piped.output, Arc::clone(&fault));
+                tokio::time::timeout(deadline, listener.serve(lines)).await
+            }
+            How::Http { url, headers } => {
+                let client = (options.http)(&url).map_err(ConnectError::Failed)?;
+                let config = StreamableHttpClientTransportConfig::with_uri(url.clone())
+                    .custom_headers(header_map(&headers).map_err(ConnectError::Hopeless)?);
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                tokio::time::timeout(deadline, listener.serve(transport)).await
+            }
+        };
+        let service: RunningService<RoleClient, Listener> = match service {
+            Ok(Ok(service)) => service,
+            Ok(Err(error)) => {
+                let text = explain(server, &error.to_string());
+                return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
+            }
+            Err(_) => {
+                let text = format!("timed out after {}s.", deadline.as_secs_f64());
+                return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
+            }
+        };
+        let has = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
+        let has = has.and_then(|info| Some(info.get("capabilities")?.as_object()?.keys().cloned().collect()));
+        let client = Self {
+            peer: service.peer().clone(),
+            call_timeout: server.timeout.unwrap_or(CALL),
+            request_timeout: deadline,
+            stop: CancellationToken::new(),
+            gone: CancellationToken::new(),
+            fault,
+            errors,
+            has: has.unwrap_or_default(),
+        };
+        let (stop, gone) = (client.stop.clone(), client.gone.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = service.waiting() => {}
+                () = stop.cancelled() => {}
+            }
+            gone.cancel();
+        });
+        Ok(client)
+    }
+
+    /// Whether it says that it has `tools`, `resources` or `prompts`.
+    pub fn has(&self, what: &str) -> bool {
+        self.has.iter().any(|has| has == what)
+    }
+
+    /// Waits until the connection is no more.
+    pub async fn ended(&self) {
+        self.gone.cancelled().await;
+    }
+
+    /// Why it ended, in words.
+    pub async fn why(&self) -> String {
+        self.errors.why(&self.fault, "it ended".to_owned()).await
+    }
+
+    /// Every tool, up to a limit.
+    pub async fn tools(&self) -> Result<Vec<Tool>, String> {
+        let mut tools = Vec::new();
+        let mut page = None;
+        for _ in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(page.take());
+            let list = self.within(self.request_timeout, self.peer.list_tools(Some(params))).await?;
+            tools.extend(list.tools);
+            page = list.next_cursor.filter(|_| tools.len() < TOOLS);
+            if page.is_none() {
+                break;
+            }
+        }
+        tools.truncate(TOOLS);
+        Ok(tools)
+    }
+
+    /// Every resource, up to a limit.
+    pub async fn resources(&self) -> Result<Vec<Resource>, String> {
+        let mut resources = Vec::new();
+        let mut page = None;
+        for _ in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(page.take());
+            let list = self.within(self.request_timeout, self.peer.list_resources(Some(params))).await?;
+            resources.extend(list.resources);
+            page = list.next_cursor.filter(|_| resources.len() < RESOURCES);
+            if page.is_none() {
+                break;
+            }
+        }
+        resources.truncate(RESOURCES);
+        Ok(resources)
+    }
+
+    /// What a resource holds.
+    pub async fn read(&self, uri: &str) -> Result<Vec<ResourceContents>, String> {
+        let params = ReadResourceRequestParams::new(uri);
+        Ok(self.within(self.call_timeout, self.peer.read_resource(params)).await?.contents)
+    }
+
+    /// Every prompt of the first page.
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, String> {
+        Ok(self.within(self.request_timeout, self.peer.list_prompts(None)).await?.prompts)
+    }
+
+    /// A prompt, filled in.
+    pub async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<GetPromptResult, String> {
+        let params = GetPromptRequestParams::new(name).with_arguments(arguments);
+        self.within(self.request_timeout, self.peer.get_prompt(params)).await
+    }
+
+    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, String> {
+        let mut params = CallToolRequestParams::new(tool.to_owned());
+        if let Value::Object(arguments) = arguments {
+            params = params.with_arguments(arguments);
+        }
+        self.within(self.call_timeout, self.peer.call_tool(params)).await
+    }
+
+    /// Ends it: the program gets the end of its input, then a signal, then another.
+    pub async fn close(&self) {
+        self.stop.cancel();
+        let closing = async {
+            self.gone.cancelled().await;
+            if let Some(mut process) = self.errors.0.lock().await.take() {
+                process.kill().await;
+            }
+        };
+        if tokio::time::timeout(CLOSE, closing).await.is_err() {
+            tracing::debug!("an MCP server did not end in time");
+        }
+    }
+
+    async fn within<T>(
+        &self,
+        deadline: Duration,
+        request: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, String> {
+        let answered = tokio::select! {
+            biased;
+            answered = tokio::time::timeout(deadline, request) => answered,
+            () = self.gone.cancelled() => return Err(self.why().await),
+        };
+        match answered {
+            Err(_) => Err(format!("timed out after {}s.", deadline.as_secs_f64())),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(ServiceError::McpError(error))) => Err(error.message.into_owned()),
+            Ok(Err(ServiceError::UnexpectedResponse)) => {
+                Err("it answered with something that is no answer".to_owned())
+            }
+            Ok(Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. })) => Err(self.why().await),
+            Ok(Err(error)) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Errors {
+    /// What is known of an end: what went wrong on the wire, or `text`, and the last that the program wrote to its standard error.
+    async fn why(&self, fault: &Fault, text: String) -> String {
+        let fault = fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut process = self.0.lock().await;
+        let Some(process) = process.as_mut() else { return fault.unwrap_or(text) };
+        let mut said = String::new();
+        let mut over = false;
+        let gathering = async {
+            while let Some(output) = process.next_output().await {
+                if let Output::Text(text) = output {
+                    said.push_str(&text);
+                }
+            }
+            over = true;
+        };
+        // One that runs on has no more to say for now.
+        let _ = tokio::time::timeout(Duration::from_millis(200), gathering).await;
+        let said = said.trim();
+        let start = said.char_indices().rev().nth(ERROR_CHARS - 1).map_or(0, |(at, _)| at);
+        let said = agent::one_line(&agent::sanitise(&said[start..]));
+        let text = match fault {
+            Some(fault) => fault,
+            None if over => "exited before responding.".to_owned(),
+            None => text,
+        };
+        if said.is_empty() { text } else { format!("{text} Stderr: {said}") }
+    }
+}
+
+fn explain(server: &ServerConfig, error: &str) -> String {
+    match &server.how {
+        How::Http { url, .. } => {
+            let wants = if error.to_ascii_lowercase().contains("auth") || error.contains("401") {
+                " It wants authorization: give it an Authorization header."
+            } else {
+                ""
+            };
+            format!("{} could not be reached: {error}.{wants}", without_query(url))
+        }
+        How::Stdio { .. } => error.to_owned(),
+    }
+}
+
+fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+    let header = |(name, value): &(String, String)| {
+        let wrong = || format!("the header {} cannot be sent", agent::one_line(name));
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value))
+    };
+    headers.iter().map(header).collect()
+}
+
+/// What is behind a lock, whoever panicked while holding it.
+pub(crate) fn locked<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,129 @@
+//! What a server's answers become: text and images for the model, the same for the user.
+
+use crate::limits::{IMAGE_BYTES, IMAGES};
+use agent::{Content, ToolContent, ToolLimits, ToolOutput, ToolResult};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+/// The result of a call.
+pub(crate) fn of_call(result: CallToolResult, limits: &ToolLimits) -> ToolOutput {
+    let mut parts = Parts::default();
+    result.content.into_iter().for_each(|block| parts.block(block));
+    if parts.texts.is_empty()
+        && parts.images.is_empty()
+        && let Some(structured) = &result.structured_content
+    {
+        parts.texts.push(structured.to_string());
+    }
+    parts.output(result.is_error == Some(true), limits)
+}
+
+/// What a resource holds.
+pub(crate) fn of_resource(contents: Vec<ResourceContents>, limits: &ToolLimits) -> ToolOutput {
+    let mut parts = Parts::default();
+    contents.into_iter().for_each(|contents| parts.resource(contents));
+    parts.output(false, limits)
+}
+
+#[derive(Default)]
+struct Parts {
+    texts: Vec<String>,
+    images: Vec<Content>,
+}
+
+impl Parts {
+    fn block(&mut self, block: ContentBlock) {
+        match block {
+            ContentBlock::Text(text) => self.texts.push(text.text),
+            ContentBlock::Image(image) => self.image(image.mime_type, image.data),
+            ContentBlock::Audio(audio) => {
+                self.texts.push(format!(
+                    "[audio, {}, about {} bytes]",
+                    audio.mime_type,
+                    audio.data.len() / 4 * 3
+                ));
+            }
+            ContentBlock::Resource(embedded) => self.resource(embedded.resource),
+            ContentBlock::ResourceLink(link) => {
+                let about =
+                    link.description.or(link.title).map(|about| format!(": {about}")).unwrap_or_default();
+                self.texts.push(format!("[resource {} at {}{about}]", link.name, link.uri));
+            }
+            // What the library learns to know after us.
+            other => {
+                let kind = serde_json::to_value(&other).ok();
+                let kind = kind.as_ref().and_then(|value| value["type"].as_str()).unwrap_or("unknown");
+                self.texts.push(format!("[content of the kind {kind}, which is not understood]"));
+            }
+        }
+    }
+
+    fn resource(&mut self, contents: ResourceContents) {
+        match contents {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                self.texts.push(format!("[resource {uri}]\n{text}"));
+            }
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => match mime_type {
+                Some(mime) if mime.starts_with("image/") => self.image(mime, blob),
+                mime => {
+                    let mime = mime.map(|mime| format!("{mime}, ")).unwrap_or_default();
+                    self.texts.push(format!("[resource {uri}, {mime}about {} bytes]", blob.len() / 4 * 3));
+                }
+            },
+            _ => self.texts.push("[a resource that is not understood]".to_owned()),
+        }
+    }
+
+    fn image(&mut self, mime_type: String, data: String) {
+        let bytes = data.len();
+        if bytes <= IMAGE_BYTES && self.images.len() < IMAGES && mime_type.starts_with("image/") {
+            self.images.push(Content::Image { mime_type, data });
+        } else {
+            self.texts.push(format!("[image, {mime_type}, about {} bytes, left out]", bytes / 4 * 3));
+        }
+    }
+
+    fn output(self, is_error: bool, limits: &ToolLimits) -> ToolOutput {
+        let Self { texts, images } = self;
+        let mut text = agent::tools::cap(texts.join("\n"), limits);
+        if text.is_empty() {
+            text = match images.len() {
+                0 => "The call returned nothing.".to_owned(),
+                1 => "[image]".to_owned(),
+                many => format!("[{many} images]"),
+            };
+        }
+        let mut shown = vec![ToolContent::Content(Content::text(text.clone()))];
+        shown.extend(images.iter().cloned().map(ToolContent::Content));
+        ToolOutput { result: ToolResult { text, images, is_error }, shown: Some(shown), events: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn content_stays_content() {
+        let result = serde_json::from_value(json!({ "content": [
+            { "type": "text", "text": "one" },
+            { "type": "image", "mimeType": "image/png", "data": "AAAA" },
+            { "type": "image", "mimeType": "text/html", "data": "AAAA" },
+            { "type": "audio", "mimeType": "audio/wav", "data": "AAAAAAAA" },
+            { "type": "resource", "resource": { "uri": "a://b", "text": "two" } },
+            { "type": "resource", "resource": { "uri": "a://c", "mimeType": "x/y", "blob": "AAAA" } },
+            { "type": "resource_link", "uri": "a://d", "name": "d", "description": "more" },
+        ] }));
+        let output = of_call(result.unwrap(), &ToolLimits::default());
+        assert_eq!(
+            output.result.text,
+            "one\n[image, text/html, about 3 bytes, left out]\n[audio, audio/wav, about 6 bytes]\n[resource a://b]\ntwo\n\
+             [resource a://c, x/y, about 3 bytes]\n[resource d at a://d: more]"
+        );
+        assert_eq!(output.result.images.len(), 1);
+        assert_eq!(output.shown.unwrap().len(), 2);
+        let structured = json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true });
+        let output = of_call(serde_json::from_value(structured).unwrap(), &ToolLimits::default());
+        assert_eq!((output.result.text.as_str(), output.result.is_error), (r#"{"a":1}"#, true));
+    }
+}

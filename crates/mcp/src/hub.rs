@@ -1,0 +1,198 @@
+//! The servers of one session, as a source of tools.
+
+use crate::{
+    config::{Origin, ServerConfig},
+    connection::locked,
+    files,
+    limits::{FIRST_WAIT, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
+    provider::McpOptions,
+    search::{Revealed, ToolSearch},
+    server::{Server, State},
+    tool::{Definition, McpTool},
+};
+use agent::{AnyTool, ClientServer, Offer, SessionScope, Severity, SourceNotice, ToolSource};
+use async_trait::async_trait;
+use futures::future::join_all;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
+use system::AbsPath;
+use tokio::{sync::watch, time::Instant};
+
+/// The servers of one session: those that its client gave and those of files, kept running until it ends.
+pub(crate) struct Hub {
+    options: Arc<McpOptions>,
+    cwd: AbsPath,
+    first: Instant,
+    /// Whether the files were read.
+    read: watch::Sender<bool>,
+    inner: Mutex<Inner>,
+    revealed: Revealed,
+}
+
+#[derive(Default)]
+struct Inner {
+    servers: Vec<Arc<Server>>,
+    of_files: Vec<ServerConfig>,
+    of_client: Vec<ServerConfig>,
+    problems: Vec<String>,
+    /// What the user was told, so that it is told once.
+    told: HashSet<String>,
+    closed: bool,
+}
+
+impl Hub {
+    /// Starts the client's servers, and looks for files in the background.
+    pub(crate) fn open(options: Arc<McpOptions>, session: &SessionScope) -> Arc<Self> {
+        let hub = Arc::new(Self {
+            options,
+            cwd: session.cwd.clone(),
+            first: Instant::now() + FIRST_WAIT,
+            read: watch::channel(false).0,
+            inner: Mutex::default(),
+            revealed: Revealed::default(),
+        });
+        hub.set_servers(session.servers.clone());
+        let reading = Arc::downgrade(&hub);
+        let (options, cwd) = (Arc::clone(&hub.options), hub.cwd.clone());
+        tokio::spawn(async move {
+            let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
+            let Some(hub) = reading.upgrade() else { return };
+            {
+                let mut inner = locked(&hub.inner);
+                inner.problems.extend(found.problems);
+                inner.of_files = found.servers.into_iter().filter(|server| server.enabled).collect();
+                hub.bring_about(&mut inner);
+            }
+            hub.read.send_replace(true);
+        });
+        hub
+    }
+
+    /// Starts what is to run and does not, and stops what runs and is not to. A client's server comes before one of a file with its name.
+    fn bring_about(&self, inner: &mut Inner) {
+        if inner.closed {
+            return;
+        }
+        let client = &inner.of_client;
+        let hidden = |server: &ServerConfig| client.iter().any(|own| own.name == server.name);
+        let mut wanted: Vec<_> = client.clone();
+        wanted.extend(inner.of_files.iter().filter(|server| !hidden(server)).cloned());
+        if wanted.len() > SERVERS {
+            inner.problems.push(format!("more than {SERVERS} MCP servers; the rest is not started"));
+            wanted.truncate(SERVERS);
+        }
+        // What is dropped stops by itself.
+        inner.servers.retain(|running| wanted.contains(&running.config));
+        for config in wanted {
+            if !inner.servers.iter().any(|running| running.config == config) {
+                inner.servers.push(Server::start(config, Arc::clone(&self.options), self.cwd.clone()));
+            }
+        }
+    }
+
+    fn servers(&self) -> Vec<Arc<Server>> {
+        locked(&self.inner).servers.clone()
+    }
+
+    /// Waits until everything has started or failed, or the first wait is over.
+    async fn settled(&self) {
+        let settled = async {
+            let mut read = self.read.subscribe();
+            // The sender is ours, so this cannot fail.
+            let _ = read.wait_for(|read| *read).await;
+            join_all(self.servers().iter().map(async |server| server.settled().await)).await;
+        };
+        let _ = tokio::time::timeout_at(self.first, settled).await;
+    }
+}
+
+#[async_trait]
+impl ToolSource for Hub {
+    async fn offer(&self) -> Offer {
+        self.settled().await;
+        let mut notices = Notices::default();
+        let mut found: Vec<(Arc<Server>, Arc<Definition>)> = Vec::new();
+        for server in self.servers() {
+            let config = &server.config;
+            let name = &config.name;
+            if config.origin == Origin::Client {
+                notices.info(format!("MCP server '{name}' of the editor: {}", config.summary()));
+            }
+            match server.state() {
+                State::Starting => {
+                    notices.info(format!(
+                        "MCP server '{name}' is still starting; its tools join when it is there"
+                    ));
+                }
+                State::Up(live) => {
+                    live.notes.iter().for_each(|note| notices.warning(note.clone()));
+                    found.extend(live.tools.iter().map(|tool| (Arc::clone(&server), Arc::clone(tool))));
+                }
+                State::Trying { why, had } => {
+                    notices.warning(format!("MCP server '{name}' is not there and is tried again: {why}"));
+                    found.extend(had.into_iter().map(|tool| (Arc::clone(&server), tool)));
+                }
+                State::Down(why) => notices.warning(format!("MCP server '{name}' is not there: {why}")),
+            }
+        }
+        let bytes: usize = found.iter().map(|(_, tool)| tool.bytes).sum();
+        let deferred = found.len() > OFFERED_TOOLS || bytes > OFFERED_BYTES;
+        let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(found.len() + 1);
+        if deferred {
+            let all = found.iter().map(|(_, tool)| Arc::clone(tool)).collect();
+            tools.push(Arc::new(ToolSearch { all, revealed: Arc::clone(&self.revealed) }));
+        }
+        let revealed = locked(&self.revealed).clone();
+        tools.extend(found.into_iter().map(|(server, definition)| {
+            let offered = !deferred || revealed.contains(&definition.function);
+            let redactor = self.options.redactor.clone();
+            Arc::new(McpTool { server, definition, redactor, offered }) as Arc<dyn AnyTool>
+        }));
+        let mut inner = locked(&self.inner);
+        inner.problems.drain(..).for_each(|problem| notices.warning(problem));
+        let mut notices = notices.0;
+        notices.retain(|notice| inner.told.insert(notice.title.clone()));
+        let redact = |notice: &mut SourceNotice| notice.title = self.options.redactor.redact(&notice.title);
+        notices.iter_mut().for_each(redact);
+        Offer { tools, notices }
+    }
+
+    fn set_servers(&self, servers: Vec<ClientServer>) {
+        let mut inner = locked(&self.inner);
+        inner.of_client.clear();
+        for given in servers {
+            match ServerConfig::of_client(given) {
+                Ok(config) => {
+                    inner.of_client.retain(|known| known.name != config.name);
+                    inner.of_client.push(config);
+                }
+                Err(error) => inner.problems.push(error.to_string()),
+            }
+        }
+        self.bring_about(&mut inner);
+    }
+
+    async fn close(&self) {
+        let servers = {
+            let mut inner = locked(&self.inner);
+            inner.closed = true;
+            std::mem::take(&mut inner.servers)
+        };
+        join_all(servers.iter().map(async |server| server.close().await)).await;
+    }
+}
+
+#[derive(Default)]
+struct Notices(Vec<SourceNotice>);
+
+impl Notices {
+    fn info(&mut self, title: String) {
+        self.0.push(SourceNotice { severity: Severity::Info, title, description: None });
+    }
+
+    fn warning(&mut self, title: String) {
+        self.0.push(SourceNotice { severity: Severity::Warning, title, description: None });
+    }
+}

@@ -1,0 +1,27 @@
+//! MCP servers as tools: where they are described, whether they may be used, how they are kept running and called.
+//!
+//! Architecture Invariant: the only crate that names the protocol's library. A server is started and spoken to behind a session's back; whatever it
+//! does, the session goes on.
+
+mod config;
+mod connection;
+mod content;
+mod files;
+mod hub;
+mod limits;
+mod lines;
+mod names;
+mod pins;
+mod provider;
+mod reference;
+mod search;
+mod server;
+mod tool;
+
+pub use config::{ConfigError, Described, How, Origin, ServerConfig, parse};
+pub use connection::{Client, ConnectError};
+pub use files::{Found, PROJECT_FILES, find};
+pub use names::{server_name, tool_name};
+pub use pins::{Change, Pins, changes, definition_hash};
+pub use provider::{HttpFactory, McpOptions, McpProvider};
+pub use reference::Values;

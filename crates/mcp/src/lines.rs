@@ -1,0 +1,139 @@
+//! The wire of a server that is a program: one JSON message a line, from a program that may write anything.
+
+use crate::limits::{GARBAGE_LINES, MESSAGE_BYTES, SEND};
+use rmcp::{
+    RoleClient,
+    model::Tool,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+
+/// What went wrong on a wire, for whoever asks why it ended.
+pub(crate) type Fault = Arc<Mutex<Option<String>>>;
+
+/// A program's standard streams as a transport.
+pub(crate) struct Lines {
+    // Held while a message is written: two that are written at once must not mix.
+    input: Arc<tokio::sync::Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
+    output: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    line: Vec<u8>,
+    garbage: usize,
+    fault: Fault,
+}
+
+impl Lines {
+    pub(crate) fn new(
+        input: Box<dyn AsyncWrite + Send + Unpin>,
+        output: Box<dyn AsyncRead + Send + Unpin>,
+        fault: Fault,
+    ) -> Self {
+        let input = Arc::new(tokio::sync::Mutex::new(Some(input)));
+        Self { input, output: BufReader::new(output), line: Vec::new(), garbage: 0, fault }
+    }
+
+    fn fail(&self, why: String) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+
+    /// Reads on until a line is complete; `None` at the end, or when it is too long. Cancel-safe: what was read is kept.
+    async fn next_line(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let read = match self.output.fill_buf().await {
+                Ok([]) => return None,
+                Ok(read) => read,
+                Err(error) => {
+                    self.fail(format!("its output cannot be read: {error}"));
+                    return None;
+                }
+            };
+            let end = read.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(read.len(), |at| at + 1);
+            if self.line.len() + taken > MESSAGE_BYTES {
+                self.fail(format!("it wrote a message of more than {} MB", MESSAGE_BYTES / (1024 * 1024)));
+                return None;
+            }
+            self.line.extend_from_slice(&read[..taken]);
+            self.output.consume(taken);
+            if end.is_some() {
+                return Some(std::mem::take(&mut self.line));
+            }
+        }
+    }
+}
+
+impl Transport<RoleClient> for Lines {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let input = Arc::clone(&self.input);
+        async move {
+            let mut bytes = serde_json::to_vec(&item)?;
+            bytes.push(b'\n');
+            let mut input = input.lock().await;
+            let closed = || io::Error::new(io::ErrorKind::NotConnected, "the server is being closed");
+            let open = input.as_mut().ok_or_else(closed)?;
+            let written = async {
+                open.write_all(&bytes).await?;
+                open.flush().await
+            };
+            match tokio::time::timeout(SEND, written).await {
+                Ok(written) => written,
+                Err(_) => {
+                    // Half a message may have been written: nothing can follow it.
+                    *input = None;
+                    Err(io::Error::new(io::ErrorKind::TimedOut, "the server does not read"))
+                }
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = self.next_line().await?;
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            if let Some(message) = message(&line) {
+                self.garbage = 0;
+                return Some(message);
+            }
+            self.garbage += 1;
+            if self.garbage == 1 {
+                tracing::debug!("an MCP server wrote a line that is no message");
+            }
+            if self.garbage >= GARBAGE_LINES {
+                self.fail(format!("it wrote {GARBAGE_LINES} lines that are no message"));
+                return None;
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.input.lock().await.take();
+        Ok(())
+    }
+}
+
+/// A message, without the tools in it that cannot be understood: each is right or wrong by itself.
+fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
+    let mut value: Value = serde_json::from_slice(line).ok()?;
+    if let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") {
+        tools.retain(|tool| {
+            let known = serde_json::from_value::<Tool>(tool.clone());
+            if let Err(error) = &known {
+                tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be understood");
+            }
+            known.is_ok()
+        });
+    }
+    serde_json::from_value(value).ok()
+}

@@ -1,0 +1,45 @@
+//! Servers for every session of a runtime.
+
+use crate::{Pins, Values, hub::Hub};
+use agent::{FolderTrust, Redactor, SessionScope, ToolProvider, ToolSource};
+use std::sync::Arc;
+use system::{AbsPath, System};
+
+/// Makes the HTTP client for an address.
+pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
+
+/// What servers are started with; resolved once, at the edge.
+pub struct McpOptions {
+    /// The machine that programs run on and files are read from: this one.
+    pub system: Arc<dyn System>,
+    /// Where values behind references are.
+    pub values: Arc<dyn Values>,
+    /// Is told of every secret before it is used, and takes them out of what is said.
+    pub redactor: Redactor,
+    /// What was seen of tools before.
+    pub pins: Arc<dyn Pins>,
+    /// Makes the HTTP client for an address. It must follow no redirects: one to another host would carry headers there.
+    pub http: Arc<HttpFactory>,
+    /// Whether a folder's files may be used.
+    pub trust: FolderTrust,
+    /// The user's own file of servers.
+    pub user_file: AbsPath,
+    /// What servers are told of our version.
+    pub version: String,
+}
+
+/// Gives each session the tools of its servers.
+pub struct McpProvider(Arc<McpOptions>);
+
+impl McpProvider {
+    /// Starts nothing before there is a session.
+    pub fn new(options: Arc<McpOptions>) -> Self {
+        Self(options)
+    }
+}
+
+impl ToolProvider for McpProvider {
+    fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
+        Hub::open(Arc::clone(&self.0), session)
+    }
+}

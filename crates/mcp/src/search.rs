@@ -1,0 +1,113 @@
+//! The tool that finds tools, where there are too many of them to tell models of all.
+
+use crate::{connection::locked, limits::SEARCH_RESULTS, tool::Definition};
+use agent::{
+    Access, AnyCall, AnyTool, Description, Effect, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    ToolSpec,
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
+use system::AbsPath;
+
+/// Its name.
+const NAME: &str = "tool_search";
+
+/// The names of tools that were found.
+pub(crate) type Revealed = Arc<Mutex<HashSet<String>>>;
+
+/// Finds tools of servers by words; what it finds is offered from the next request on.
+#[derive(Clone)]
+pub(crate) struct ToolSearch {
+    pub(crate) all: Arc<[Arc<Definition>]>,
+    pub(crate) revealed: Revealed,
+}
+
+impl AnyTool for ToolSearch {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: NAME.to_owned(),
+            description: format!(
+                "Finds tools of MCP servers by words of their names and descriptions. {} tools are not listed here; what this finds can be called afterwards.",
+                self.all.len()
+            ),
+            parameters: json!({
+                "type": "object",
+                "properties": { "query": { "type": "string", "description": "Words to look for" } },
+                "required": ["query"],
+            }),
+        }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(NAME)
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Session
+    }
+
+    fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        let Some(query) = arguments["query"].as_str() else {
+            return Err(ToolError::message(format!("Invalid arguments for '{NAME}': `query` is missing")));
+        };
+        Ok(Box::new(Search { tool: self.clone(), query: query.to_owned() }))
+    }
+}
+
+struct Search {
+    tool: ToolSearch,
+    query: String,
+}
+
+#[async_trait]
+impl AnyCall for Search {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        let query = agent::one_line(&self.query);
+        Description { title: format!("Find tools: {query}"), kind: ToolKind::Search, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Call { function: NAME.to_owned(), read_only: true }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let found = find(&self.tool.all, &self.query);
+        if found.is_empty() {
+            return Ok(ToolOutput::text("No tool fits. Try other or fewer words."));
+        }
+        let mut text = String::from("These can be called from now on:\n");
+        for tool in &found {
+            let first = tool.description.lines().next().unwrap_or_default();
+            text.push_str(&format!("- {}: {}\n", tool.function, first.chars().take(200).collect::<String>()));
+        }
+        locked(&self.tool.revealed).extend(found.iter().map(|tool| tool.function.clone()));
+        Ok(ToolOutput::text(text))
+    }
+}
+
+/// The tools that fit best: words in names count more than those in descriptions.
+fn find<'a>(all: &'a [Arc<Definition>], query: &str) -> Vec<&'a Arc<Definition>> {
+    let words: Vec<_> = query
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let score = |tool: &Definition| -> usize {
+        let (name, text) = (tool.function.to_lowercase(), tool.description.to_lowercase());
+        let points = |word: &String| 3 * usize::from(name.contains(word)) + usize::from(text.contains(word));
+        words.iter().map(points).sum()
+    };
+    let mut found: Vec<_> =
+        all.iter().map(|tool| (score(tool), tool)).filter(|(score, _)| *score > 0).collect();
+    found.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.function.cmp(&y.function)));
+    found.into_iter().take(SEARCH_RESULTS).map(|(_, tool)| tool).collect()
+}

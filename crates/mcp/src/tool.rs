@@ -1,0 +1,194 @@
+//! A server's tool as one of the agent's.
+
+use crate::{
+    content,
+    limits::{DESCRIPTION_BYTES, RESTART_WAIT, SCHEMA_BYTES},
+    names::tool_name,
+    server::Server,
+};
+use agent::{
+    Access, AnyCall, AnyTool, Description, Effect, Redactor, ToolContent, ToolContext, ToolError, ToolKind,
+    ToolOutput, ToolSpec,
+};
+use async_trait::async_trait;
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+use std::{borrow::Cow, sync::Arc};
+use system::AbsPath;
+
+/// What is known of a tool.
+pub(crate) struct Definition {
+    /// What models call it.
+    pub(crate) function: String,
+    /// What the server calls it.
+    pub(crate) tool: String,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) parameters: Value,
+    /// Whether the server says that it only reads. A hint, and asked about like everything else.
+    pub(crate) read_only: bool,
+    /// The size of what models are told of it.
+    pub(crate) bytes: usize,
+    reads_resources: bool,
+}
+
+impl Definition {
+    pub(crate) fn new(server: &str, tool: &Tool) -> Result<Self, String> {
+        let mut schema = (*tool.input_schema).clone();
+        schema.remove("$schema");
+        match schema.get("type") {
+            None => {
+                schema.insert("type".to_owned(), json!("object"));
+            }
+            Some(Value::String(kind)) if kind == "object" => {}
+            Some(_) => return Err("its schema is not one of an object".to_owned()),
+        }
+        if !schema.get("properties").is_some_and(Value::is_object) {
+            schema.insert("properties".to_owned(), json!({}));
+        }
+        let parameters = Value::Object(schema);
+        let size = parameters.to_string().len();
+        if size > SCHEMA_BYTES {
+            return Err(format!("its schema is larger than {SCHEMA_BYTES} bytes"));
+        }
+        let mut description = agent::sanitise(tool.description.as_deref().unwrap_or_default());
+        if description.len() > DESCRIPTION_BYTES {
+            let end = (0..=DESCRIPTION_BYTES).rev().find(|at| description.is_char_boundary(*at)).unwrap_or(0);
+            description.truncate(end);
+            description.push_str(" […]");
+        }
+        let annotations = tool.annotations.as_ref();
+        let title = tool.title.as_deref().or_else(|| annotations.and_then(|hints| hints.title.as_deref()));
+        let title = agent::one_line(&agent::sanitise(title.unwrap_or(&tool.name)));
+        let function = tool_name(server, &tool.name);
+        let bytes = function.len() + description.len() + size;
+        Ok(Self {
+            function,
+            tool: tool.name.clone().into_owned(),
+            title: title.chars().take(80).collect(),
+            description,
+            parameters,
+            read_only: annotations.and_then(|hints| hints.read_only_hint) == Some(true),
+            bytes,
+            reads_resources: false,
+        })
+    }
+}
+
+/// The tool that reads a server's resources, where it has any.
+pub(crate) fn read_resource(server: &str) -> Definition {
+    Definition {
+        function: tool_name(server, "read_resource"),
+        tool: "read_resource".to_owned(),
+        title: "Read a resource".to_owned(),
+        description: format!(
+            "Reads a resource of the MCP server '{server}' by its URI, or lists the resources when no URI is given."
+        ),
+        parameters: json!({
+            "type": "object",
+            "properties": { "uri": { "type": "string", "description": "The resource's URI; leave it out for a list" } },
+        }),
+        read_only: true,
+        bytes: 300,
+        reads_resources: true,
+    }
+}
+
+/// A tool of a server that is kept running.
+pub(crate) struct McpTool {
+    pub(crate) server: Arc<Server>,
+    pub(crate) definition: Arc<Definition>,
+    pub(crate) redactor: Redactor,
+    /// Whether models are told of it without asking.
+    pub(crate) offered: bool,
+}
+
+impl AnyTool for McpTool {
+    fn spec(&self) -> ToolSpec {
+        let Definition { function, description, parameters, .. } = &*self.definition;
+        ToolSpec { name: function.clone(), description: description.clone(), parameters: parameters.clone() }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.definition.function)
+    }
+
+    fn effect(&self) -> Effect {
+        if self.definition.read_only { Effect::Reads } else { Effect::Writes }
+    }
+
+    fn is_offered(&self) -> bool {
+        self.offered
+    }
+
+    fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        if !arguments.is_object() {
+            let name = &self.definition.function;
+            return Err(ToolError::message(format!("Invalid arguments for '{name}': an object is due")));
+        }
+        Ok(Box::new(Call {
+            server: Arc::clone(&self.server),
+            definition: Arc::clone(&self.definition),
+            redactor: self.redactor.clone(),
+            arguments,
+        }))
+    }
+}
+
+struct Call {
+    server: Arc<Server>,
+    definition: Arc<Definition>,
+    redactor: Redactor,
+    arguments: Value,
+}
+
+impl Call {
+    async fn carry_out(&self, cx: &ToolContext) -> Result<ToolOutput, String> {
+        let client = self.server.ready(RESTART_WAIT).await?;
+        if !self.definition.reads_resources {
+            let result = client.call(&self.definition.tool, self.arguments.clone()).await?;
+            return Ok(content::of_call(result, &cx.limits));
+        }
+        if let Some(uri) = self.arguments["uri"].as_str() {
+            return Ok(content::of_resource(client.read(uri).await?, &cx.limits));
+        }
+        let lines = client.resources().await?.into_iter().map(|resource| {
+            let about = resource.description.or(resource.title).unwrap_or_default();
+            format!("{} ({}) {about}", resource.uri, resource.name).trim_end().to_owned()
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let text = if text.is_empty() { "There are no resources.".to_owned() } else { text };
+        Ok(ToolOutput::text(agent::tools::cap(text, &cx.limits)))
+    }
+}
+
+#[async_trait]
+impl AnyCall for Call {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        let kind = if self.definition.read_only { ToolKind::Read } else { ToolKind::Other };
+        let title = format!("{}: {}", self.server.config.name, self.definition.title);
+        Description { title, kind, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        let Definition { function, read_only, .. } = &*self.definition;
+        vec![Access::Call { function: function.clone(), read_only: *read_only }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        // Dropping the call tells the server that it was cancelled.
+        let result = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
+            result = self.carry_out(cx) => result,
+        };
+        result.map_err(|why| {
+            let text = format!("MCP server '{}': {why}", self.server.config.name);
+            ToolError::message(self.redactor.redact(&text))
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! `tiller mcp`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What to do with MCP servers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// List the servers that are described for this folder. Starts none.
+    List(Common),
+    /// Describe a server: `add NAME -- COMMAND ARGS…`, or `add NAME --url URL`.
+    Add(Add),
+    /// Forget a server.
+    Remove(Edited),
+    /// Use a server again.
+    Enable(Edited),
+    /// Keep a server, and do not use it.
+    Disable(Edited),
+    /// Start servers, all or one, and tell whether that works.
+    Status(Named),
+    /// List the tools of servers, all or one.
+    Tools(Named),
+    /// Show a tool with the schema of its arguments.
+    Schema(Called),
+    /// Call a tool.
+    Call(Called),
+    /// Show the project's servers in full and trust its folder; with a name, approve of that server's tools as they are now too.
+    Trust(Named),
+    /// Tell what is wrong with the descriptions. Starts nothing.
+    Doctor(Common),
+    /// List a server's resources, or read one.
+    Resources {
+        /// The server.
+        server: String,
+        /// The resource's URI.
+        uri: Option<String>,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// List a server's prompts, or fill one in.
+    Prompts {
+        /// The server.
+        server: String,
+        /// The prompt.
+        prompt: Option<String>,
+        /// One argument, as NAME=VALUE; may be repeated.
+        #[arg(long = "arg", value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Secrets that descriptions refer to as `@secret:KEY`.
+    #[command(subcommand)]
+    Secret(SecretCommand),
+    /// Take over the servers of another program's file.
+    Import {
+        /// The file, with `mcpServers` or `servers`.
+        file: PathBuf,
+        #[command(flatten)]
+        edited: Scope,
+    },
+    /// Print the described servers as a file that other programs read.
+    Export(Common),
+}
+
+/// What every command takes.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Common {
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which file is written.
+#[derive(Debug, Args)]
+pub(crate) struct Scope {
+    /// The project's `.mcp.json` in place of your own file.
+    #[arg(long)]
+    pub(crate) project: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// A server of a file.
+#[derive(Debug, Args)]
+pub(crate) struct Edited {
+    /// The server.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+}
+
+/// A server to be described.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// What it is to be called.
+    pub(crate) name: String,
+    /// Its address, for streamable HTTP.
+    #[arg(long, value_name = "URL", conflicts_with = "command", required_unless_present = "command")]
+    pub(crate) url: Option<String>,
+    /// A variable of its environment; the value may be `@secret:KEY` or `${env:NAME}`. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+    /// A header of every request; the value may refer to a secret too. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// How many seconds it has to connect, and to answer a call.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) timeout: Option<u32>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    /// The program and its arguments, after `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// A server, or all.
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// The server; all without it.
+    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// A tool.
+#[derive(Debug, Args)]
+pub(crate) struct Called {
+    /// The tool, as `SERVER.TOOL` or as models call it: `mcp__SERVER__TOOL`.
+    pub(crate) function: String,
+    /// One argument, as NAME=VALUE; the value is JSON if it reads as that, and text if not. May be repeated.
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<String>,
+    /// All arguments as one JSON object.
+    #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
+    pub(crate) input: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Secrets.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Keep a secret, read from stdin.
+    Set {
+        /// Its key, such as mcp.github.env.GITHUB_TOKEN.
+        key: String,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// List the keys. Values are never shown.
+    List(Common),
+    /// Forget a secret.
+    Unset {
+        /// Its key.
+        key: String,
+        #[command(flatten)]
+        common: Common,
+    },
+}

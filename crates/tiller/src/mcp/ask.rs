@@ -1,0 +1,241 @@
+//! The commands that start servers and ask them.
+
+use super::{Desk, Report, source, unknown};
+use crate::args::Called;
+use ::mcp::{Client, ServerConfig, server_name, tool_name};
+use anyhow::{Context, Result, bail};
+use futures::future::join_all;
+use serde_json::{Map, Value, json};
+use std::{fmt::Write as _, time::Instant};
+
+impl Desk<'_> {
+    /// The enabled servers, or the one that is named.
+    async fn chosen(&self, name: Option<&str>) -> Result<Vec<ServerConfig>> {
+        let found = self.found().await;
+        let Some(name) = name else {
+            return Ok(found.servers.into_iter().filter(|server| server.enabled).collect());
+        };
+        let wanted = server_name(name);
+        if found.untrusted.iter().any(|server| server.name == wanted) {
+            bail!(
+                "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files."
+            );
+        }
+        let server = found.servers.into_iter().find(|server| server.name == wanted);
+        Ok(vec![server.with_context(|| unknown(name))?])
+    }
+
+    async fn connect(&self, server: &ServerConfig) -> Result<Client> {
+        Client::connect(server, &self.servers, self.cwd, Default::default())
+            .await
+            .map_err(|error| anyhow::anyhow!("MCP server '{}': {error}", server.name))
+    }
+
+    async fn one(&self, name: &str) -> Result<(ServerConfig, Client)> {
+        let server = self.chosen(Some(name)).await?.remove(0);
+        let client = self.connect(&server).await?;
+        Ok((server, client))
+    }
+
+    pub(super) async fn status(&self, name: Option<&str>) -> Result<Report> {
+        let servers = self.chosen(name).await?;
+        let rows = join_all(servers.iter().map(async |server| {
+            let began = Instant::now();
+            let tools = match self.connect(server).await {
+                Ok(client) => {
+                    let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
+                    client.close().await;
+                    tools.map_err(|why| format!("MCP server '{}': {why}", server.name))
+                }
+                Err(error) => Err(format!("{error:#}")),
+            };
+            (server, tools, began.elapsed())
+        }))
+        .await;
+        let failed = rows.iter().any(|(_, tools, _)| tools.is_err());
+        let mut text = String::new();
+        let mut json = Vec::new();
+        for (server, tools, took) in rows {
+            let state = match &tools {
+                Ok(tools) => format!("ok, {} tools", tools.len()),
+                Err(why) => format!("failed: {why}"),
+            };
+            let _ = writeln!(text, "{:<24} {state} ({} ms)", server.name, took.as_millis());
+            json.push(json!({
+                "name": server.name, "source": source(server), "running": tools.is_ok(), "ms": took.as_millis() as u64,
+                "tools": tools.as_ref().map_or(0, Vec::len), "error": tools.as_ref().err(),
+            }));
+        }
+        Ok(Report::new(json!({ "servers": json }), text).failed(failed))
+    }
+
+    pub(super) async fn tools(&self, name: Option<&str>) -> Result<Report> {
+        let servers = self.chosen(name).await?;
+        let lists = join_all(servers.iter().map(async |server| self.tool_rows(server).await)).await;
+        let (mut rows, mut problems, mut text) = (Vec::new(), Vec::new(), String::new());
+        for list in lists {
+            match list {
+                Ok(list) => rows.extend(list),
+                Err(error) => problems.push(format!("{error:#}")),
+            }
+        }
+        for row in &rows {
+            let first = row["description"].as_str().and_then(|text| text.lines().next()).unwrap_or_default();
+            let (function, operation) = (row["function"].as_str(), row["operation"].as_str());
+            let (function, operation) = (function.unwrap_or_default(), operation.unwrap_or_default());
+            let _ = writeln!(text, "{function:<48} {operation:<6} {}", agent::one_line(first));
+        }
+        for problem in &problems {
+            let _ = writeln!(text, "problem: {problem}");
+        }
+        let failed = !problems.is_empty();
+        Ok(Report::new(json!({ "tools": rows, "problems": problems }), text).failed(failed))
+    }
+
+    async fn tool_rows(&self, server: &ServerConfig) -> Result<Vec<Value>> {
+        let client = self.connect(server).await?;
+        let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
+        client.close().await;
+        let tools = tools.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
+        let row = |tool| -> Result<Value> {
+            let tool = serde_json::to_value(tool)?;
+            let name = tool["name"].as_str().unwrap_or_default();
+            let reads = tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
+            Ok(json!({
+                "server": server.name, "name": name, "function": tool_name(&server.name, name),
+                "description": agent::sanitise(tool["description"].as_str().unwrap_or_default()),
+                "operation": if reads { "read" } else { "write" }, "schema": tool["inputSchema"],
+            }))
+        };
+        tools.into_iter().map(row).collect()
+    }
+
+    /// The server and its tool that a name means.
+    async fn tool(&self, function: &str) -> Result<(ServerConfig, Value)> {
+        let server = match function.strip_prefix("mcp__") {
+            Some(rest) => rest.split("__").next().unwrap_or_default(),
+            None => function.split_once('.').context("a tool is SERVER.TOOL or mcp__SERVER__TOOL")?.0,
+        };
+        let config = self.chosen(Some(server)).await?.remove(0);
+        let rows = self.tool_rows(&config).await?;
+        let called = |row: &Value| {
+            row["function"] == function
+                || function.split_once('.').is_some_and(|(_, tool)| row["name"] == tool)
+        };
+        let row = rows.into_iter().find(called);
+        let row = row.with_context(|| {
+            format!(
+                "MCP server '{}' has no tool for {function:?}; see `tiller mcp tools {}`",
+                config.name, config.name
+            )
+        })?;
+        Ok((config, row))
+    }
+
+    pub(super) async fn schema(&self, function: &str) -> Result<Report> {
+        let (_, row) = self.tool(function).await?;
+        let text = format!("{row:#}\n");
+        Ok(Report::new(json!({ "tool": row }), text))
+    }
+
+    pub(super) async fn call(&self, called: Called) -> Result<Report> {
+        let arguments = match &called.input {
+            Some(input) => serde_json::from_str(input).context("--input is no JSON object")?,
+            None => arguments(&called.arguments)?,
+        };
+        let (server, row) = self.tool(&called.function).await?;
+        let function = row["function"].as_str().unwrap_or_default().to_owned();
+        if self.denied(&function) {
+            bail!("Tool '{function}' is denied by the setting tools.denied_tools.");
+        }
+        let began = Instant::now();
+        let client = self.connect(&server).await?;
+        let result = client.call(row["name"].as_str().unwrap_or_default(), Value::Object(arguments)).await;
+        client.close().await;
+        let ms = began.elapsed().as_millis() as u64;
+        let result = result.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
+        let result = serde_json::to_value(result)?;
+        let failed = result["isError"] == true;
+        let data = data(&result);
+        let text = match &data {
+            Value::String(text) => format!("{}\n", text.trim_end()),
+            data => format!("{data:#}\n"),
+        };
+        let mut json = json!({ "function": function, "data": data, "duration_ms": ms });
+        if failed {
+            json["error"] = json!(text.trim_end());
+        }
+        Ok(Report::new(json, text).failed(failed))
+    }
+
+    pub(super) async fn resources(&self, server: &str, uri: Option<&str>) -> Result<Report> {
+        let (server, client) = self.one(server).await?;
+        let said = match uri {
+            Some(uri) => client.read(uri).await.map(|contents| json!(contents)),
+            None => client.resources().await.map(|resources| json!(resources)),
+        };
+        client.close().await;
+        let said = said.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
+        let line = |row: &Value| match uri {
+            Some(_) => row["text"].as_str().map_or_else(|| format!("{row:#}"), str::to_owned),
+            None => format!(
+                "{} {}",
+                row["uri"].as_str().unwrap_or_default(),
+                row["name"].as_str().unwrap_or_default()
+            ),
+        };
+        let text = said.as_array().into_iter().flatten().map(|row| line(row) + "\n").collect::<String>();
+        let key = if uri.is_some() { "contents" } else { "resources" };
+        Ok(Report::new(json!({ key: said }), text))
+    }
+
+    pub(super) async fn prompts(
+        &self,
+        server: &str,
+        prompt: Option<&str>,
+        given: &[String],
+    ) -> Result<Report> {
+        let given = super::pairs(given)?;
+        let (server, client) = self.one(server).await?;
+        let said = match prompt {
+            Some(prompt) => client.prompt(prompt, given).await.map(|filled| json!({ "prompt": filled })),
+            None => client.prompts().await.map(|prompts| json!({ "prompts": prompts })),
+        };
+        client.close().await;
+        let said = said.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
+        let text = match said.get("prompts").and_then(Value::as_array) {
+            Some(prompts) => {
+                let line = |row: &Value| {
+                    let about = agent::one_line(row["description"].as_str().unwrap_or_default());
+                    format!("{} {about}\n", row["name"].as_str().unwrap_or_default())
+                };
+                prompts.iter().map(line).collect()
+            }
+            None => format!("{:#}\n", said["prompt"]["messages"]),
+        };
+        Ok(Report::new(said, text))
+    }
+}
+
+/// Arguments by name; a value is JSON if it reads as that.
+fn arguments(given: &[String]) -> Result<Map<String, Value>> {
+    let mut arguments = super::pairs(given)?;
+    for value in arguments.values_mut() {
+        if let Some(read) = value.as_str().and_then(|text| serde_json::from_str(text).ok()) {
+            *value = read;
+        }
+    }
+    Ok(arguments)
+}
+
+/// What a call gave: one text, read as JSON where it is that; the list of contents otherwise.
+fn data(result: &Value) -> Value {
+    match result["content"].as_array().map(Vec::as_slice) {
+        Some([only]) if only["type"] == "text" => {
+            let text = only["text"].as_str().unwrap_or_default();
+            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+        }
+        Some([]) | None => result["structuredContent"].clone(),
+        Some(_) => result["content"].clone(),
+    }
+}

@@ -1,0 +1,33 @@
+//! Changes of files that describe servers. Whatever else a file holds stays.
+
+use super::kept::read;
+use anyhow::{Result, bail};
+use serde_json::{Map, Value, json};
+use system::{AbsPath, System};
+
+/// Changes the servers of a file.
+pub(super) async fn change(
+    system: &dyn System,
+    path: &AbsPath,
+    change: impl FnOnce(&mut Map<String, Value>) -> Result<()>,
+) -> Result<()> {
+    let mut file = read(system, path).await?;
+    let key = if file.contains_key("servers") && !file.contains_key("mcpServers") {
+        "servers"
+    } else {
+        "mcpServers"
+    };
+    let servers = file.entry(key).or_insert_with(|| json!({}));
+    let Value::Object(servers) = servers else { bail!("{path}: `{key}` is no object; correct it") };
+    change(servers)?;
+    if let Some(folder) = path.parent() {
+        system.create_dir_all(&folder).await?;
+    }
+    Ok(system.write(path, format!("{:#}\n", Value::Object(file)).as_bytes()).await?)
+}
+
+/// The server of a name, as it is written or as tools have it.
+pub(super) fn key(servers: &Map<String, Value>, name: &str) -> Option<String> {
+    let wanted = ::mcp::server_name(name);
+    servers.keys().find(|key| ::mcp::server_name(key) == wanted).cloned()
+}

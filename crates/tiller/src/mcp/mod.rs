@@ -1,0 +1,390 @@
+//! `tiller mcp`: MCP servers, from the command line. What is printed holds no secret, and failures end with a code that is not 0.
+
+mod ask;
+mod file;
+mod kept;
+
+pub(crate) use kept::{Pins, Values};
+
+use crate::{
+    args::{Add, Common, Edited, McpCommand, SecretCommand},
+    environment::Environment,
+    exit,
+    options::Options,
+    trust, wiring,
+};
+use ::mcp::{Found, How, McpOptions, Origin, ServerConfig, server_name};
+use agent::Trust;
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+use std::{
+    fmt::Write as _,
+    io::{Read as _, Write as _},
+    sync::Arc,
+};
+use system::{AbsPath, System};
+
+/// What a command has to say: for programs and for people.
+struct Report {
+    success: bool,
+    json: Value,
+    text: String,
+}
+
+impl Report {
+    fn new(json: Value, text: impl Into<String>) -> Self {
+        Self { success: true, json, text: text.into() }
+    }
+
+    fn failed(self, failed: bool) -> Self {
+        Self { success: !failed, ..self }
+    }
+}
+
+/// What the commands work with.
+struct Desk<'a> {
+    options: &'a Options,
+    servers: Arc<McpOptions>,
+    system: Arc<dyn System>,
+    environment: &'a Environment,
+    cwd: &'a AbsPath,
+}
+
+/// Does what is asked for and prints what came of it.
+pub(crate) async fn run(
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    command: McpCommand,
+) -> Result<u8> {
+    let json = command.common().json;
+    let servers = wiring::mcp_options(options, environment);
+    let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd };
+    let report = match desk.carry_out(command).await {
+        Ok(report) => report,
+        Err(error) if json => Report::new(json!({ "error": format!("{error:#}") }), "").failed(true),
+        Err(error) => bail!("{}", environment.redactor().redact(&format!("{error:#}"))),
+    };
+    let text = match json {
+        true => {
+            let mut whole = json!({ "success": report.success });
+            if let (Value::Object(whole), Value::Object(said)) = (&mut whole, report.json) {
+                whole.extend(said);
+            }
+            format!("{whole}\n")
+        }
+        false => report.text,
+    };
+    write!(std::io::stdout().lock(), "{}", environment.redactor().redact(&text))?;
+    Ok(if report.success { exit::OK } else { exit::ERROR })
+}
+
+impl McpCommand {
+    fn common(&self) -> &Common {
+        match self {
+            Self::List(common) | Self::Doctor(common) | Self::Export(common) => common,
+            Self::Add(Add { scope, .. }) | Self::Import { edited: scope, .. } => &scope.common,
+            Self::Remove(edited) | Self::Enable(edited) | Self::Disable(edited) => &edited.scope.common,
+            Self::Status(named) | Self::Tools(named) | Self::Trust(named) => &named.common,
+            Self::Schema(called) | Self::Call(called) => &called.common,
+            Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
+            Self::Secret(
+                SecretCommand::Set { common, .. }
+                | SecretCommand::List(common)
+                | SecretCommand::Unset { common, .. },
+            ) => common,
+        }
+    }
+}
+
+impl Desk<'_> {
+    async fn carry_out(&self, command: McpCommand) -> Result<Report> {
+        match command {
+            McpCommand::List(_) => Ok(self.list().await),
+            McpCommand::Add(add) => self.add(add).await,
+            McpCommand::Remove(edited) => self.remove(edited).await,
+            McpCommand::Enable(edited) => self.switch(edited, true).await,
+            McpCommand::Disable(edited) => self.switch(edited, false).await,
+            McpCommand::Status(named) => self.status(named.server.as_deref()).await,
+            McpCommand::Tools(named) => self.tools(named.server.as_deref()).await,
+            McpCommand::Schema(called) => self.schema(&called.function).await,
+            McpCommand::Call(called) => self.call(called).await,
+            McpCommand::Trust(named) => self.trust(named.server.as_deref()).await,
+            McpCommand::Doctor(_) => Ok(self.doctor().await),
+            McpCommand::Resources { server, uri, .. } => self.resources(&server, uri.as_deref()).await,
+            McpCommand::Prompts { server, prompt, arguments, .. } => {
+                self.prompts(&server, prompt.as_deref(), &arguments).await
+            }
+            McpCommand::Secret(command) => self.secret(command).await,
+            McpCommand::Import { file, edited } => {
+                let file = crate::environment::absolute(self.cwd, &file)?;
+                self.import(&file, edited.project).await
+            }
+            McpCommand::Export(_) => self.export().await,
+        }
+    }
+
+    async fn found(&self) -> Found {
+        let McpOptions { system, user_file, trust, .. } = &*self.servers;
+        ::mcp::find(system.as_ref(), user_file, trust, self.cwd).await
+    }
+
+    async fn list(&self) -> Report {
+        let found = self.found().await;
+        let mut text = String::new();
+        let rows = found.servers.iter().map(|server| (server, true));
+        let rows: Vec<_> = rows.chain(found.untrusted.iter().map(|server| (server, false))).collect();
+        for (server, trusted) in &rows {
+            let state = match (trusted, server.enabled) {
+                (false, _) => "not trusted",
+                (true, false) => "disabled",
+                (true, true) => "enabled",
+            };
+            let _ =
+                writeln!(text, "{:<24} {state:<12} {:<17} {}", server.name, source(server), server.summary());
+        }
+        if rows.is_empty() {
+            text.push_str("No MCP server is described. Add one with `tiller mcp add NAME -- COMMAND`.\n");
+        }
+        for problem in &found.problems {
+            let _ = writeln!(text, "problem: {problem}");
+        }
+        let rows: Vec<_> = rows.into_iter().map(|(server, trusted)| described(server, trusted)).collect();
+        Report::new(json!({ "servers": rows, "problems": found.problems }), text)
+    }
+
+    async fn doctor(&self) -> Report {
+        let found = self.found().await;
+        let count = found.servers.iter().filter(|server| server.enabled).count();
+        let mut text = format!("{count} MCP servers can be started here\n");
+        for problem in &found.problems {
+            let _ = writeln!(text, "problem: {problem}");
+        }
+        let failed = !found.problems.is_empty();
+        let json = json!({ "servers": count, "user_file": self.servers.user_file.as_str(), "issues": found.problems });
+        Report::new(json, text).failed(failed)
+    }
+
+    /// The file that a change goes to.
+    fn file(&self, project: bool) -> AbsPath {
+        if project { self.cwd.join(".mcp.json") } else { self.servers.user_file.clone() }
+    }
+
+    async fn changed(&self, project: bool, name: &str, what: &str) -> Result<Report> {
+        let path = self.file(project);
+        let note = match self.servers.trust.of(self.cwd).await {
+            Trust::Trusted(_) | Trust::Empty => "",
+            _ if project => " It is used once the folder is trusted: `tiller mcp trust`.",
+            _ => "",
+        };
+        let json = json!({ "name": server_name(name), "path": path.as_str(), "done": what });
+        Ok(Report::new(json, format!("{} is {what} in {path}.{note}\n", server_name(name))))
+    }
+
+    async fn add(&self, add: Add) -> Result<Report> {
+        let mut server = Map::new();
+        match &add.url {
+            Some(url) => {
+                server.insert("type".to_owned(), json!("http"));
+                server.insert("url".to_owned(), json!(url));
+                if !add.header.is_empty() {
+                    server.insert("headers".to_owned(), json!(pairs(&add.header)?));
+                }
+            }
+            None => {
+                let (program, args) = add.command.split_first().context("a command or --url is needed")?;
+                server.insert("command".to_owned(), json!(program));
+                server.insert("args".to_owned(), json!(args));
+                if !add.env.is_empty() {
+                    server.insert("env".to_owned(), json!(pairs(&add.env)?));
+                }
+            }
+        }
+        server.extend(add.timeout.map(|seconds| ("timeout".to_owned(), json!(seconds))));
+        let server = Value::Object(server);
+        let whole = json!({ "mcpServers": { add.name.as_str(): server } }).to_string();
+        // What could not be read again is not written.
+        ::mcp::parse(&whole, &Origin::User)?.remove(0).1?;
+        let project = add.scope.project;
+        file::change(self.system.as_ref(), &self.file(project), |servers| {
+            if let Some(known) = file::key(servers, &add.name) {
+                bail!("there is a server '{known}' already; remove it first");
+            }
+            servers.insert(add.name.clone(), server);
+            Ok(())
+        })
+        .await?;
+        self.changed(project, &add.name, "added").await
+    }
+
+    async fn remove(&self, Edited { name, scope }: Edited) -> Result<Report> {
+        file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
+            let key = file::key(servers, &name).with_context(|| unknown(&name))?;
+            // Keeps the order of the others.
+            servers.retain(|known, _| *known != key);
+            Ok(())
+        })
+        .await?;
+        self.changed(scope.project, &name, "removed").await
+    }
+
+    async fn switch(&self, Edited { name, scope }: Edited, on: bool) -> Result<Report> {
+        file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
+            let key = file::key(servers, &name).with_context(|| unknown(&name))?;
+            let Some(Value::Object(server)) = servers.get_mut(&key) else {
+                bail!("'{key}' is no object; correct it")
+            };
+            server.remove("disabled");
+            server.insert("enabled".to_owned(), json!(on));
+            Ok(())
+        })
+        .await?;
+        self.changed(scope.project, &name, if on { "enabled" } else { "disabled" }).await
+    }
+
+    async fn trust(&self, name: Option<&str>) -> Result<Report> {
+        let found = self.found().await;
+        let mut text = String::new();
+        let project = |server: &&ServerConfig| matches!(server.origin, Origin::Project(_));
+        let shown: Vec<_> = found.untrusted.iter().chain(found.servers.iter().filter(project)).collect();
+        if let Some(name) = name {
+            let wanted = server_name(name);
+            let known = found.servers.iter().chain(&found.untrusted).any(|server| server.name == wanted);
+            anyhow::ensure!(known, unknown(name));
+            if Pins::new(self.system.clone(), &self.options.folders).forget(&wanted).await? {
+                let _ = writeln!(text, "What {wanted} says of its tools next is what counts.");
+            }
+        }
+        for server in &shown {
+            let _ = writeln!(text, "{} ({}): {}", server.name, source(server), server.summary());
+        }
+        let mut said = Vec::new();
+        trust::give(&self.options.folders, self.cwd, &mut said).await?;
+        text.push_str(&String::from_utf8_lossy(&said));
+        let servers: Vec<_> = shown.iter().map(|server| described(server, true)).collect();
+        Ok(Report::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
+    }
+
+    async fn secret(&self, command: SecretCommand) -> Result<Report> {
+        let values = Values::new(self.environment.clone(), self.system.clone(), &self.options.folders);
+        let mut secrets = values.secrets().await?;
+        match command {
+            SecretCommand::Set { key, .. } => {
+                let mut value = String::new();
+                std::io::stdin()
+                    .lock()
+                    .read_to_string(&mut value)
+                    .context("the secret is read from stdin")?;
+                let value = value.trim_end_matches(['\n', '\r']).to_owned();
+                anyhow::ensure!(!value.is_empty(), "the secret on stdin is empty");
+                secrets.insert(key.clone(), value);
+                values.keep(&secrets).await?;
+                Ok(Report::new(json!({ "key": key, "configured": true }), format!("{key} is set\n")))
+            }
+            SecretCommand::List(_) => {
+                let keys: Vec<_> = secrets.into_keys().collect();
+                let text = keys.iter().map(|key| format!("{key}\n")).collect::<String>();
+                Ok(Report::new(json!({ "keys": keys }), text))
+            }
+            SecretCommand::Unset { key, .. } => {
+                anyhow::ensure!(secrets.remove(&key).is_some(), "no secret is called {key:?}");
+                values.keep(&secrets).await?;
+                Ok(Report::new(json!({ "key": key, "configured": false }), format!("{key} is forgotten\n")))
+            }
+        }
+    }
+
+    async fn import(&self, from: &AbsPath, project: bool) -> Result<Report> {
+        let text = self.system.read_text(from, None).await?;
+        ::mcp::parse(&text, &Origin::User)?;
+        let given: Value = serde_json::from_str(&text)?;
+        let given = ["mcpServers", "servers"].iter().find_map(|key| given[*key].as_object());
+        let given = given.with_context(|| format!("{from} describes no servers"))?;
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        file::change(self.system.as_ref(), &self.file(project), |servers| {
+            for (name, server) in given {
+                match file::key(servers, name) {
+                    Some(_) => left.push(name.clone()),
+                    None => {
+                        servers.insert(name.clone(), server.clone());
+                        taken.push(name.clone());
+                    }
+                }
+            }
+            Ok(())
+        })
+        .await?;
+        let mut text = format!("taken: {}\n", taken.join(", "));
+        if !left.is_empty() {
+            let _ = writeln!(text, "there already, and left as they are: {}", left.join(", "));
+        }
+        Ok(Report::new(json!({ "taken": taken, "left": left }), text))
+    }
+
+    async fn export(&self) -> Result<Report> {
+        let found = self.found().await;
+        let mut servers = Map::new();
+        for server in &found.servers {
+            let described = match &server.how {
+                How::Stdio { command, args, env } => {
+                    json!({ "command": command, "args": args, "env": exported(env) })
+                }
+                How::Http { url, headers } => {
+                    json!({ "type": "http", "url": url, "headers": exported(headers) })
+                }
+            };
+            servers.insert(server.name.clone(), described);
+        }
+        let whole = json!({ "mcpServers": servers });
+        Ok(Report::new(whole.clone(), format!("{whole:#}\n")))
+    }
+
+    /// Whether the settings deny a tool. Nothing else is asked: whoever types a call decides about it.
+    fn denied(&self, function: &str) -> bool {
+        self.options.denied_tools.iter().any(|tool| tool == function)
+    }
+}
+
+fn unknown(name: &str) -> String {
+    format!("no MCP server is called '{}'; see `tiller mcp list`", server_name(name))
+}
+
+fn source(server: &ServerConfig) -> &'static str {
+    match server.origin {
+        Origin::User => "yours",
+        Origin::Project(file) => file,
+        Origin::Client => "the editor",
+    }
+}
+
+fn described(server: &ServerConfig, trusted: bool) -> Value {
+    let kind = match server.how {
+        How::Stdio { .. } => "stdio",
+        How::Http { .. } => "http",
+    };
+    json!({
+        "name": server.name, "type": kind, "enabled": server.enabled, "trusted": trusted, "source": source(server),
+        "summary": server.summary(), "fingerprint": server.fingerprint(),
+    })
+}
+
+/// `NAME=VALUE` pairs.
+fn pairs(given: &[String]) -> Result<Map<String, Value>> {
+    let pair = |text: &String| {
+        let (name, value) = text.split_once('=').with_context(|| format!("{text:?} is not NAME=VALUE"))?;
+        Ok((name.to_owned(), json!(value)))
+    };
+    given.iter().map(pair).collect()
+}
+
+/// References as they are, and no other values.
+fn exported(pairs: &[(String, String)]) -> Value {
+    let value = |(name, value): &(String, String)| {
+        let rest = value.strip_prefix("Bearer ").unwrap_or(value);
+        let reference = rest.starts_with('$') || rest.starts_with("@secret:");
+        let shown =
+            if reference { value.clone() } else { format!("${{{}}}", name.replace('-', "_").to_uppercase()) };
+        (name.clone(), json!(shown))
+    };
+    Value::Object(pairs.iter().map(value).collect())
+}

@@ -1,0 +1,264 @@
+//! MCP servers, from an editor through the agent to the server and back.
+
+use crate::{
+    agent::Agent,
+    editor::Editor,
+    home::{Home, stderr, stdout},
+    model_server::ModelServer,
+};
+use serde_json::{Value, json};
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+const SERVER: &str = include_str!("mcp_server.sh");
+const CANARY: &str = "canary-5d1f0c77";
+
+/// A home with the server in it, and a model that answers with these calls, one an answer, and then with so many texts.
+fn stage(calls: &[(&str, &str)], texts: usize) -> (Home, ModelServer) {
+    let delta = |delta: Value, reason: Option<&str>| {
+        let choice = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
+        format!("data: {choice}\n\n")
+    };
+    let call = |(at, (name, arguments)): (usize, &(&str, &str))| {
+        let function = json!({ "name": name, "arguments": arguments });
+        let call = json!({ "index": 0, "id": format!("c{at}"), "type": "function", "function": function });
+        delta(json!({ "tool_calls": [call] }), None) + &delta(json!({}), Some("tool_calls"))
+    };
+    let mut answers: Vec<_> = calls.iter().enumerate().map(call).collect();
+    answers.extend((0..texts).map(|_| delta(json!({ "content": "Done." }), Some("stop"))));
+    let server = ModelServer::start(answers);
+    let home = Home::new();
+    home.settings(&format!(
+        "[agent]\ndefault_model = 'openai/test'\n[providers.local]\ndiscover = false\n[providers.openai]\nwire = 'chat'\nbase_url = '{}'\n",
+        server.url
+    ));
+    std::fs::write(home.path().join("server.sh"), SERVER).unwrap();
+    (home, server)
+}
+
+/// A server of the editor that plays a part.
+fn played(home: &Home, name: &str, part: &str, env: &[(&str, &str)]) -> Value {
+    let env: Vec<_> = env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+    let script = home.path().join("server.sh");
+    json!({ "name": name, "command": "/bin/sh", "args": [script, part], "env": env })
+}
+
+fn start(home: &Home) -> Agent {
+    let mut agent = Agent::start_with(home, &[], &[("OPENAI_API_KEY", "key")]);
+    let notices = json!({ "session": { "notices": {} } });
+    let answer = agent.initialize(notices);
+    assert_eq!(answer["agentCapabilities"]["mcpCapabilities"]["http"], true, "{answer}");
+    agent
+}
+
+fn open(agent: &mut Agent, home: &Home, servers: Value) -> String {
+    let params = json!({ "cwd": home.project(), "mcpServers": servers });
+    agent.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned()
+}
+
+fn notices(agent: &Agent) -> String {
+    let notices = agent.updates.iter().filter(|update| update["sessionUpdate"] == "notice");
+    notices.map(|notice| format!("{}\n", notice["title"].as_str().unwrap())).collect()
+}
+
+/// The names of the tools that a request to the model tells of.
+fn tools((_, body): &(String, String)) -> Vec<String> {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let names = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]);
+    names.map(|name| name.as_str().unwrap().to_owned()).filter(|name| name.starts_with("mcp__")).collect()
+}
+
+/// What the model was told of the last call.
+fn last_result((_, body): &(String, String)) -> String {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let mut results = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
+    results.next_back().unwrap()["content"].to_string()
+}
+
+#[test]
+fn servers_that_are_slow_crash_or_write_garbage_harm_nobody() {
+    let (home, model) = stage(&[("mcp__good__echo", r#"{"text":"hi"}"#), ("mcp__good__die", "{}")], 1);
+    let mut agent = start(&home);
+    let servers = json!([
+        played(&home, "slow", "slow", &[]),
+        played(&home, "crash", "crash", &[("CANARY", CANARY), ("API_TOKEN", CANARY)]),
+        played(&home, "garbage", "garbage", &[]),
+        played(&home, "good", "ok", &[]),
+        { "type": "sse", "name": "old", "url": "http://127.0.0.1:9/sse", "headers": [] },
+    ]);
+    let began = Instant::now();
+    let session = open(&mut agent, &home, servers);
+    assert!(began.elapsed() < Duration::from_millis(300), "session/new took {:?}", began.elapsed());
+    let mut editor = Editor { answer: Some("allow_once"), ..Editor::default() };
+    assert_eq!(agent.prompt(&session, "go", &mut editor).unwrap(), "end_turn");
+    let requests: Vec<_> = model.requests.iter().take(3).collect();
+    assert_eq!(tools(&requests[0]), ["mcp__good__echo", "mcp__good__look", "mcp__good__die"]);
+    assert!(last_result(&requests[1]).contains("You said it."), "{}", last_result(&requests[1]));
+    assert!(last_result(&requests[2]).contains("MCP server 'good'"), "{}", last_result(&requests[2]));
+    assert_eq!(editor.verbs(), ["permission", "permission"], "each call of a server asks");
+    assert_eq!(agent.statuses(), ["completed", "failed"]);
+    let shown = agent.updates.iter().any(|update| {
+        update["content"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|item| item["content"]["type"] == "image"))
+    });
+    assert!(shown, "an image stays an image");
+    let told = notices(&agent);
+    for part in ["'slow' is still starting", "'crash' is not there", "'garbage'", "transport 'sse'"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(told.contains("Stderr: boom [secret]") && !told.contains(CANARY), "{told}");
+    let (status, took) = agent.hang_up();
+    assert!(status.success() && took < Duration::from_secs(5), "{status} {took:?}");
+}
+
+#[test]
+fn the_editors_servers_belong_to_one_session_and_are_written_nowhere() {
+    let (home, model) = stage(&[("mcp__mine__look", "{}")], 2);
+    let mut agent = start(&home);
+    let marked = home.file("started");
+    let env = [("CANARY", CANARY), ("API_TOKEN", CANARY), ("STARTED", marked.as_str())];
+    let first = open(&mut agent, &home, json!([played(&home, "mine", "ok", &env)]));
+    let second = open(&mut agent, &home, json!([]));
+    let mut editor = Editor { answer: Some("allow_once"), ..Editor::default() };
+    agent.prompt(&first, "go", &mut editor).unwrap();
+    let requests: Vec<_> = model.requests.iter().take(2).collect();
+    assert_eq!(tools(&requests[0]).len(), 3);
+    let seen = last_result(&requests[1]);
+    assert!(seen.contains(&format!(" {}", CANARY.len())), "the server has what it was given: {seen}");
+    assert!(!seen.contains("OPENAI_API_KEY"), "and nothing of ours: {seen}");
+    agent.prompt(&second, "go", &mut editor).unwrap();
+    assert!(tools(&model.requests.recv().unwrap()).is_empty(), "the other session knows nothing of it");
+    assert_eq!(home.read("started").as_deref(), Some("started\n"), "one session, one process");
+    agent.hang_up();
+    let mut looked = 0;
+    let mut folders = vec![home.path()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            looked += 1;
+            let bytes = std::fs::read(&path).unwrap();
+            let held = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+            assert!(!held, "{} holds the secret", path.display());
+        }
+    }
+    assert!(looked > 2);
+}
+
+/// Describes the project's server.
+fn project_server(home: &Home, part: &str) {
+    let script = home.path().join("server.sh");
+    let server =
+        json!({ "command": "/bin/sh", "args": [script, part], "env": { "STARTED": home.file("started") } });
+    home.write(".mcp.json", &json!({ "mcpServers": { "proj": server } }).to_string());
+}
+
+fn json_of(home: &Home, args: &[&str]) -> (bool, Value) {
+    let output = home.run(args);
+    let value = serde_json::from_str(&stdout(&output));
+    (
+        output.status.success(),
+        value.unwrap_or_else(|error| panic!("{error}: {} {}", stdout(&output), stderr(&output))),
+    )
+}
+
+#[test]
+fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
+    let (home, _model) = stage(&[], 0);
+    project_server(&home, "ok");
+    let (fine, list) = json_of(&home, &["mcp", "list", "--json"]);
+    assert!(fine && list["servers"][0]["trusted"] == false, "{list}");
+    let (fine, refused) = json_of(&home, &["mcp", "tools", "proj", "--json"]);
+    assert!(!fine && refused["error"].as_str().unwrap().contains("is not trusted"), "{refused}");
+    assert_eq!(home.read("started"), None);
+    let said = stdout(&home.run(&["mcp", "trust"]));
+    assert!(said.contains("/bin/sh") && said.contains("STARTED") && said.contains("is trusted"), "{said}");
+    let (fine, status) = json_of(&home, &["mcp", "status", "--json"]);
+    assert!(fine && status["servers"][0]["tools"] == 3, "{status}");
+    assert_eq!(home.read("started").as_deref(), Some("started\n"));
+    // Another command under the same name.
+    project_server(&home, "changed");
+    let (fine, _) = json_of(&home, &["mcp", "tools", "proj", "--json"]);
+    assert!(!fine);
+    let (fine, doctor) = json_of(&home, &["mcp", "doctor", "--json"]);
+    assert!(
+        !fine && doctor["issues"][0].as_str().unwrap().contains("has changed since it was trusted"),
+        "{doctor}"
+    );
+    assert_eq!(home.read("started").as_deref(), Some("started\n"), "it was not started again");
+}
+
+#[test]
+fn s27_a_tool_that_says_something_else_is_left_out_until_approved() {
+    let (home, model) = stage(&[], 3);
+    let script = home.path().join("server.sh");
+    let script = script.to_str().unwrap();
+    let part = home.path().join("part");
+    std::fs::write(&part, "ok").unwrap();
+    let line = format!("exec /bin/sh {script} $(cat {})", part.display());
+    assert!(home.run(&["mcp", "add", "mine", "--", "/bin/sh", "-c", &line]).status.success());
+    let ask = || {
+        let mut command = home.tiller(&["-p", "go"]);
+        command.env("OPENAI_API_KEY", "key").output().unwrap()
+    };
+    assert!(ask().status.success());
+    assert_eq!(tools(&model.requests.recv().unwrap()).len(), 3);
+    std::fs::write(&part, "changed").unwrap();
+    for expected in [2, 3] {
+        assert!(ask().status.success());
+        let told = tools(&model.requests.recv().unwrap());
+        assert_eq!(told.len(), expected, "{told:?}");
+        assert!(home.run(&["mcp", "trust", "mine"]).status.success());
+    }
+}
+
+#[test]
+fn s26_a_secret_by_reference_reaches_the_server_and_nobody_else() {
+    let (home, _model) = stage(&[], 0);
+    let mut set = home
+        .tiller(&["mcp", "secret", "set", "mcp.mine.canary"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut set.stdin.take().unwrap(), format!("{CANARY}\n").as_bytes()).unwrap();
+    assert!(set.wait_with_output().unwrap().status.success());
+    let script = home.path().join("server.sh");
+    let script = script.to_str().unwrap();
+    for (name, part) in [("mine", "ok"), ("bad", "crash")] {
+        let env = "CANARY=@secret:mcp.mine.canary";
+        let added = home.run(&["mcp", "add", name, "--env", env, "--", "/bin/sh", script, part]);
+        assert!(added.status.success(), "{}", stderr(&added));
+    }
+    let mut said = String::new();
+    for (args, fine) in [
+        (&["mcp", "call", "mine.look"][..], true),
+        (&["mcp", "call", "mcp__mine__look", "--json", "--arg", "text=x"], true),
+        (&["mcp", "status"], false),
+        (&["mcp", "tools", "bad", "--json"], false),
+        (&["mcp", "list", "--json"], true),
+        (&["mcp", "export"], true),
+        (&["mcp", "secret", "list"], true),
+        (&["mcp", "call", "mine.nothing"], false),
+        (&["mcp", "remove", "none"], false),
+        (&["mcp", "disable", "bad"], true),
+        (&["mcp", "status"], true),
+        (&["mcp", "remove", "bad"], true),
+    ] {
+        let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
+        assert_eq!(output.status.success(), fine, "{args:?}: {} {}", stdout(&output), stderr(&output));
+        said += &(stdout(&output) + &stderr(&output));
+    }
+    assert!(said.contains(&CANARY.len().to_string()) && said.contains("boom [secret]"), "{said}");
+    assert!(!said.contains(CANARY), "{said}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(home.path().join("home/.local/share/tiller/secrets.json")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+}
