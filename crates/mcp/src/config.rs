@@ -262,10 +262,7 @@ mod tests {
     fn servers_are_read_as_other_programs_write_them() {
         for (described, summary) in [
             (r#"{"command": "npx", "args": ["-y", "a b"]}"#, "npx -y \"a b\""),
-            (
-                r#"{"type": "local", "command": "x", "env": {"TOKEN": "t", "N": 1}}"#,
-                "x (variables: N, TOKEN)",
-            ),
+            (r#"{"type": "local", "command": "x", "env": {"N": 1}}"#, "x (variables: N)"),
             (r#"{"type": "stdio", "command": "x", "environment": {"A": "b"}}"#, "x (variables: A)"),
             (r#"{"url": "https://h/mcp?key=secret", "headers": {"X": "y"}}"#, "https://h/mcp (headers: X)"),
             (r#"{"type": "http", "serverUrl": "http://h/"}"#, "http://h/"),
