@@ -204,8 +204,9 @@ impl Session {
         let place = policy::expected(&self.gate.sandbox, surface.system.routes().spawn);
         controls.update(|state| state.sandbox = place);
         controls.grants.clear();
-        self.tools = tools::offered(self.log.client().takes_questions());
-        self.tools.extend(surface.client.tools());
+        self.own_tools = tools::offered(self.log.client().takes_questions());
+        self.own_tools.extend(surface.client.tools());
+        self.tools.clone_from(&self.own_tools);
         self.gate.system = surface.system;
     }
 

@@ -1,6 +1,6 @@
 //! Logging in and out: credentials come from settings and the environment, so there is nothing to ask for.
 
-use super::{Connection, Wire, errors};
+use super::{Connection, Peer, Wire, errors};
 use agent::Credentials;
 use agent_client_protocol::Error;
 use std::sync::atomic::Ordering;
@@ -25,18 +25,32 @@ pub(crate) enum AuthState {
 }
 
 impl<W: Wire> Connection<W> {
-    /// Succeeds for the method offered, however often it is called.
-    pub(crate) fn log_in(&self, method: &str) -> Result<(), Error> {
+    /// Succeeds for the method offered, however often it is called; whether the client was logged out before.
+    pub(crate) fn log_in(&self, method: &str) -> Result<bool, Error> {
         if method != METHOD {
             return Err(errors::invalid_params(format!("unknown methodId {method:?}; use {METHOD:?}")));
         }
-        self.logged_out.store(false, Ordering::Relaxed);
-        Ok(())
+        Ok(self.logged_out.swap(false, Ordering::Relaxed))
     }
 
-    /// Uses no credentials for this client until it logs in again. They stay where the user keeps them.
-    pub(crate) fn log_out(&self) {
-        self.logged_out.store(true, Ordering::Relaxed);
+    /// Uses no credentials for this client until it logs in again, and whether it was logged in. They stay where the user keeps them.
+    pub(crate) fn log_out(&self) -> bool {
+        !self.logged_out.swap(true, Ordering::Relaxed)
+    }
+
+    /// Tells the client what it comes to that it logged in or out, where that makes a difference: there are credentials to use or not to use.
+    pub(crate) async fn tell_auth(&self, peer: &Peer<W>) {
+        let model = self.runtime.default_model().await;
+        if self.runtime.models().credentials(&model) != Credentials::Present {
+            return;
+        }
+        let state = match self.logged_out.load(Ordering::Relaxed) {
+            true => AuthState::Unauthenticated,
+            false => AuthState::Authenticated,
+        };
+        if let Err(error) = W::tell_auth(&peer.connection, state) {
+            tracing::debug!(%error, "the connection is gone; the client is not told that it is logged in or out");
+        }
     }
 
     /// Whether the model of new sessions could be used. Asks no provider.

@@ -1,7 +1,8 @@
 //! What differs between the versions of the protocol.
 
 use super::{
-    Connection, Peer, client::Outfit, reply::Reply, settings::Settings, update::ChunkKind, update::Update,
+    Connection, Peer, auth::AuthState, client::Outfit, reply::Reply, settings::Settings, update::ChunkKind,
+    update::Update,
 };
 use agent::{
     MessageId, ModelInfo, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
@@ -34,6 +35,9 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
         session: &SessionId,
         update: Self::Update,
     ) -> Result<(), Error>;
+
+    /// Tells the client whether it is logged in.
+    fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error>;
 
     /// Asks the client for a permission.
     fn request_permission(

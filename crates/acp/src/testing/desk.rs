@@ -336,6 +336,7 @@ impl State {
                     self.object(format!("{kind} outside a turn: {params}"));
                 }
             }
+            "auth/status_update" => {}
             _ => self.object(format!("unknown notification {method}")),
         }
     }

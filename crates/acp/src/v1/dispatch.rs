@@ -22,11 +22,8 @@ pub(super) async fn route(
         Err(error) => return reply.send(Err::<(), Error>(error)),
     };
     match method {
-        "authenticate" => reply.send(handlers::authenticate(&connection, params)),
-        "logout" => {
-            connection.log_out();
-            reply.send(Ok(acp::LogoutResponse::new()));
-        }
+        "authenticate" => handlers::authenticate(&connection, peer, params, reply).await,
+        "logout" => handlers::logout(&connection, peer, reply).await,
         "auth/status" => reply.send(Ok(handlers::auth_status(&connection).await)),
         "session/new" => handlers::new(&connection, peer, params, reply).await,
         "session/load" => handlers::load(&connection, peer, params, reply).await,

@@ -12,7 +12,7 @@ mod settings;
 mod to_acp;
 
 use crate::{
-    connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire},
+    connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire, auth::AuthState},
     system::{AcpSystem, Share, ToolSet, ide_tools},
 };
 use agent::{
@@ -62,6 +62,10 @@ impl Wire for V1 {
         update: acp::SessionUpdate,
     ) -> Result<(), Error> {
         connection.send_notification(acp::SessionNotification::new(session.as_str().to_owned(), update))
+    }
+
+    fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
+        connection.send_notification(acp::AuthStatusUpdateNotification::new(handlers::auth_word(state)))
     }
 
     async fn request_permission(

@@ -26,11 +26,8 @@ pub(super) async fn route(
         Err(error) => return reply.send(Err::<(), Error>(error)),
     };
     match method {
-        "auth/login" => reply.send(handlers::login(&connection, params)),
-        "auth/logout" => {
-            connection.log_out();
-            reply.send(Ok(acp::LogoutAuthResponse::new()));
-        }
+        "auth/login" => handlers::login(&connection, peer, params, reply).await,
+        "auth/logout" => handlers::logout(&connection, peer, reply).await,
         "auth/status" => reply.send(Ok(handlers::auth_status(&connection).await)),
         "session/new" => handlers::new(&connection, peer, params, reply).await,
         "session/resume" => handlers::resume(&connection, peer, params, reply).await,

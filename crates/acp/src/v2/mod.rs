@@ -10,7 +10,7 @@ mod permission;
 mod settings;
 mod to_acp;
 
-use crate::connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire};
+use crate::connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire, auth::AuthState};
 use agent::{
     MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
 };
@@ -52,6 +52,10 @@ impl Wire for V2 {
         update: acp::SessionUpdate,
     ) -> Result<(), Error> {
         connection.send_notification(acp::UpdateSessionNotification::new(session.as_str().to_owned(), update))
+    }
+
+    fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
+        connection.send_notification(acp::AuthStatusUpdateNotification::new(handlers::auth_word(state)))
     }
 
     async fn request_permission(

@@ -1,7 +1,10 @@
 //! One session, several clients in one process.
 
 use crate::stage::{Stage, stage_with};
-use acp::testing::{Answer, Editor, EditorScript, Fault};
+use acp::{
+    ClientTools,
+    testing::{Answer, Editor, EditorScript, Fault},
+};
 use agent::{ModelEvent, fake::Reply};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -135,5 +138,24 @@ async fn a_client_that_does_not_answer_or_read_does_not_hold_up_the_others() {
     assert_eq!(stage.editor.prompt(&session, "write").await.unwrap()["stopReason"], "end_turn");
     stage.editor.close().await.unwrap();
     second.read(true);
+    second.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_tools_of_a_client_go_with_it() {
+    let full = EditorScript { shares: true, ..EditorScript::full() };
+    let replies = [Reply::text("with"), Reply::text("without")];
+    let stage = stage_with(Arc::default(), full, replies, |options| options.client_tools = ClientTools::Ide);
+    let session = stage.editor.session("/w").await;
+    let second = stage.join(script());
+    second.initialize().await;
+    second.ok("session/load", load(&session)).await;
+    second.prompt(&session, "1").await.unwrap();
+    let Stage { editor, model, .. } = stage;
+    editor.close().await.unwrap();
+    second.prompt(&session, "2").await.unwrap();
+    let of_the_editor = |tools: &[agent::ToolSpec]| tools.iter().any(|tool| tool.name.starts_with("ide_"));
+    let offered: Vec<_> = model.requests().iter().map(|request| of_the_editor(&request.tools)).collect();
+    assert_eq!(offered, [true, false]);
     second.close().await.unwrap();
 }

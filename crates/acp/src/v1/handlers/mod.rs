@@ -14,7 +14,7 @@ mod set_mode;
 mod set_model;
 mod status;
 
-pub(crate) use authenticate::{auth_status, authenticate};
+pub(crate) use authenticate::{auth_status, auth_word, authenticate, logout};
 pub(crate) use fork::fork;
 pub(crate) use initialize::initialize;
 pub(crate) use list::list;
