@@ -9,6 +9,7 @@ use crate::{
     ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
+    inner::{self, InnerCalls},
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT},
     session_task::{Controls, Session},
 };
@@ -26,12 +27,21 @@ pub(crate) struct Candidate {
     parsed: Result<Parsed, String>,
     /// What hooks had to say, for the model.
     notes: Vec<String>,
+    /// Whether another call makes it.
+    inner: bool,
 }
 
 struct Parsed {
     effect: Effect,
     executor: Option<Route>,
     call: Box<dyn AnyCall>,
+}
+
+impl Parsed {
+    fn new(tool: &dyn AnyTool, arguments: &Value) -> Result<Self, String> {
+        let call = tool.parse(arguments.clone()).map_err(|error| error.to_string())?;
+        Ok(Self { effect: tool.effect(), executor: tool.executor(), call })
+    }
 }
 
 /// How the calls of an answer ended.
@@ -61,17 +71,8 @@ pub(crate) fn announce(
             candidate
         })
         .collect();
-    let events = candidates
-        .iter()
-        .map(|candidate| {
-            let mut update = candidate.update(ToolStatus::Pending);
-            update.title = Some(candidate.description.title.clone());
-            update.kind = Some(candidate.description.kind);
-            update.locations = Some(candidate.description.locations.clone());
-            update.raw_input = Some(candidate.arguments.clone());
-            SessionEvent::ToolCall(update)
-        })
-        .collect();
+    let events =
+        candidates.iter().map(|candidate| SessionEvent::ToolCall(candidate.announcement())).collect();
     (candidates, events)
 }
 
@@ -86,11 +87,9 @@ pub(crate) async fn run(
     let mut dismissed = false;
     let mut batch: Vec<(Candidate, Ruling)> = Vec::new();
     for mut candidate in candidates {
-        let ruling = match &candidate.parsed {
-            Ok(parsed) if !dismissed && !cancel.is_cancelled() => {
-                Some(rule(session, controls, &candidate.applicant(parsed), cancel).await)
-            }
-            _ => None,
+        let ruling = match dismissed || cancel.is_cancelled() {
+            true => None,
+            false => candidate.rule(session, controls, cancel).await,
         };
         let ruling = match ruling {
             Some(Err(error)) if !cancel.is_cancelled() => {
@@ -109,19 +108,20 @@ pub(crate) async fn run(
         match ruling {
             Some(ruling) if parallel && ruling.allows() => batch.push((candidate, ruling)),
             ruling => {
-                results.extend(run_batch(session, std::mem::take(&mut batch), cancel).await?);
+                results.extend(run_batch(session, controls, std::mem::take(&mut batch), cancel).await?);
                 let (result, dismiss) = run_alone(session, controls, candidate, ruling, cancel).await?;
                 results.push(result);
                 dismissed |= dismiss;
             }
         }
     }
-    results.extend(run_batch(session, batch, cancel).await?);
+    results.extend(run_batch(session, controls, batch, cancel).await?);
     Ok(Round { results, cancelled: dismissed || cancel.is_cancelled() })
 }
 
 async fn run_batch(
     session: &Session,
+    controls: &Controls,
     batch: Vec<(Candidate, Ruling)>,
     cancel: &CancellationToken,
 ) -> Result<Vec<ToolResult>, StoreError> {
@@ -135,18 +135,19 @@ async fn run_batch(
     session.log.record(started.collect()).await?;
     let ended = futures::future::join_all(batch.into_iter().map(async |(mut candidate, ruling)| {
         let cx = session.tool_context(&candidate.request.id, cancel, false, &ruling);
-        let outcome = candidate.execute(&cx, cancel).await;
+        let outcome = candidate.execute(session, controls, cx, cancel).await?;
         let outcome = candidate.tell_hooks(session, outcome, cancel).await;
-        candidate.ended(outcome, Vec::new())
+        Ok(candidate.ended(outcome, Vec::new()))
     }))
     .await;
+    let ended = ended.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
     let (results, events): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
     session.log.record(events.into_iter().flatten().collect()).await?;
     Ok(results)
 }
 
 /// One call by itself, with all that may stand in its way. The flag says that the user wants the turn to end.
-async fn run_alone(
+pub(crate) async fn run_alone(
     session: &Session,
     controls: &Controls,
     mut candidate: Candidate,
@@ -207,7 +208,7 @@ async fn run_alone(
         started.content = (!content.is_empty()).then(|| content.clone());
         decided.push(SessionEvent::ToolCall(started));
         session.log.record(std::mem::take(&mut decided)).await?;
-        let outcome = candidate.execute(&cx, cancel).await;
+        let outcome = candidate.execute(session, controls, cx, cancel).await?;
         (candidate.tell_hooks(session, outcome, cancel).await, content)
     };
     // Whatever came of the call: what it did to files is recorded with its end.
@@ -220,29 +221,64 @@ async fn run_alone(
 
 impl Candidate {
     fn new(session: &Session, request: &ToolCallRequest) -> Self {
-        let unknown = Description {
-            title: request.name.clone(),
-            kind: ToolKind::Other,
-            locations: Vec::<Location>::new(),
-        };
         let (arguments, parsed) = match &request.arguments {
             Err(malformed) => (Value::String(malformed.raw.clone()), Err(malformed_text(malformed))),
             Ok(arguments) => match session.tools.iter().find(|tool| tool.is_called(&request.name)) {
                 None => (arguments.clone(), Err(unknown_tool_text(&request.name, &session.tools))),
-                Some(tool) => {
-                    let parsed = tool
-                        .parse(arguments.clone())
-                        .map(|call| Parsed { effect: tool.effect(), executor: tool.executor(), call })
-                        .map_err(|error| error.to_string());
-                    (arguments.clone(), parsed)
-                }
+                Some(tool) => (arguments.clone(), Parsed::new(tool.as_ref(), arguments)),
             },
         };
+        Self::of(session, request, arguments, parsed)
+    }
+
+    /// A call that another call makes.
+    pub(crate) fn inner(session: &Session, request: &ToolCallRequest, tool: &dyn AnyTool) -> Self {
+        let arguments = request.arguments.clone().unwrap_or_default();
+        let parsed = Parsed::new(tool, &arguments);
+        Self { inner: true, ..Self::of(session, request, arguments, parsed) }
+    }
+
+    fn of(
+        session: &Session,
+        request: &ToolCallRequest,
+        arguments: Value,
+        parsed: Result<Parsed, String>,
+    ) -> Self {
         let description = match &parsed {
             Ok(parsed) => parsed.call.describe(&session.cwd),
-            Err(_) => unknown,
+            Err(_) => Description {
+                title: request.name.clone(),
+                kind: ToolKind::Other,
+                locations: Vec::<Location>::new(),
+            },
         };
-        Self { request: request.clone(), description, arguments, parsed, notes: Vec::new() }
+        Self { request: request.clone(), description, arguments, parsed, notes: Vec::new(), inner: false }
+    }
+
+    /// What tells of it before anything is done about it.
+    pub(crate) fn announcement(&self) -> ToolCallUpdate {
+        let mut update = self.update(ToolStatus::Pending);
+        update.title = Some(self.description.title.clone());
+        update.kind = Some(self.description.kind);
+        update.locations = Some(self.description.locations.clone());
+        update.raw_input = Some(self.arguments.clone());
+        update
+    }
+
+    /// Why it cannot run at all, if it cannot.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.parsed.as_ref().err().cloned()
+    }
+
+    /// What the gate says of it; nothing, if it cannot run at all.
+    pub(crate) async fn rule(
+        &self,
+        session: &Session,
+        controls: &Controls,
+        cancel: &CancellationToken,
+    ) -> Option<Result<Ruling, ToolError>> {
+        let parsed = self.parsed.as_ref().ok()?;
+        Some(rule(session, controls, &self.applicant(parsed), cancel).await)
     }
 
     fn applicant<'a>(&'a self, parsed: &'a Parsed) -> Applicant<'a> {
@@ -270,17 +306,45 @@ impl Candidate {
         guarded(parsed.call.prepare(cx), cancel, wait(parsed.effect)).await
     }
 
+    /// Runs it, and what it calls in turn.
     async fn execute(
         &mut self,
-        cx: &ToolContext,
+        session: &Session,
+        controls: &Controls,
+        mut cx: ToolContext,
         cancel: &CancellationToken,
-    ) -> Result<ToolOutput, ToolError> {
+    ) -> Result<Result<ToolOutput, ToolError>, StoreError> {
         let parsed = self.parsed.as_mut().expect("only parsed calls are run");
-        guarded(parsed.call.run(cx), cancel, wait(parsed.effect)).await
+        let wait = wait(parsed.effect);
+        if self.inner {
+            return Ok(guarded(parsed.call.run(&cx), cancel, wait).await);
+        }
+        let (inner, wishes) = InnerCalls::channel();
+        cx.inner = inner;
+        let over = cancel.child_token();
+        let mut serving = std::pin::pin!(inner::serve(session, controls, &self.request.id, wishes, &over));
+        let mut running = std::pin::pin!(guarded(parsed.call.run(&cx), cancel, wait));
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut running => outcome,
+            served = &mut serving => {
+                served?;
+                // The turn was cancelled; the call is about to see it.
+                return Ok(running.await);
+            }
+        };
+        over.cancel();
+        serving.await?;
+        Ok(outcome)
     }
 
     /// Asks the hooks that run before calls; they can only deny, and add notes.
-    async fn ask_hooks(&mut self, session: &Session, ruling: Ruling, cancel: &CancellationToken) -> Ruling {
+    pub(crate) async fn ask_hooks(
+        &mut self,
+        session: &Session,
+        ruling: Ruling,
+        cancel: &CancellationToken,
+    ) -> Ruling {
         let about = || self.about();
         let tool = Some(self.request.name.as_str());
         let said = session.hooks.run(HookEvent::BeforeTool, &session.cwd, tool, about, cancel).await;

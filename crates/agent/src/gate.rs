@@ -100,6 +100,11 @@ impl Ruling {
         self.shelter == other.shelter && self.sandbox == other.sandbox && touched(self) == touched(other)
     }
 
+    /// Whether it is denied because of the agent mode.
+    pub(crate) fn is_by_mode(&self) -> bool {
+        matches!(self.decision, Decision::Deny { rule: "Mode", .. })
+    }
+
     /// The reason of a denial.
     pub(crate) fn denial(&self) -> Option<&str> {
         match &self.decision {

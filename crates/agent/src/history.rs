@@ -7,7 +7,7 @@ use crate::{
     AnsweredCall, AssistantMessage, Content, Message, ModelResponse, SessionEvent, ToolCallId,
     ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, attachments,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a call that was running when the process ended gives the model.
 const INTERRUPTED: &str = "The process ended while this call was running. It may have had an effect or not; it was not run again. \
@@ -81,7 +81,7 @@ pub(crate) struct Restored {
     pub(crate) repairs: Vec<SessionEvent>,
     open_turn: Option<TurnId>,
     response: Option<ModelResponse>,
-    started: HashMap<ToolCallId, ToolStatus>,
+    started: BTreeMap<ToolCallId, (String, ToolStatus)>,
     results: HashMap<ToolCallId, ToolResult>,
 }
 
@@ -112,7 +112,7 @@ impl Restored {
             }
             SessionEvent::ToolCall(update) => {
                 if let Some(status) = update.status {
-                    self.started.insert(update.id.clone(), status);
+                    self.started.insert(update.id.clone(), (update.name, status));
                 }
                 if let Some(result) = update.result {
                     self.results.insert(update.id, result);
@@ -146,7 +146,7 @@ impl Restored {
         let mut results = Vec::new();
         for call in &response.calls {
             let result = self.results.remove(&call.id).unwrap_or_else(|| {
-                let began = self.started.get(&call.id) == Some(&ToolStatus::InProgress);
+                let began = self.started.get(&call.id).is_some_and(|(_, s)| *s == ToolStatus::InProgress);
                 let result = ToolResult::error(if began { INTERRUPTED } else { NEVER_RAN });
                 let mut update =
                     ToolCallUpdate::of(call.id.clone(), call.name.clone()).status(ToolStatus::Interrupted);
@@ -156,9 +156,17 @@ impl Restored {
             });
             results.push(result);
         }
+        // What a call had called is of no use to the model, but nobody may take it for running.
+        for (id, (name, status)) in std::mem::take(&mut self.started) {
+            let open = matches!(status, ToolStatus::Pending | ToolStatus::InProgress);
+            if open && response.calls.iter().all(|call| call.id != id) {
+                let mut update = ToolCallUpdate::of(id, name).status(ToolStatus::Interrupted);
+                update.result = Some(ToolResult::error(INTERRUPTED));
+                self.repairs.push(SessionEvent::ToolCall(update));
+            }
+        }
         self.history.push_response(response, results);
         // What is known of the calls of an answer is of no use after it.
-        self.started.clear();
         self.results.clear();
     }
 }
@@ -231,11 +239,13 @@ mod tests {
             call("a", ToolStatus::InProgress, None),
             call("a", ToolStatus::Completed, Some("done")),
             call("b", ToolStatus::InProgress, None),
+            call("b.1", ToolStatus::Completed, Some("done")),
+            call("b.2", ToolStatus::InProgress, None),
             call("c", ToolStatus::Pending, None),
         ]);
         assert_eq!(results(&restored), ["done", INTERRUPTED, NEVER_RAN]);
-        assert_eq!(restored.repairs.len(), 3, "two calls and the turn: {:?}", restored.repairs);
-        assert!(matches!(&restored.repairs[2], SessionEvent::TurnEnded { turn: t, .. } if *t == turn));
+        assert_eq!(restored.repairs.len(), 4, "three calls and the turn: {:?}", restored.repairs);
+        assert!(matches!(&restored.repairs[3], SessionEvent::TurnEnded { turn: t, .. } if *t == turn));
         assert_eq!((restored.turns, restored.calls), (1, 3));
     }
 

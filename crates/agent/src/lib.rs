@@ -19,6 +19,7 @@ mod gate;
 mod history;
 mod hooks;
 mod ids;
+mod inner;
 mod limits;
 mod live;
 mod log;
@@ -63,6 +64,7 @@ pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, Hooks};
 pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
+pub use inner::{Callee, InnerCalls, InnerError};
 pub use limits::{Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{

@@ -100,6 +100,8 @@ pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
 pub(crate) const FILES_WAIT: Duration = Duration::from_secs(600);
 /// How long any other call may take; commands have limits of their own below it.
 pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
+/// Calls from within a call that wait for the one before.
+pub(crate) const INNER_CALLS: usize = 16;
 /// How long a source of further tools may take to say what it has.
 pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
 /// Events read from the store at a time.

@@ -1,8 +1,9 @@
 //! What a model is asked: the system prompt and the request, built from values alone.
 
 use crate::{
-    AnyTool, Effect, Effort, History, Mode, ModelRequest, SessionId,
+    AnyTool, Effort, History, Mode, ModelRequest, SessionId,
     limits::{INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
+    policy,
 };
 use std::{fmt::Write as _, sync::Arc};
 use system::{AbsPath, Route, Routes, System};
@@ -31,7 +32,7 @@ pub(crate) fn build(from: &Ingredients<'_>) -> ModelRequest {
         tools: from
             .tools
             .iter()
-            .filter(|tool| tool.is_offered() && available(tool.effect(), from.mode))
+            .filter(|tool| offered(tool.as_ref(), from.mode))
             .map(|tool| tool.spec())
             .collect(),
         max_output: None,
@@ -48,9 +49,14 @@ pub(crate) async fn instructions(system: &dyn System, cwd: &AbsPath) -> Option<S
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
+/// Whether models are told of a tool in a mode.
+pub(crate) fn offered(tool: &dyn AnyTool, mode: Mode) -> bool {
+    tool.is_offered() && available(tool, mode)
+}
+
 /// Whether a tool exists in a mode.
-pub(crate) fn available(effect: Effect, mode: Mode) -> bool {
-    mode == Mode::Edit || effect != Effect::Writes
+pub(crate) fn available(tool: &dyn AnyTool, mode: Mode) -> bool {
+    policy::exists(&tool.name(), tool.effect(), mode)
 }
 
 fn system_prompt(from: &Ingredients<'_>) -> String {

@@ -1,8 +1,8 @@
 //! The task that owns a session: it takes messages, runs turns one after the other, and is the only one to change anything.
 
 use crate::{
-    AnyTool, Content, Effort, FileTracker, History, Hooks, LanguageModel, MessageId, Mode, Models,
-    PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, SessionEvent, SessionId,
+    AnyTool, Content, Effort, FileTracker, History, Hooks, InnerCalls, LanguageModel, MessageId, Mode,
+    Models, PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, SessionEvent, SessionId,
     SessionRecord, SessionState, SessionStore, StopReason, StoreError, TaskList, ToolCallId, ToolCallUpdate,
     ToolContext, TurnError, TurnId, Usage, calls,
     checkpoint::restore,
@@ -152,6 +152,7 @@ impl Session {
             asked,
             confined: ruling.is_confined(),
             limits: self.gate.limits.tools.clone(),
+            inner: InnerCalls::default(),
         }
     }
 
@@ -169,6 +170,7 @@ impl Session {
             asked: false,
             confined: false,
             limits: self.gate.limits.tools.clone(),
+            inner: InnerCalls::default(),
         }
     }
 

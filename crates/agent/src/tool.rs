@@ -1,8 +1,8 @@
 //! The seam to tools: typed where they are written, erased where they are called.
 
 use crate::{
-    Access, Client, FileTracker, Location, SessionEvent, TaskList, ToolCallId, ToolCallUpdate, ToolContent,
-    ToolKind, ToolLimits, ToolResult, ToolSpec,
+    Access, Client, FileTracker, InnerCalls, Location, SessionEvent, TaskList, ToolCallId, ToolCallUpdate,
+    ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -89,6 +89,8 @@ pub struct ToolContext {
     pub confined: bool,
     /// The limits in force.
     pub limits: ToolLimits,
+    /// The session's tools, for a tool that calls others.
+    pub inner: InnerCalls,
 }
 
 /// What a call gives.

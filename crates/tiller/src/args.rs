@@ -39,6 +39,35 @@ pub(crate) enum Command {
     /// Explain what would be allowed, or show what was.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
+    /// Run Lua scripts.
+    #[command(subcommand)]
+    Lua(LuaCommand),
+}
+
+/// `tiller lua`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LuaCommand {
+    /// Run a script as a model's would be run, without an agent's tools, and print what it prints and returns.
+    Run {
+        /// The script.
+        #[arg(value_name = "FILE", required_unless_present = "eval")]
+        file: Option<String>,
+        /// The script itself, or one expression.
+        #[arg(short, long, value_name = "CODE", conflicts_with = "file", allow_hyphen_values = true)]
+        eval: Option<String>,
+        /// Megabytes of memory.
+        #[arg(long, value_name = "MB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
+        memory: u32,
+        /// Seconds of computing.
+        #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+        cpu: f64,
+        /// A global of the script; the value is JSON, or text where it is none.
+        #[arg(long = "arg", value_name = "NAME=VALUE")]
+        args: Vec<String>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// How a session begins.

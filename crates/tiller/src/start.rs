@@ -9,7 +9,7 @@ use crate::{
     headless::{self, Begin, Overrides, Run},
     limits, logging, mcp, models,
     options::{Folders, Options},
-    permissions, sessions,
+    permissions, scripts, sessions,
     signals::Signals,
     trust,
     wiring::{self, Keep},
@@ -70,6 +70,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             mcp::run(&options, environment, &cwd, command).await
         }
+        Some(Command::Lua(command)) => scripts::run(&folder(None)?, environment.redactor(), command).await,
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await

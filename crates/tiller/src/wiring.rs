@@ -13,6 +13,7 @@ use agent::{
     Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProvider, ToolProviders,
 };
 use anyhow::Result;
+use lua::LuaTools;
 use providers::{
     Catalog, HttpClients, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot,
 };
@@ -84,7 +85,8 @@ pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> 
 /// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
 pub(crate) fn tool_providers(options: &Options, environment: &Environment) -> ToolProviders {
     let servers: Arc<dyn ToolProvider> = Arc::new(McpProvider::new(mcp_options(options, environment)));
-    [servers].into_iter().collect()
+    let scripts: Arc<dyn ToolProvider> = Arc::new(LuaTools::new());
+    [servers, scripts].into_iter().collect()
 }
 
 /// What MCP servers are started with.

@@ -4,6 +4,7 @@ mod decisions;
 mod delegation;
 mod memory;
 mod replay;
+mod scripts;
 mod start;
 mod text;
 mod turns;
@@ -34,8 +35,9 @@ struct Bench<'a> {
 
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
-const ALL: [(&str, Measurement); 10] = [
+const ALL: [(&str, Measurement); 11] = [
     ("decisions", decisions::measure),
+    ("scripts", scripts::measure),
     ("start", start::measure),
     ("warm turn", turns::one_chunk),
     ("burst", text::burst),

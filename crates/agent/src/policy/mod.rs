@@ -102,10 +102,15 @@ const SAFE_TOOLS: &[&str] = &[
     "ask_user",
     "ask_choice",
     "tool_search",
+    "lua_list_docs",
+    "lua_search_docs",
+    "lua_read_doc",
 ];
 /// Tools that need approval.
 const APPROVAL_REQUIRED: &[&str] =
-    &["file_write", "file_edit", "apply_patch", "bash", "ide_write_file", "ide_terminal"];
+    &["file_write", "file_edit", "apply_patch", "bash", "ide_write_file", "ide_terminal", "execute_lua"];
+/// Tools that the mode `ask` lacks, beside those that write.
+const NOT_IN_ASK: &[&str] = &["execute_lua"];
 
 /// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.
 const LONG_COMMAND: usize = 200;
@@ -179,6 +184,20 @@ fn words(decision: &Decision) -> String {
     }
 }
 
+/// Whether a tool is a function of an MCP server.
+pub(crate) fn is_of_server(tool: &str) -> bool {
+    tool.starts_with(rule::MCP)
+}
+
+/// Whether a tool exists in a mode at all.
+pub(crate) fn exists(tool: &str, effect: Effect, mode: Mode) -> bool {
+    match mode {
+        Mode::Edit => true,
+        Mode::Plan => effect != Effect::Writes,
+        Mode::Ask => effect != Effect::Writes && !NOT_IN_ASK.contains(&tool),
+    }
+}
+
 fn mode_denial(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     let (mode, label) = (policy.mode, policy.mode.label());
     if mode == Mode::Edit {
@@ -186,7 +205,7 @@ fn mode_denial(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     }
     let calls = |a: &Resolved| matches!(a.access, Access::Call { read_only: false, .. });
     let foreign = subject.tool.starts_with(rule::MCP) && subject.accesses.iter().any(calls);
-    if subject.effect == Effect::Writes || foreign {
+    if !exists(subject.tool, subject.effect, mode) || foreign {
         let reason = format!(
             "Tool '{}' is not available in {label} mode. Switch to Edit mode to use write tools.",
             subject.tool

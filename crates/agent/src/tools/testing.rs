@@ -105,6 +105,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
         asked: false,
         confined: false,
         limits: ToolLimits::default(),
+        inner: crate::InnerCalls::default(),
     };
     (cx, shown)
 }

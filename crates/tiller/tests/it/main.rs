@@ -22,6 +22,7 @@ mod permissions;
 mod protocol;
 mod providers;
 mod sandbox;
+mod scripts;
 #[cfg(feature = "v2")]
 mod second;
 mod sessions;

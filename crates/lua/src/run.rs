@@ -1,0 +1,116 @@
+//! One run of a script, from a fresh interpreter to a report.
+
+use crate::{
+    Functions, Reach, Report, RunLimits,
+    limits::{CODE_BYTES, END_GRACE, STACK_BYTES},
+    meter::{Meter, Stop},
+    shown,
+    state::{self, World},
+};
+use mlua::{Error, MultiValue, Value as Lv, chunk::ChunkMode};
+use serde_json::Value;
+use std::{collections::BTreeMap, rc::Rc, sync::Arc};
+use tokio::{runtime::Handle, sync::oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// A script to be run.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// What its errors call it.
+    pub name: String,
+    /// Its text. One expression is a script that returns it.
+    pub code: String,
+    /// Further globals: names of letters, digits and underscores.
+    pub globals: BTreeMap<String, Value>,
+    /// What it may take.
+    pub limits: RunLimits,
+}
+
+/// Runs a script in a fresh interpreter on a thread of its own. Must be called in a tokio runtime. Dropped, or cancelled, it ends the script at
+/// its next instruction.
+pub async fn run(
+    script: Script,
+    functions: Arc<dyn Functions>,
+    reach: Arc<dyn Reach>,
+    cancel: &CancellationToken,
+) -> Report {
+    if script.code.len() > CODE_BYTES {
+        return failed(format!("The script is longer than {CODE_BYTES} bytes."));
+    }
+    let cancel = cancel.child_token();
+    let _on_drop = cancel.clone().drop_guard();
+    let (handle, wall) = (Handle::current(), script.limits.wall);
+    let on_its_thread = move || {
+        let meter = Rc::new(Meter::new(script.limits, cancel));
+        let world = Rc::new(World::new(meter, functions, reach, handle));
+        execute(&script, &world)
+    };
+    let (done, report) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("lua".to_owned()).stack_size(STACK_BYTES);
+    // Whoever asked may have stopped waiting.
+    let spawned = thread.spawn(move || drop(done.send(on_its_thread())));
+    if let Err(error) = spawned {
+        return failed(format!("There is no thread for the script: {error}. Try again later."));
+    }
+    match tokio::time::timeout(wall + END_GRACE, report).await {
+        Ok(Ok(report)) => report,
+        Ok(Err(_)) => {
+            tracing::error!("the Lua interpreter panicked");
+            failed("The Lua interpreter failed; that is a defect of this program.".to_owned())
+        }
+        Err(_) => {
+            tracing::error!("a script did not end; its thread is left to itself");
+            failed(format!("Time limit of {} s exceeded.", wall.as_secs_f64()))
+        }
+    }
+}
+
+fn failed(error: String) -> Report {
+    Report { error: Some(error), ..Report::default() }
+}
+
+fn execute(script: &Script, world: &Rc<World>) -> Report {
+    let mut report = Report::default();
+    let outcome = state::fresh(world, &script.globals).and_then(|lua| {
+        let chunk = lua.load(&script.code).set_name(format!("={}", script.name)).set_mode(ChunkMode::Text);
+        let returned = chunk.eval::<MultiValue>();
+        report.memory = lua.used_memory();
+        let values = returned?;
+        if values.iter().all(Lv::is_nil) {
+            return Ok(None);
+        }
+        let shown = values.iter().map(shown::show).collect::<mlua::Result<Vec<_>>>()?;
+        Ok(Some(shown.join("\t")))
+    });
+    let meter = world.meter();
+    match (meter.stopped(), outcome) {
+        (Some(stop), _) => {
+            report.cancelled = stop == Stop::Cancelled;
+            report.error = Some(meter.words(stop));
+        }
+        (None, Ok(value)) => report.value = value,
+        (None, Err(error)) => report.error = Some(words(&error, meter)),
+    }
+    report.output = world.take_output();
+    report.calls = world.calls();
+    report.took = meter.took();
+    report
+}
+
+/// What an error says to whoever wrote the script: no traceback through the interpreter.
+fn words(error: &Error, meter: &Meter) -> String {
+    match error {
+        Error::MemoryError(_) => meter.words(Stop::Memory),
+        Error::CallbackError { cause, .. } => words(cause, meter),
+        Error::WithContext { cause, .. } => words(cause, meter),
+        // As the interpreter's own library says it.
+        Error::RuntimeError(text) if text.contains("not enough memory") => meter.words(Stop::Memory),
+        Error::RuntimeError(text) => without_traceback(text),
+        Error::SyntaxError { message, .. } => without_traceback(message),
+        other => without_traceback(&other.to_string()),
+    }
+}
+
+fn without_traceback(text: &str) -> String {
+    text.split("\nstack traceback:").next().unwrap_or_default().trim_end().to_owned()
+}

@@ -1,0 +1,392 @@
+//! A fresh interpreter: what is in it, what is not, and what holds it back.
+
+use crate::{
+    Account, Docs, Function, FunctionKind, Functions, Native, Query, Reach, bytes, convert,
+    limits::{HOOK_INSTRUCTIONS, MOVE_ELEMENTS, PRINT_BYTES},
+    meter::{Meter, Stop},
+    shown, strings,
+};
+use mlua::{
+    HookTriggers, Lua, LuaOptions, LuaString, MultiValue, StdLib, Table, Value as Lv, Variadic, VmState,
+};
+use serde_json::{Map, Value, json};
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::BTreeMap,
+    rc::Rc,
+    sync::Arc,
+};
+use tokio::runtime::Handle;
+
+/// Globals that reach beyond the interpreter, or that no limit holds.
+const REMOVED: [&str; 4] = ["dofile", "loadfile", "require", "collectgarbage"];
+
+/// What a run has beside its interpreter. Lives on the interpreter's thread.
+pub(crate) struct World {
+    meter: Rc<Meter>,
+    functions: Arc<dyn Functions>,
+    reach: Arc<dyn Reach>,
+    handle: Handle,
+    known: OnceCell<Rc<Known>>,
+    output: RefCell<Output>,
+    calls: Cell<u64>,
+}
+
+/// What can be called, as it was when the script first asked.
+struct Known {
+    native: Native,
+    functions: Vec<Function>,
+}
+
+#[derive(Default)]
+struct Output {
+    text: String,
+    left_out: usize,
+}
+
+/// An interpreter with everything in it.
+pub(crate) fn fresh(world: &Rc<World>, globals: &BTreeMap<String, Value>) -> mlua::Result<Lua> {
+    let libraries = StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::UTF8 | StdLib::MATH;
+    let lua = Lua::new_with(libraries, LuaOptions::new())?;
+    let all = lua.globals();
+    for name in REMOVED {
+        all.raw_set(name, Lv::Nil)?;
+    }
+    all.get::<Table>("string")?.raw_set("dump", Lv::Nil)?;
+    strings::install(&lua, &world.meter)?;
+    all.raw_set("regex", strings::regex(&lua, &world.meter)?)?;
+    printing(&lua, world)?;
+    for (name, value) in globals {
+        if !is_name(name) {
+            let text = format!("'{name}' cannot be a global: names are letters, digits and underscores");
+            return Err(mlua::Error::RuntimeError(text));
+        }
+        all.raw_set(name.as_str(), convert::from_json(&lua, value)?)?;
+    }
+    let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
+    prelude.call::<()>(bridge(&lua, world)?)?;
+    lua.set_memory_limit(world.meter.limits().memory)?;
+    hold(&lua, &world.meter, HOOK_INSTRUCTIONS)?;
+    Ok(lua)
+}
+
+impl World {
+    pub(crate) fn new(
+        meter: Rc<Meter>,
+        functions: Arc<dyn Functions>,
+        reach: Arc<dyn Reach>,
+        handle: Handle,
+    ) -> Self {
+        let (known, output, calls) = Default::default();
+        Self { meter, functions, reach, handle, known, output, calls }
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.get()
+    }
+
+    /// What was printed.
+    pub(crate) fn take_output(&self) -> String {
+        let Output { mut text, left_out } = self.output.take();
+        if left_out > 0 {
+            text.push_str(&format!("… ({left_out} more bytes)\n"));
+        }
+        text
+    }
+
+    fn print(&self, line: &str) {
+        let mut output = self.output.borrow_mut();
+        if output.left_out == 0 && output.text.len() + line.len() <= PRINT_BYTES {
+            output.text.push_str(line);
+        } else {
+            output.left_out += line.len();
+        }
+    }
+
+    /// Waits for something outside, on this thread, until a limit is passed or the run is cancelled.
+    fn wait<T>(&self, what: impl Future<Output = T>) -> mlua::Result<T> {
+        self.meter.check()?;
+        let cancelled = self.meter.cancel().cancelled();
+        let waiting = async {
+            tokio::select! {
+                biased;
+                () = cancelled => Err(Stop::Cancelled),
+                done = what => Ok(done),
+                () = tokio::time::sleep(self.meter.left()) => Err(Stop::Wall),
+            }
+        };
+        self.meter.away(|| self.handle.block_on(waiting)).map_err(|stop| self.meter.stop(stop))
+    }
+
+    fn known(&self) -> mlua::Result<Rc<Known>> {
+        if let Some(known) = self.known.get() {
+            return Ok(known.clone());
+        }
+        let native = self.wait(self.reach.native())?;
+        let mut functions = self.functions.list();
+        functions.extend(Function::of_servers(native.all()));
+        Ok(self.known.get_or_init(|| Rc::new(Known { native, functions })).clone())
+    }
+
+    fn docs(&self) -> mlua::Result<Docs> {
+        let known = self.known()?;
+        Ok(Docs::new(known.native.clone(), known.functions.clone()))
+    }
+
+    /// A call below `app`.
+    fn call(&self, lua: &Lua, kind: &str, path: &[String], given: &[Lv]) -> mlua::Result<Said> {
+        let named = || match given {
+            [] => Ok(Value::Object(Map::new())),
+            [Lv::Table(_) | Lv::Nil] => convert::to_arguments(&given[0]),
+            _ => Err(format!("app.tools.{} takes a table: {{name = value}}", path.join("."))),
+        };
+        if kind == "tools" {
+            let [name] = path else { return refused(lua, &unknown(kind, path)) };
+            let arguments = match named() {
+                Ok(arguments) => arguments,
+                Err(problem) => return refused(lua, &problem),
+            };
+            return match self.wait(self.reach.call_native(name, arguments))? {
+                Ok(result) => Ok((true, bytes::string(lua, result.text.as_bytes())?)),
+                Err(refusal) => refused(lua, &refusal),
+            };
+        }
+        let known = self.known()?;
+        match known.functions.iter().find(|function| function.is_at(kind, path)) {
+            None => refused(lua, &unknown(kind, path)),
+            Some(function) => self.call_function(lua, function, given),
+        }
+    }
+
+    fn call_function(&self, lua: &Lua, function: &Function, given: &[Lv]) -> mlua::Result<Said> {
+        let arguments = match arguments(function, given) {
+            Ok(arguments) => arguments,
+            Err(problem) => return refused(lua, &format!("app.{}: {problem}", function.path())),
+        };
+        self.calls.set(self.calls.get() + 1);
+        let called = match &function.tool {
+            Some(tool) => self.wait(self.reach.call(tool.clone(), arguments))?,
+            None => self.wait(self.reach.call_native(&function.spec.name, arguments))?,
+        };
+        match called {
+            Err(refusal) => refused(lua, &refusal),
+            Ok(result) if result.is_error => refused(lua, &result.text),
+            Ok(result) => Ok((
+                true,
+                match serde_json::from_str::<Value>(&result.text) {
+                    Ok(value) => convert::from_json(lua, &value)?,
+                    Err(_) => bytes::string(lua, result.text.as_bytes())?,
+                },
+            )),
+        }
+    }
+
+    /// The global `mcp`, all but `call`.
+    fn servers(&self, lua: &Lua, what: &str, given: &[Lv]) -> mlua::Result<Said> {
+        let text = |at: usize| match given.get(at) {
+            Some(Lv::String(string)) => bytes::text(string),
+            _ => String::new(),
+        };
+        let known = self.known()?;
+        let of_servers = || known.functions.iter().filter(|function| function.kind == FunctionKind::Mcp);
+        let server = text(0);
+        let found = match what {
+            "servers" => {
+                let names: std::collections::BTreeSet<_> =
+                    of_servers().map(|function| function.namespace.clone()).collect();
+                Ok(json!(names))
+            }
+            "tools" => {
+                let tools = of_servers().filter(|function| function.namespace == server);
+                let tool = |f: &Function| json!({ "name": f.name, "description": f.spec.description });
+                Ok(Value::Array(tools.map(tool).collect()))
+            }
+            "schema" => of_servers()
+                .find(|function| function.namespace == server && function.name == text(1))
+                .map(|function| function.spec.parameters.clone())
+                .ok_or_else(|| unknown("mcp", &[server.clone(), text(1)])),
+            query => {
+                let query = match query {
+                    "resources" => Query::Resources,
+                    "read_resource" => Query::ReadResource { uri: text(1) },
+                    "prompts" => Query::Prompts,
+                    _ => Query::GetPrompt {
+                        name: text(1),
+                        arguments: given
+                            .get(2)
+                            .map_or(Ok(json!({})), convert::to_arguments)
+                            .unwrap_or_default(),
+                    },
+                };
+                self.wait(self.functions.query(&server, query))?
+            }
+        };
+        match found {
+            Ok(value) => Ok((true, convert::from_json(lua, &value)?)),
+            Err(problem) => refused(lua, &problem),
+        }
+    }
+}
+
+/// Whether it went well, and the value or what is wrong: the prelude makes an error of it that scripts can read.
+type Said = (bool, Lv);
+
+fn refused(lua: &Lua, why: &str) -> mlua::Result<Said> {
+    Ok((false, bytes::string(lua, why.as_bytes())?))
+}
+
+fn unknown(kind: &str, path: &[String]) -> String {
+    format!(
+        "Unknown function: app.{kind}.{}. Use lua_list_docs to discover available functions.",
+        path.join(".")
+    )
+}
+
+impl Function {
+    fn is_at(&self, kind: &str, path: &[String]) -> bool {
+        let same = |namespace: &String, name: &String| *namespace == self.namespace && *name == self.name;
+        let there = match (path, &self.account) {
+            ([namespace, name], Account::Default) => same(namespace, name),
+            ([namespace, account, name], Account::Default) => account == "default" && same(namespace, name),
+            ([namespace, account, name], Account::Named(own)) => account == own && same(namespace, name),
+            _ => false,
+        };
+        there && self.kind.to_string() == kind
+    }
+}
+
+/// Named arguments as they are; others by the order of those that are required.
+fn arguments(function: &Function, given: &[Lv]) -> Result<Value, String> {
+    match given {
+        [] | [Lv::Nil] => Ok(Value::Object(Map::new())),
+        [Lv::Table(_)] => convert::to_arguments(&given[0]),
+        given => {
+            let required = function.spec.parameters["required"].as_array();
+            let names: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+            if given.len() > names.len() {
+                return Err(format!(
+                    "{} arguments for {} required parameters; pass a table: {{name = value}}",
+                    given.len(),
+                    names.len()
+                ));
+            }
+            let values = given.iter().map(convert::to_json).collect::<Result<Vec<_>, _>>()?;
+            Ok(names.into_iter().map(str::to_owned).zip(values).collect::<Map<_, _>>().into())
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins && !name.starts_with("__") && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Looks at the limits every so many instructions. Once one is passed, every instruction fails, so that no `pcall` holds on to the run.
+fn hold(lua: &Lua, meter: &Rc<Meter>, every: u32) -> mlua::Result<()> {
+    let clock = meter.clone();
+    lua.set_global_hook(HookTriggers::new().every_nth_instruction(every), move |lua, _| match clock.check() {
+        Ok(()) => Ok(VmState::Continue),
+        Err(over) => {
+            hold(lua, &clock, 1)?;
+            Err(over)
+        }
+    })
+}
+
+fn printing(lua: &Lua, world: &Rc<World>) -> mlua::Result<()> {
+    let all = lua.globals();
+    all.raw_set(
+        "tostring",
+        lua.create_function(|lua, value: Lv| match &value {
+            Lv::String(_) => Ok(value),
+            other => bytes::string(lua, shown::show(other)?.as_bytes()),
+        })?,
+    )?;
+    let printed = world.clone();
+    all.raw_set(
+        "print",
+        lua.create_function(move |_, values: Variadic<Lv>| {
+            let shown = values.iter().map(shown::show).collect::<mlua::Result<Vec<_>>>()?;
+            printed.print(&(shown.join("\t") + "\n"));
+            Ok(())
+        })?,
+    )?;
+    let printed = world.clone();
+    all.raw_set(
+        "dump",
+        lua.create_function(move |_, value: Lv| {
+            printed.print(&(shown::show(&value)? + "\n"));
+            Ok(value)
+        })?,
+    )
+}
+
+/// What the prelude makes globals of.
+fn bridge(lua: &Lua, world: &Rc<World>) -> mlua::Result<Table> {
+    let bridge = lua.create_table()?;
+    bridge.raw_set("most_moved", MOVE_ELEMENTS)?;
+    bridge.raw_set("null", Lv::NULL)?;
+    bridge.raw_set(
+        "has_length",
+        lua.create_function(|_, value: Lv| {
+            let Lv::Table(table) = value else { return Ok(false) };
+            let meta = table.metatable();
+            Ok(meta.is_some_and(|meta| meta.raw_get::<Lv>("__len").is_ok_and(|length| !length.is_nil())))
+        })?,
+    )?;
+    bridge.raw_set(
+        "encode",
+        lua.create_function(|lua, (value, pretty): (Lv, Option<bool>)| {
+            let json = match convert::to_json(&value) {
+                Ok(json) => json,
+                Err(problem) => return refused(lua, &format!("json.encode: {problem}")),
+            };
+            let text = if pretty == Some(true) { format!("{json:#}") } else { json.to_string() };
+            Ok((true, bytes::string(lua, text.as_bytes())?))
+        })?,
+    )?;
+    bridge.raw_set(
+        "decode",
+        lua.create_function(|lua, text: LuaString| {
+            let decoded = serde_json::from_slice::<Value>(&text.as_bytes());
+            match decoded {
+                Ok(value) => Ok((true, convert::from_json(lua, &value)?)),
+                Err(problem) => refused(lua, &format!("json.decode: {problem}")),
+            }
+        })?,
+    )?;
+    let called = world.clone();
+    bridge.raw_set(
+        "call",
+        lua.create_function(move |lua, (kind, path, given): (LuaString, Vec<String>, MultiValue)| {
+            let given: Vec<_> = given.into_iter().collect();
+            called.call(lua, &bytes::text(&kind), &path, &given)
+        })?,
+    )?;
+    let asked = world.clone();
+    bridge.raw_set(
+        "servers",
+        lua.create_function(move |lua, (what, given): (LuaString, MultiValue)| {
+            let given: Vec<_> = given.into_iter().collect();
+            asked.servers(lua, &bytes::text(&what), &given)
+        })?,
+    )?;
+    let docs = world.clone();
+    bridge.raw_set(
+        "docs",
+        lua.create_function(move |lua, (what, about, limit): (LuaString, Option<String>, Option<usize>)| {
+            let (docs, about) = (docs.docs()?, about.as_deref());
+            let text = match bytes::text(&what).as_str() {
+                "list" => docs.list(about),
+                "search" => docs.search(about.unwrap_or_default(), limit),
+                _ => docs.read(about.unwrap_or("overview")),
+            };
+            bytes::string(lua, text.as_bytes())
+        })?,
+    )?;
+    Ok(bridge)
+}

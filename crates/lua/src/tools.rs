@@ -1,0 +1,294 @@
+//! The tools that let a model write scripts.
+
+use crate::{
+    Docs, Function, Functions, Native, NoFunctions, Reach, RunLimits, Script,
+    limits::{CPU_MAX, MEGABYTE, MEMORY_MAX, MEMORY_MIN},
+    run,
+    turn::InTurn,
+};
+use agent::{
+    Access, AnyCall, AnyTool, Content, Description, Effect, Offer, SessionScope, ToolContent, ToolContext,
+    ToolError, ToolKind, ToolOutput, ToolProvider, ToolSource, ToolSpec, tools::cap,
+};
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{borrow::Cow, sync::Arc, time::Duration};
+use system::AbsPath;
+
+/// Makes the functions that a session's scripts can call.
+type ForSession = dyn Fn(&SessionScope) -> Arc<dyn Functions> + Send + Sync;
+
+/// Gives every session the tools `execute_lua`, `lua_list_docs`, `lua_search_docs` and `lua_read_doc`.
+pub struct LuaTools {
+    functions: Box<ForSession>,
+}
+
+impl LuaTools {
+    /// Scripts that call the session's own tools, those of its servers included.
+    pub fn new() -> Self {
+        Self::with(|_| Arc::new(NoFunctions))
+    }
+
+    /// The same, with further functions that each session has.
+    pub fn with(functions: impl Fn(&SessionScope) -> Arc<dyn Functions> + Send + Sync + 'static) -> Self {
+        Self { functions: Box::new(functions) }
+    }
+}
+
+impl Default for LuaTools {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ToolProvider for LuaTools {
+    fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
+        let functions = (self.functions)(session);
+        let tool = |which| Arc::new(LuaTool { which, functions: functions.clone() }) as Arc<dyn AnyTool>;
+        Arc::new(Source(Which::ALL.map(tool).to_vec()))
+    }
+}
+
+struct Source(Vec<Arc<dyn AnyTool>>);
+
+#[async_trait]
+impl ToolSource for Source {
+    async fn offer(&self) -> Offer {
+        Offer { tools: self.0.clone(), notices: Vec::new() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    List,
+    Search,
+    Read,
+    Execute,
+}
+
+impl Which {
+    const ALL: [Self; 4] = [Self::List, Self::Search, Self::Read, Self::Execute];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::List => "lua_list_docs",
+            Self::Search => "lua_search_docs",
+            Self::Read => "lua_read_doc",
+            Self::Execute => "execute_lua",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::List => {
+                "List what Lua scripts can call: guides, this session's tools, MCP servers and integrations; or the functions of one namespace."
+            }
+            Self::Search => "Search the docs of what Lua scripts can call; all words must occur.",
+            Self::Read => {
+                "Read a page of the Lua docs: a guide (overview, context, errors, examples), `tools`, a namespace such as `mcp.SERVER`, or a function."
+            }
+            Self::Execute => {
+                "Run a Lua 5.3 script in a fresh sandbox: no files, no network, no clock. It calls tools with app.tools.NAME{...}, MCP servers with \
+                 app.mcp.SERVER.TOOL{...} and integrations with app.integrations.PROVIDER.FUNCTION{...}; print(...) and return give text back. Calls \
+                 that would need the user's approval fail: make those directly. Good for several calls that feed each other and for large results. \
+                 See lua_read_doc with page `overview`."
+            }
+        }
+    }
+
+    fn parameters(self) -> Value {
+        match self {
+            Self::List => json!({
+                "type": "object",
+                "properties": { "namespace": { "type": "string", "description": "A namespace, such as `mcp.github`; everything when absent." } },
+            }),
+            Self::Search => json!({
+                "type": "object",
+                "properties": {
+                    "query": { "type": "string", "description": "Words to look for." },
+                    "limit": { "type": "integer", "description": "Results at the most; 10 by default." },
+                },
+                "required": ["query"],
+            }),
+            Self::Read => json!({
+                "type": "object",
+                "properties": { "page": { "type": "string", "description": "The page's name." } },
+                "required": ["page"],
+            }),
+            Self::Execute => json!({
+                "type": "object",
+                "properties": {
+                    "code": { "type": "string", "description": "The script." },
+                    "memoryLimit": { "type": "integer", "description": "Memory in MB; 32 by default, 256 at the most." },
+                    "cpuLimit": { "type": "number", "description": "Seconds of computing; 30 by default, 300 at the most." },
+                },
+                "required": ["code"],
+            }),
+        }
+    }
+}
+
+struct LuaTool {
+    which: Which,
+    functions: Arc<dyn Functions>,
+}
+
+impl AnyTool for LuaTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.which.name().to_owned(),
+            description: self.which.description().to_owned(),
+            parameters: self.which.parameters(),
+        }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.which.name())
+    }
+
+    fn effect(&self) -> Effect {
+        match self.which {
+            Which::Execute => Effect::Executes,
+            _ => Effect::Reads,
+        }
+    }
+
+    fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        let name = self.which.name();
+        let missing = |parameter: &str, what: &str| {
+            ToolError::message(format!("Missing required parameter \"{parameter}\". {what}"))
+        };
+        let given: Arguments = serde_json::from_value(arguments)
+            .map_err(|error| ToolError::message(format!("Invalid arguments for '{name}': {error}")))?;
+        match self.which {
+            Which::Execute if given.code.as_deref().is_none_or(|code| code.trim().is_empty()) => {
+                return Err(missing("code", "Pass the Lua script as a string."));
+            }
+            Which::Search if given.query.is_none() => {
+                return Err(missing("query", "Pass the words to look for."));
+            }
+            Which::Read if given.page.is_none() => {
+                return Err(missing("page", "Pass the name of a page, such as `overview`."));
+            }
+            _ => {}
+        }
+        Ok(Box::new(LuaCall { which: self.which, given, functions: self.functions.clone() }))
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Arguments {
+    namespace: Option<String>,
+    query: Option<String>,
+    limit: Option<usize>,
+    page: Option<String>,
+    code: Option<String>,
+    memory_limit: Option<f64>,
+    cpu_limit: Option<f64>,
+}
+
+impl Arguments {
+    fn limits(&self) -> RunLimits {
+        let default = RunLimits::default();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a cast of a float saturates, and the result is clamped"
+        )]
+        let memory =
+            self.memory_limit.map_or(default.memory, |megabytes| (megabytes * MEGABYTE as f64) as usize);
+        let cpu = self
+            .cpu_limit
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .unwrap_or(default.cpu);
+        RunLimits { memory: memory.clamp(MEMORY_MIN, MEMORY_MAX), cpu: cpu.min(CPU_MAX), ..default }
+    }
+}
+
+struct LuaCall {
+    which: Which,
+    given: Arguments,
+    functions: Arc<dyn Functions>,
+}
+
+impl LuaCall {
+    fn code(&self) -> &str {
+        self.given.code.as_deref().unwrap_or_default()
+    }
+
+    async fn docs(&self, cx: &ToolContext) -> Docs {
+        let native = InTurn(cx.inner.clone()).native().await;
+        let mut functions = self.functions.list();
+        functions.extend(Function::of_servers(match &native {
+            Native::NoTurn => &[],
+            Native::Tools(tools) => tools,
+        }));
+        Docs::new(native, functions)
+    }
+}
+
+#[async_trait]
+impl AnyCall for LuaCall {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        let quoted = |what: &Option<String>| what.as_deref().unwrap_or_default().to_owned();
+        let (title, kind) = match self.which {
+            Which::List => ("List Lua docs".to_owned(), ToolKind::Read),
+            Which::Search => (format!("Search Lua docs: {}", quoted(&self.given.query)), ToolKind::Search),
+            Which::Read => (format!("Read Lua docs: {}", quoted(&self.given.page)), ToolKind::Read),
+            Which::Execute => {
+                let lines = self.code().lines().count();
+                let s = if lines == 1 { "" } else { "s" };
+                (format!("Run a Lua script of {lines} line{s}"), ToolKind::Execute)
+            }
+        };
+        Description { title, kind, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        // What a script touches is decided about when it does.
+        match self.which {
+            Which::Execute => vec![Access::Call { function: self.which.name().to_owned(), read_only: false }],
+            _ => Vec::new(),
+        }
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(match self.which {
+            Which::Execute => {
+                vec![ToolContent::Content(Content::text(format!("```lua\n{}\n```", self.code())))]
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let limits = &cx.limits;
+        let page = |text: String| Ok(ToolOutput::text(cap(text, limits)));
+        match self.which {
+            Which::List => page(self.docs(cx).await.list(self.given.namespace.as_deref())),
+            Which::Search => {
+                let query = self.given.query.as_deref().unwrap_or_default();
+                page(self.docs(cx).await.search(query, self.given.limit))
+            }
+            Which::Read => page(self.docs(cx).await.read(self.given.page.as_deref().unwrap_or_default())),
+            Which::Execute => {
+                let script = Script {
+                    name: "lua".to_owned(),
+                    code: self.code().to_owned(),
+                    limits: self.given.limits(),
+                    ..Script::default()
+                };
+                let reach = Arc::new(InTurn(cx.inner.clone()));
+                let report = run(script, self.functions.clone(), reach, &cx.cancel).await;
+                let text = report.text(limits);
+                if report.cancelled {
+                    return Err(ToolError::Cancelled(Some(text)));
+                }
+                let output = ToolOutput::text(text);
+                Ok(if report.error.is_some() { output.failed() } else { output })
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The reach of a script in an agent's turn: the session's tools, through the session's gate.
+
+use crate::{Native, Reach};
+use agent::{AnyTool, Callee, InnerCalls, InnerError, ToolResult};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::sync::Arc;
+
+pub(crate) struct InTurn(pub(crate) InnerCalls);
+
+#[async_trait]
+impl Reach for InTurn {
+    async fn native(&self) -> Native {
+        self.0.tools().await.map_or(Native::NoTurn, Native::Tools)
+    }
+
+    async fn call_native(&self, name: &str, arguments: Value) -> Result<ToolResult, String> {
+        let called = self.0.call(Callee::Named(name.to_owned()), arguments).await;
+        called.map_err(refusal)
+    }
+
+    async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String> {
+        self.0.call(Callee::Tool(tool), arguments).await.map_err(refusal)
+    }
+}
+
+/// Models know these texts.
+fn refusal(error: InnerError) -> String {
+    match error {
+        InnerError::Unknown(name) => {
+            format!("Unknown native tool: {name}. Use lua_list_docs to discover available tools.")
+        }
+        InnerError::NotInMode { name, mode } => {
+            format!("Native tool '{name}' is not available in {} mode.", mode.label())
+        }
+        InnerError::Modifies { name, mode } => format!(
+            "Native tool '{name}' was blocked in {} mode because it appears to modify state.",
+            mode.label()
+        ),
+        InnerError::NeedsApproval(name) => format!(
+            "Native tool '{name}' requires approval and cannot prompt from inside execute_lua. Call the tool directly, adjust permissions, or \
+             switch permission mode intentionally."
+        ),
+        InnerError::Denied(reason) => reason,
+        InnerError::Cancelled => "The call was cancelled.".to_owned(),
+        InnerError::Unavailable => {
+            "app.tools is not available here: this run was itself called from a script.".to_owned()
+        }
+    }
+}

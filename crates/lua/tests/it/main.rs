@@ -1,0 +1,7 @@
+//! Scripts, run.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod limits;
+mod scripts;
+mod turn;

@@ -1,0 +1,66 @@
+//! `tiller lua`: scripts without an agent.
+
+use crate::{args::LuaCommand, exit, wiring};
+use agent::Redactor;
+use anyhow::{Context, Result, bail};
+use lua::{Alone, MEGABYTE, NoFunctions, Report, RunLimits, Script};
+use serde_json::{Value, json};
+use std::{io::Write, sync::Arc, time::Duration};
+use system::AbsPath;
+use tokio_util::sync::CancellationToken;
+
+/// Runs a script and prints what it printed and returned. One that fails is exit code 1.
+pub(crate) async fn run(cwd: &AbsPath, redactor: &Redactor, command: LuaCommand) -> Result<u8> {
+    let LuaCommand::Run { file, eval, memory, cpu, args, json } = command;
+    let (name, code) = match (file, eval) {
+        (Some(file), _) => {
+            let path = cwd.join(&file);
+            let text = wiring::local(Vec::new(), Vec::new()).read_text(&path, None).await;
+            let text = text.with_context(|| format!("the script {path} cannot be read"))?;
+            (path.file_name().unwrap_or("lua").to_owned(), text)
+        }
+        (None, Some(code)) => ("eval".to_owned(), code),
+        (None, None) => bail!("nothing to run: name a file, or pass --eval CODE"),
+    };
+    let limits = RunLimits {
+        memory: memory as usize * MEGABYTE,
+        cpu: Duration::try_from_secs_f64(cpu).context("--cpu is a number of seconds")?,
+        ..RunLimits::default()
+    };
+    let globals = args.iter().map(|arg| global(arg)).collect::<Result<_>>()?;
+    let script = Script { name, code, globals, limits };
+    let report = lua::run(script, Arc::new(NoFunctions), Arc::new(Alone), &CancellationToken::new()).await;
+    print(&report, redactor, json)?;
+    Ok(if report.error.is_some() { exit::ERROR } else { exit::OK })
+}
+
+/// `NAME=VALUE`: the value as JSON, or as text where it is none.
+fn global(arg: &str) -> Result<(String, Value)> {
+    let Some((name, value)) = arg.split_once('=') else { bail!("--arg is NAME=VALUE, not {arg:?}") };
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
+}
+
+fn print(report: &Report, redactor: &Redactor, json: bool) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    if json {
+        let said = json!({
+            "success": report.error.is_none(),
+            "output": report.output,
+            "value": report.value,
+            "error": report.error,
+            "duration_ms": report.took.as_secs_f64() * 1e3,
+            "memory_bytes": report.memory,
+        });
+        writeln!(stdout, "{}", redactor.redact(&said.to_string()))?;
+        return Ok(());
+    }
+    stdout.write_all(redactor.redact(&report.output).as_bytes())?;
+    if let Some(value) = &report.value {
+        writeln!(stdout, "{}", redactor.redact(value))?;
+    }
+    if let Some(error) = &report.error {
+        writeln!(std::io::stderr(), "tiller: {}", redactor.redact(error))?;
+    }
+    Ok(())
+}

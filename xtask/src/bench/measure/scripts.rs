@@ -1,0 +1,32 @@
+//! What a call from a script to its host costs: out of the interpreter, arguments as JSON, an answer, back in.
+
+use super::Bench;
+use crate::bench::figure::{Figure, Quantity};
+use crate::process::command;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// How many calls a sample is the mean of.
+const CALLS: f64 = 20_000.0;
+
+const CALL: Quantity = Quantity { name: "a call from a script to its host", unit: "µs", target: Some(50.0) };
+
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let home = tempfile::tempdir()?;
+    // There is no turn, so the answer is a refusal: it takes the same way.
+    let code = format!("for i = 1, {CALLS} do pcall(app.tools.file_read, {{path = 'a.txt', limit = i}}) end");
+    let mut figure = Figure::of(CALL);
+    for _ in 0..bench.runs {
+        let mut run = command(bench.binary);
+        run.args(["lua", "run", "--json", "--eval", &code]);
+        let output = run.current_dir(home.path()).env("TILLER_HOME", home.path()).output();
+        let output = output.with_context(|| format!("{} did not start", bench.binary.display()))?;
+        if !output.status.success() {
+            bail!("`lua run` failed: {}", String::from_utf8_lossy(&output.stdout));
+        }
+        let said: Value = serde_json::from_slice(&output.stdout)?;
+        let milliseconds = said["duration_ms"].as_f64().context("no time was told")?;
+        figure.add(milliseconds * 1e3 / CALLS);
+    }
+    Ok(vec![figure])
+}
