@@ -17,6 +17,7 @@ mod models;
 mod options;
 mod permissions;
 mod redacting;
+mod services;
 mod sessions;
 mod signals;
 mod start;

@@ -5,7 +5,9 @@
 mod conversation;
 mod hostile;
 mod ide;
+mod legacy;
 mod methods;
+mod native;
 mod replay;
 mod rewind;
 #[cfg(feature = "v2")]
