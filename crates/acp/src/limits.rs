@@ -41,6 +41,19 @@ pub(crate) const LIVE_TEXT_INTERVAL_MAX: Duration = Duration::from_secs(10);
 /// command's age, so that what is around the output stays small beside it.
 pub(crate) const DISPLAY_INTERVAL_MAX: Duration = Duration::from_millis(400);
 
+/// Messages that `_tiller/sessions/search` answers with at the most.
+pub(crate) const FOUND_MOST: u64 = 1000;
+/// Decisions that `_tiller/permissions/log` answers with at the most, the last ones.
+pub(crate) const LOG_MOST: usize = 1000;
+/// Subagents of one parent that a tree shows; the rest are one node.
+pub(crate) const TREE_SIBLINGS: usize = 40;
+/// The shortest time between two trees of subagents: four a second.
+pub(crate) const TREE_INTERVAL: Duration = Duration::from_millis(250);
+/// The shortest time between two dashboards of subagents.
+pub(crate) const DASHBOARD_INTERVAL: Duration = Duration::from_secs(1);
+/// How long nothing may move among running subagents before they count as stale.
+pub(crate) const SWARM_STALE: Duration = Duration::from_secs(60);
+
 /// Characters of base64 that one image of a prompt may have: 15 MiB of image.
 pub(crate) const IMAGE_BASE64: usize = 20 * 1024 * 1024;
 /// Characters of a title that the client gives.

@@ -1,6 +1,9 @@
 //! How the surface behaves; resolved once, at the edge.
 
-use crate::limits;
+use crate::{
+    limits,
+    native::{NativeServices, NoServices},
+};
 use std::{sync::Arc, time::Duration};
 use system::{AbsPath, System};
 
@@ -19,6 +22,10 @@ pub struct AcpOptions {
     pub default_cwd: AbsPath,
     /// Which version of the protocol is served.
     pub protocol: Protocol,
+    /// Whether the events of the native layer are told.
+    pub events: Events,
+    /// What requests of the native layer act on beyond sessions.
+    pub services: Arc<dyn NativeServices>,
     /// Where commands run when the client has terminals.
     pub terminal: TerminalPlace,
     /// Which tools act where, until a session says otherwise.
@@ -42,6 +49,20 @@ pub enum Protocol {
     /// The second, a draft; a client that asks for the first is refused.
     #[cfg(feature = "v2")]
     Second,
+}
+
+/// Whether the events of the native layer are told, and in which spelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Events {
+    /// To clients that ask for them, in the spelling in which they ask.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+    /// Always, as `_tiller/…`.
+    Tiller,
+    /// Always, as `kosmokrator/…`; answers have the keys of that wire beside the protocol's.
+    Kosmokrator,
 }
 
 /// Where commands run when the client has terminals.
@@ -102,6 +123,8 @@ impl AcpOptions {
             version: version.into(),
             default_cwd,
             protocol: Protocol::default(),
+            events: Events::default(),
+            services: Arc::new(NoServices),
             terminal: TerminalPlace::default(),
             client_tools: ClientTools::default(),
             mcp: false,

@@ -1,13 +1,15 @@
 //! One connection, from its first byte to its last.
 
 use crate::{
-    AcpOptions,
+    AcpOptions, Protocol,
     connections::Connections,
+    legacy,
     limits::{LAST_WRITES, SETTLE},
     transport::{Gauge, incoming, write_lines},
 };
 use agent::Runtime;
 use agent_client_protocol::Lines;
+use futures::StreamExt;
 use std::sync::Arc;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -24,7 +26,7 @@ pub enum ServeError {
 }
 
 /// Serves a client until it closes its side, which cancels its turns; returns once they have settled and all is written, at the latest
-/// a second later. Sessions stay stored. Needs a tokio runtime with time; a current-thread one is enough.
+/// a second later. What the client says first decides between the protocol and the older dialect, unless the options leave no choice. Sessions stay stored. Needs a tokio runtime with time; a current-thread one is enough.
 ///
 /// # Errors
 /// When the client stops reading, or the protocol library fails.
@@ -37,6 +39,7 @@ pub async fn serve(
     let gauge = Arc::new(Gauge::default());
     let frame_cap = options.frame_cap;
     let protocol = options.protocol;
+    let older = (runtime.clone(), options.clone());
     let connection = Connections::new(runtime, options, gauge.clone());
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
@@ -48,6 +51,17 @@ pub async fn serve(
     });
     let (sink, write) = write_lines(writer, gauge);
     let mut writing = tokio::spawn(write);
+    let mut lines = Box::pin(lines.peekable());
+    if protocol == Protocol::Auto
+        && let Some(Ok(first)) = lines.as_mut().peek().await
+        && legacy::speaks(first)
+    {
+        let served = legacy::serve(older.0, older.1, lines, sink).await;
+        if timeout(LAST_WRITES, &mut writing).await.is_err() {
+            writing.abort();
+        }
+        return served;
+    }
     let served = connection.serve(protocol, Lines::new(sink, lines));
     let result = tokio::select! {
         served = served => {

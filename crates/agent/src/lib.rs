@@ -38,6 +38,7 @@ mod shown;
 mod source;
 mod steering;
 mod store;
+mod swarm;
 mod task;
 mod timed_store;
 mod tool;
@@ -81,6 +82,9 @@ pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionSta
 pub use source::{Offer, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource};
 pub use store::{
     Archived, Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
+};
+pub use swarm::{
+    KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
 };
 pub use task::{Task, TaskList, TaskStatus};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};

@@ -4,7 +4,8 @@
 //! as they will be written.
 
 use crate::{
-    Content, MessageId, PermissionRequest, PlanEntry, SessionEvent, ToolCallUpdate, ToolContent,
+    Content, MessageId, PermissionRequest, PlanEntry, SessionEvent, SubagentState, SwarmEvent,
+    ToolCallUpdate, ToolContent,
     sanitise::{Sanitiser, sanitise},
 };
 use std::sync::{Mutex, PoisonError};
@@ -33,6 +34,7 @@ impl Cleaner {
                 entries.iter_mut().for_each(|PlanEntry { content, .. }| clean(content))
             }
             SessionEvent::TitleChanged(title) => clean(title),
+            SessionEvent::Swarm(event) => clean_swarm(event),
             SessionEvent::Notice { title, description, .. } => {
                 clean(title);
                 description.iter_mut().for_each(clean);
@@ -65,6 +67,24 @@ fn clean_call(update: &mut ToolCallUpdate) {
     update.content.iter_mut().flatten().for_each(clean_content);
     if let Some(result) = &mut update.result {
         clean(&mut result.text);
+    }
+}
+
+fn clean_swarm(event: &mut SwarmEvent) {
+    let clean_state = |state: &mut SubagentState| {
+        clean(&mut state.task);
+        let texts = [&mut state.queue_reason, &mut state.error, &mut state.last_message];
+        texts.into_iter().flatten().for_each(clean);
+        state.output.iter_mut().for_each(|output| clean(&mut output.preview));
+    };
+    match event {
+        SwarmEvent::Spawned(_) | SwarmEvent::Running(_) => {}
+        SwarmEvent::Completed(ends) => ends.iter_mut().for_each(|end| {
+            clean(&mut end.result);
+            clean_state(&mut end.state);
+            end.descendants.iter_mut().for_each(clean_state);
+        }),
+        SwarmEvent::State(swarm) => swarm.agents.iter_mut().for_each(clean_state),
     }
 }
 

@@ -101,8 +101,8 @@ pub(crate) struct AcpArgs {
     /// The version of the protocol: the one the editor asks for, or always the same.
     #[arg(long, value_enum, default_value_t = Protocol::Auto)]
     pub(crate) protocol: Protocol,
-    /// Further event layers beside the protocol's own.
-    #[arg(long, value_enum, default_value_t = Events::Off)]
+    /// The native event layer beside the protocol's own: for clients that ask for it, always in one spelling, or never.
+    #[arg(long, value_enum, default_value_t = Events::Auto)]
     pub(crate) events: Events,
 }
 
@@ -120,11 +120,17 @@ pub(crate) enum Protocol {
     Second,
 }
 
-/// Which event layer is served beside the protocol's own.
+/// Whether the events of the native layer are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Events {
-    /// None.
+    /// To clients that ask for them.
+    Auto,
+    /// Never.
     Off,
+    /// Always, as `_tiller/…`.
+    Tiller,
+    /// Always, as `kosmokrator/…`.
+    Kosmokrator,
 }
 
 /// `tiller -p PROMPT`.

@@ -7,7 +7,7 @@ use crate::{
     wiring,
 };
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Write;
 use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 
@@ -16,27 +16,9 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
     let support = wiring::local_system(options).sandbox_support().await;
     let problems = problems(options, support);
     let code = if problems.is_empty() { exit::OK } else { exit::ERROR };
-    let providers = [("openai", &options.openai), ("anthropic", &options.anthropic)]
-        .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()));
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        let report = json!({
-            "success": problems.is_empty(),
-            "version": env!("CARGO_PKG_VERSION"),
-            "sandbox": {
-                "level": options.sandbox.id(),
-                "network": options.network.id(),
-                "landlock_abi": support.landlock_abi,
-                "seccomp": support.seccomp,
-                "namespaces": support.namespaces,
-                "applies": support.applies(),
-                "holds": support.holds(),
-            },
-            "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
-            "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
-            "notices": notices,
-            "issues": problems,
-        });
+        let report = as_json(options, notices, support, &problems);
         writeln!(stdout, "{report}")?;
         return Ok(code);
     }
@@ -45,13 +27,45 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
     writeln!(stdout, "data       {}", options.folders.data)?;
     writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
     writeln!(stdout, "kernel     {}", kernel(support))?;
-    for (name, key, base) in providers {
+    for (name, key, base) in providers(options) {
         let key = if key { "key set" } else { "no key" };
         writeln!(stdout, "{name:<10} {key}, {}", base.as_deref().unwrap_or("the vendor's own address"))?;
     }
     notices.iter().try_for_each(|notice| writeln!(stdout, "note       {notice}"))?;
     problems.iter().try_for_each(|problem| writeln!(stdout, "problem    {problem}"))?;
     Ok(code)
+}
+
+/// The report for programs. No secret is ever part of it.
+pub(crate) async fn report(options: &Options, notices: &[String]) -> Value {
+    let support = wiring::local_system(options).sandbox_support().await;
+    as_json(options, notices, support, &problems(options, support))
+}
+
+fn as_json(options: &Options, notices: &[String], support: SandboxSupport, problems: &[String]) -> Value {
+    let providers = providers(options);
+    json!({
+        "success": problems.is_empty(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "sandbox": {
+            "level": options.sandbox.id(),
+            "network": options.network.id(),
+            "landlock_abi": support.landlock_abi,
+            "seccomp": support.seccomp,
+            "namespaces": support.namespaces,
+            "applies": support.applies(),
+            "holds": support.holds(),
+        },
+        "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
+        "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
+        "notices": notices,
+        "issues": problems,
+    })
+}
+
+fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 2] {
+    [("openai", &options.openai), ("anthropic", &options.anthropic)]
+        .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
 }
 
 fn kernel(support: SandboxSupport) -> String {

@@ -10,6 +10,10 @@ use tracing_subscriber::{
 /// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
 pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
+        // What programs of the older dialect set.
+        None if environment.get("CODEEP_DEBUG") == Some("1") => {
+            Targets::new().with_default(LevelFilter::DEBUG)
+        }
         None => Targets::new().with_default(LevelFilter::WARN),
         Some(text) => text.parse().map_err(|error| {
             anyhow::anyhow!("environment variable TILLER_LOG: {error}; write a level, or CRATE=LEVEL,…")

@@ -18,6 +18,7 @@ mod options;
 mod permissions;
 mod redacting;
 mod scripts;
+mod services;
 mod sessions;
 mod signals;
 mod start;

@@ -1,7 +1,7 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, Events, PrintArgs, SessionArgs},
+    args::{AcpArgs, Cli, Command, PrintArgs, SessionArgs},
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
@@ -9,7 +9,9 @@ use crate::{
     headless::{self, Begin, Overrides, Run},
     limits, logging, mcp, models,
     options::{Folders, Options},
-    permissions, scripts, sessions,
+    permissions, scripts,
+    services::Services,
+    sessions,
     signals::Signals,
     trust,
     wiring::{self, Keep},
@@ -80,14 +82,21 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
 }
 
 async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
-    let AcpArgs { cwd, session, protocol, events: Events::Off } = args;
-    let Settled { options, cwd, .. } =
+    let AcpArgs { cwd, session, protocol, events } = args;
+    let Settled { options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let providers = wiring::tool_providers(&options, environment);
     let wired = wiring::wire(&options, &cwd, Keep::InData, providers)?;
+    let services = Services {
+        runtime: wired.runtime.clone(),
+        options: options.clone(),
+        notices,
+        redactor: environment.redactor().clone(),
+        writing: tokio::sync::Mutex::default(),
+    };
     let mut signals = Signals::new()?;
     let code = tokio::select! {
-        served = wiring::serve(&wired, &options, &cwd, protocol) => served.map(|()| exit::OK),
+        served = wiring::serve(&wired, &options, &cwd, protocol, events, services) => served.map(|()| exit::OK),
         code = signals.next() => Ok(code),
     };
     if tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()).await.is_err() {

@@ -1,10 +1,11 @@
 //! Which implementation stands behind which seam. All that this program assumes of the other crates' constructors is here.
 
 use crate::{
-    args::Protocol,
+    args::{Events, Protocol},
     environment::Environment,
     mcp::{Pins, Values},
     options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
+    services::Services,
     stdio, trust,
 };
 use ::mcp::{McpOptions, McpProvider};
@@ -107,7 +108,14 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
 }
 
 /// Serves the protocol on stdin and stdout until the client hangs up.
-pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath, protocol: Protocol) -> Result<()> {
+pub(crate) async fn serve(
+    wired: &Wired,
+    options: &Options,
+    cwd: &AbsPath,
+    protocol: Protocol,
+    events: Events,
+    services: Services,
+) -> Result<()> {
     let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.protocol = match protocol {
         Protocol::Auto => acp::Protocol::Auto,
@@ -116,6 +124,13 @@ pub(crate) async fn serve(wired: &Wired, options: &Options, cwd: &AbsPath, proto
         Protocol::Second => acp::Protocol::Second,
     };
     acp.mcp = true;
+    acp.events = match events {
+        Events::Auto => acp::Events::Auto,
+        Events::Off => acp::Events::Off,
+        Events::Tiller => acp::Events::Tiller,
+        Events::Kosmokrator => acp::Events::Kosmokrator,
+    };
+    acp.services = Arc::new(services);
     acp.terminal = match options.terminal {
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,

@@ -1,10 +1,13 @@
 //! The client of a session: an editor at the other end of the connection.
 
-use super::{Connection, Outbox, Peer, Projection, Wire, settings::Settings};
-use crate::system::ToolSet;
+use super::{Connection, Outbox, Peer, Projection, Update, Wire, settings::Settings};
+use crate::{
+    native::{self, Event, Step, Switch},
+    system::ToolSet,
+};
 use agent::{
     AnyTool, Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
-    SessionId,
+    SessionId, TurnError,
 };
 use agent_client_protocol::{
     Client as ClientRole, ConnectionTo, is_connection_terminated, is_incoming_transport_closed,
@@ -23,12 +26,19 @@ pub(crate) struct Outfit<W: Wire> {
     pub(crate) system: Arc<dyn System>,
 }
 
+/// What a session's events become: updates of the protocol, and, where the client asked for them, events of the native layer.
+struct Projections<W: Wire> {
+    wire: W::Projection,
+    native: native::Projection,
+}
+
 /// An editor that drives a session.
 pub(crate) struct AcpClient<W: Wire> {
     session: SessionId,
     connection: ConnectionTo<ClientRole>,
     outbox: Arc<Outbox<W>>,
-    projection: Mutex<W::Projection>,
+    projection: Mutex<Projections<W>>,
+    native: Arc<Switch>,
     models: Arc<dyn Models>,
     /// Whether the client shows forms.
     forms: bool,
@@ -50,7 +60,8 @@ impl<W: Wire> AcpClient<W> {
             session: session.clone(),
             connection: peer.connection.clone(),
             outbox: peer.outbox.clone(),
-            projection: Mutex::new(projection),
+            projection: Mutex::new(Projections { wire: projection, native: native::Projection::default() }),
+            native: connection.native.clone(),
             models: connection.runtime.models().clone(),
             forms: peer.forms,
             tools: Vec::new(),
@@ -71,24 +82,44 @@ impl<W: Wire> AcpClient<W> {
 
     /// Says what the session is set to, so that later changes can be told in full.
     pub(crate) fn set_settings(&self, settings: Settings) {
-        self.projection().set_settings(settings);
+        let mut projection = self.projection();
+        projection.native.set_settings(settings.clone());
+        projection.wire.set_settings(settings);
     }
 
     /// Tells of the end of a message's turn, if no event did.
     #[cfg(feature = "v2")]
     pub(crate) fn failed(&self, message: &MessageId, error: &Error) {
         let mut projection = self.projection();
-        let updates = projection.failed(message, error);
+        let updates = projection.wire.failed(message, error);
         self.outbox.push(&self.session, updates);
+    }
+
+    /// Tells of an event of the native layer that is no event of the session, if the client asked for such.
+    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+        if self.native.prefix().is_some() {
+            let mut projection = self.projection();
+            let frame = projection.native.frame(event());
+            self.outbox.push(&self.session, vec![Step::Frame(frame).into()]);
+        }
+    }
+
+    /// Tells the native layer of the end of a turn, if no event did.
+    pub(crate) fn broken(&self, error: &TurnError) {
+        if self.native.prefix().is_some() {
+            let mut projection = self.projection();
+            let steps = projection.native.broken(error.to_string());
+            self.outbox.push(&self.session, steps.into_iter().map(Update::from).collect());
+        }
     }
 
     fn tell_waiting(&self, for_the_user: bool) {
         let mut projection = self.projection();
-        let updates = projection.waiting(for_the_user);
+        let updates = projection.wire.waiting(for_the_user);
         self.outbox.push(&self.session, updates);
     }
 
-    fn projection(&self) -> MutexGuard<'_, W::Projection> {
+    fn projection(&self) -> MutexGuard<'_, Projections<W>> {
         self.projection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -98,17 +129,36 @@ impl<W: Wire> Client for AcpClient<W> {
     fn notify(&self, event: &SessionEvent) {
         // The lock is kept until the updates are in their lane: two events never overtake each other.
         let mut projection = self.projection();
-        let updates = projection.project(event, &|| self.models.list());
+        let models = || self.models.list();
+        let mut updates = projection.wire.project(event, &models);
+        if self.native.prefix().is_some() {
+            if updates.iter().any(|update| matches!(update, Update::Chunk { .. }))
+                && let Some(mark) = projection.native.mark()
+            {
+                updates.insert(0, Step::Frame(mark).into());
+            }
+            updates.extend(projection.native.steps(event, &models).into_iter().map(Update::from));
+        } else {
+            projection.native.pass_over(event);
+        }
         self.outbox.push(&self.session, updates);
     }
 
     fn catch_up(&self, going_on: &[SessionEvent]) {
         let mut projection = self.projection();
         // It is told of them in another way, and what the updates say is in the projection now.
-        going_on.iter().for_each(|event| drop(projection.project(event, &|| self.models.list())));
+        for event in going_on {
+            drop(projection.wire.project(event, &|| self.models.list()));
+            projection.native.pass_over(event);
+        }
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
+        if self.native.prefix().is_some() {
+            let mut projection = self.projection();
+            let frame = projection.native.asking(&self.session, &request);
+            self.outbox.push(&self.session, vec![Step::Frame(frame).into()]);
+        }
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) tells the client to take its question back.
         match W::request_permission(&self.connection, &self.session, request).await {

@@ -5,9 +5,10 @@
 
 use super::update::Update;
 use crate::limits::{
-    CHUNK_BURST, CHUNK_BYTES, CHUNK_GAP, CHUNK_INTERVAL, DISPLAY_INTERVAL_MAX, LIVE_TEXT_INTERVAL,
-    LIVE_TEXT_INTERVAL_MAX, UPDATES_IN_FLIGHT,
+    CHUNK_BURST, CHUNK_BYTES, CHUNK_GAP, CHUNK_INTERVAL, DASHBOARD_INTERVAL, DISPLAY_INTERVAL_MAX,
+    LIVE_TEXT_INTERVAL, LIVE_TEXT_INTERVAL_MAX, TREE_INTERVAL, UPDATES_IN_FLIGHT,
 };
+use crate::native::{Frame, StateKind};
 use agent::ToolCallId;
 use std::collections::{HashMap, VecDeque};
 use tokio::time::Instant;
@@ -27,6 +28,9 @@ pub(crate) struct Coalescer<U> {
     bucket: Bucket,
     /// When live output of a call went out.
     output_went: HashMap<ToolCallId, Went>,
+    /// States that wait, each the last of its kind, and when one of each kind went out.
+    states: Vec<(StateKind, Box<Frame>)>,
+    state_went: Vec<(StateKind, Instant)>,
 }
 
 /// When live output of a call went out: the first and the last of it.
@@ -58,6 +62,8 @@ impl<U> Default for Coalescer<U> {
             express: false,
             bucket: Bucket::default(),
             output_went: HashMap::new(),
+            states: Vec::new(),
+            state_went: Vec::new(),
         }
     }
 }
@@ -97,7 +103,11 @@ impl<U> Coalescer<U> {
                 }
                 _ => self.pending.push_back(Update::Display { call, data }),
             },
-            urgent @ Update::Urgent(_) => {
+            Update::State(kind, frame) => {
+                self.states.retain(|(waiting, _)| *waiting != kind);
+                self.states.push((kind, frame));
+            }
+            urgent @ (Update::Urgent(_) | Update::Native(_)) => {
                 self.urgent += 1;
                 self.pending.push_back(urgent);
             }
@@ -111,7 +121,7 @@ impl<U> Coalescer<U> {
             let idle = in_flight == 0 && out.is_empty();
             let due = match self.pending.front() {
                 None => false,
-                Some(Update::Urgent(_)) => true,
+                Some(Update::Urgent(_) | Update::Native(_) | Update::State(..)) => true,
                 Some(Update::Chunk { .. }) => self.chunk_is_due(now, idle),
                 Some(Update::Output { .. } | Update::Display { .. }) => self.bring_output_forward(now),
             };
@@ -120,10 +130,34 @@ impl<U> Coalescer<U> {
             }
             out.extend(self.pop(now));
         }
+        if in_flight + (out.len() as u64) < UPDATES_IN_FLIGHT {
+            self.due_states(now, &mut out);
+        }
         out
     }
 
-    /// Everything, in order, whatever the time.
+    fn due_states(&mut self, now: Instant, out: &mut Vec<Update<U>>) {
+        for (kind, frame) in std::mem::take(&mut self.states) {
+            if self.state_goes(kind).is_some_and(|goes| now < goes) {
+                self.states.push((kind, frame));
+                continue;
+            }
+            self.state_went.retain(|(went, _)| *went != kind);
+            self.state_went.push((kind, now));
+            out.push(Update::State(kind, frame));
+        }
+    }
+
+    /// When a state of a kind may go; `None`: at once.
+    fn state_goes(&self, kind: StateKind) -> Option<Instant> {
+        let (_, went) = self.state_went.iter().find(|(went, _)| *went == kind)?;
+        Some(match kind {
+            StateKind::Tree => *went + TREE_INTERVAL,
+            StateKind::Dashboard => *went + DASHBOARD_INTERVAL,
+        })
+    }
+
+    /// Everything, in order, whatever the time; but for states, which nobody waits for.
     pub(crate) fn flush(&mut self) -> Vec<Update<U>> {
         self.urgent = 0;
         self.express = false;
@@ -132,17 +166,22 @@ impl<U> Coalescer<U> {
 
     /// Whether something waits.
     pub(crate) fn is_waiting(&self) -> bool {
-        !self.pending.is_empty()
+        !self.pending.is_empty() || !self.states.is_empty()
     }
 
     /// When the first waiting update becomes due by time alone; `None` when nothing waits or only the writer holds it back.
     pub(crate) fn deadline(&self) -> Option<Instant> {
+        let states = self.states.iter().filter_map(|(kind, _)| self.state_goes(*kind));
+        states.chain(self.pending_deadline()).min()
+    }
+
+    fn pending_deadline(&self) -> Option<Instant> {
         match self.pending.front()? {
             Update::Chunk { .. } => Some(self.chunk_went? + CHUNK_INTERVAL),
             Update::Output { .. } | Update::Display { .. } => {
                 self.pending.iter().filter_map(|update| self.output_goes(update)).min()
             }
-            Update::Urgent(_) => None,
+            Update::Urgent(_) | Update::Native(_) | Update::State(..) => None,
         }
     }
 
@@ -173,7 +212,7 @@ impl<U> Coalescer<U> {
         match update {
             Update::Output { call, .. } => Some(self.output_went.get(call)?.next(true)),
             Update::Display { call, .. } => Some(self.output_went.get(call)?.next(false)),
-            Update::Chunk { .. } | Update::Urgent(_) => None,
+            Update::Chunk { .. } | Update::Urgent(_) | Update::Native(_) | Update::State(..) => None,
         }
     }
 
@@ -188,8 +227,8 @@ impl<U> Coalescer<U> {
                 self.output_went.retain(|_, went| now.duration_since(went.last) < 2 * LIVE_TEXT_INTERVAL_MAX);
                 self.output_went.entry(call.clone()).or_insert(Went { first: now, last: now }).last = now;
             }
-            Some(Update::Urgent(_)) => self.urgent -= 1,
-            None => {}
+            Some(Update::Urgent(_) | Update::Native(_)) => self.urgent -= 1,
+            Some(Update::State(..)) | None => {}
         }
         update
     }
@@ -257,6 +296,7 @@ mod tests {
                     acp::SessionUpdate::ToolCall(call) => format!("!{}", call.title),
                     other => panic!("{other:?}"),
                 },
+                Update::Native(_) | Update::State(..) => "native".to_owned(),
             })
             .collect()
     }
@@ -363,6 +403,29 @@ mod tests {
         coalescer.push(output("a", "4"), now + ms(201));
         coalescer.push(urgent("end"), now + ms(202));
         assert_eq!(shown(coalescer.due(now + ms(202), 0)), ["a=4", "!end"]);
+    }
+
+    #[test]
+    fn states_keep_their_own_pace_and_hold_nothing_up() {
+        let (mut coalescer, now) = (Coalescer::<acp::SessionUpdate>::default(), Instant::now());
+        let state = |kind| Update::State(kind, Box::new(Frame { run: None, event: None }));
+        let (mut trees, mut dashboards) = (0, 0);
+        for tick in 0..100 {
+            let at = now + ms(tick * 20);
+            coalescer.push(state(StateKind::Tree), at);
+            coalescer.push(state(StateKind::Dashboard), at);
+            for update in coalescer.due(at, 0) {
+                match update {
+                    Update::State(StateKind::Tree, _) => trees += 1,
+                    _ => dashboards += 1,
+                }
+            }
+        }
+        assert_eq!((trees, dashboards), (8, 2), "in two seconds");
+        assert!(coalescer.flush().is_empty() && coalescer.is_waiting());
+        assert_eq!(coalescer.deadline(), Some(now + ms(2_000)), "the last state goes out by itself");
+        coalescer.push(urgent("end"), now + ms(1_981));
+        assert!(matches!(coalescer.due(now + ms(1_981), 0)[..], [Update::Urgent(_)]));
     }
 
     #[test]

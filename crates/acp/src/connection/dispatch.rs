@@ -21,7 +21,7 @@ impl<W: Wire> HandleDispatchFrom<Client> for Dispatcher<W> {
     ) -> Result<Handled<Dispatch>, Error> {
         match message {
             Dispatch::Request(request, responder) => {
-                if let Some(reply) = Reply::new(responder, &self.0.in_flight) {
+                if let Some(reply) = Reply::new(responder, &self.0.in_flight, self.0.native.clone()) {
                     self.request(request, reply, client).await;
                 }
             }
@@ -50,6 +50,7 @@ impl<W: Wire> Dispatcher<W> {
         let (method, params) = notification.into_parts();
         match method.as_str() {
             "session/cancel" => self.0.cancel_turn(params),
+            "cancel" if self.0.native.is_seed() => self.0.cancel_turn(params),
             _ => tracing::debug!(%method, "ignoring an unknown notification"),
         }
     }

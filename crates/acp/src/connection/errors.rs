@@ -20,6 +20,12 @@ pub(crate) fn unknown_method(method: &str) -> Error {
         .data(json!({ "method": method }))
 }
 
+/// `-32601` as the native layer and the legacy dialect say it.
+pub(crate) fn method_not_found(method: &str) -> Error {
+    Error::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+        .data(json!({ "method": method }))
+}
+
 /// `-32002` naming the session.
 pub(crate) fn unknown_session(id: &SessionId) -> Error {
     Error::new(ErrorCode::RESOURCE_NOT_FOUND, format!("resource not found: no session {id}"))
@@ -28,7 +34,8 @@ pub(crate) fn unknown_session(id: &SessionId) -> Error {
 
 /// `-32000`: nobody is logged in, and the model's provider wants it.
 pub(crate) fn logged_out() -> Error {
-    Error::new(ErrorCode::AUTH_REQUIRED, "logged out; log in first").data(json!({ "reason": "logged_out" }))
+    Error::new(ErrorCode::AUTH_REQUIRED, "logged out; log in first")
+        .data(json!({ "reason": "logged_out", "code": "auth_required" }))
 }
 
 /// `-32800`: the client took the request back, or has gone.
@@ -81,7 +88,7 @@ fn model(error: &ModelError) -> Error {
         ModelError::NotConfigured(_) => "model_not_configured",
         ModelError::Auth(_) => {
             return Error::new(ErrorCode::AUTH_REQUIRED, error.to_string())
-                .data(json!({ "reason": "model_auth" }));
+                .data(json!({ "reason": "model_auth", "code": "auth_required" }));
         }
         ModelError::BadRequest(_) => "model_bad_request",
         ModelError::ContextOverflow(_) => "model_context_overflow",

@@ -28,7 +28,7 @@ pub(crate) use time::rfc3339;
 pub(crate) use update::{ChunkKind, Update};
 pub(crate) use wire::{Projection, Wire};
 
-use crate::{AcpOptions, transport::Gauge};
+use crate::{AcpOptions, native::Switch, transport::Gauge};
 use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
 use reply::InFlight;
@@ -53,6 +53,8 @@ pub(crate) struct Connection<W: Wire> {
     pub(crate) gone: CancellationToken,
     /// Its unanswered requests.
     pub(crate) in_flight: InFlight,
+    /// Whether events of the native layer are told.
+    pub(crate) native: Arc<Switch>,
     /// Whether the client has logged out and not authenticated since.
     pub(crate) logged_out: AtomicBool,
     gauge: Arc<Gauge>,
@@ -85,6 +87,7 @@ impl<W: Wire> Connection<W> {
     pub(crate) fn new(runtime: Arc<Runtime>, options: AcpOptions, gauge: Arc<Gauge>) -> Arc<Self> {
         Arc::new(Self {
             runtime,
+            native: Arc::new(Switch::new(options.events)),
             options,
             tasks: Tasks::default(),
             in_flight: InFlight::default(),
@@ -111,7 +114,7 @@ impl<W: Wire> Connection<W> {
         if self.peer.get().is_some() {
             return false;
         }
-        let outbox = Outbox::new(connection.clone(), self.gauge.clone());
+        let outbox = Outbox::new(connection.clone(), self.gauge.clone(), self.native.clone());
         let pump = {
             let outbox = outbox.clone();
             tokio::spawn(async move { outbox.pump().await }).abort_handle()

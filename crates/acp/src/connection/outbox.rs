@@ -1,8 +1,12 @@
 //! The one way out for session updates: a lane per session, one pump for the connection.
 
 use super::{Wire, coalesce::Coalescer, update::Update};
-use crate::{limits::UPDATES_IN_FLIGHT, transport::Gauge};
-use agent::SessionId;
+use crate::{
+    limits::UPDATES_IN_FLIGHT,
+    native::{self, Event, Frame, Prefix, Switch},
+    transport::Gauge,
+};
+use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo};
 use std::{
     collections::HashMap,
@@ -16,18 +20,22 @@ pub(crate) struct Outbox<W: Wire> {
     gauge: Arc<Gauge>,
     lanes: Mutex<HashMap<SessionId, Lane<W::Update>>>,
     wake: Notify,
+    /// Whether events of the native layer go along.
+    native: Arc<Switch>,
 }
 
 struct Lane<U> {
     coalescer: Coalescer<U>,
+    /// The turn that the last event of the native layer said.
+    run: Option<TurnId>,
     /// Nothing goes out yet: the answer that makes the session known comes first.
     held: bool,
 }
 
 impl<W: Wire> Outbox<W> {
     /// An outbox of a connection; nothing waits in it until [`Outbox::pump`] runs.
-    pub(crate) fn new(connection: ConnectionTo<Client>, gauge: Arc<Gauge>) -> Arc<Self> {
-        Arc::new(Self { connection, gauge, lanes: Mutex::default(), wake: Notify::new() })
+    pub(crate) fn new(connection: ConnectionTo<Client>, gauge: Arc<Gauge>, native: Arc<Switch>) -> Arc<Self> {
+        Arc::new(Self { connection, gauge, lanes: Mutex::default(), wake: Notify::new(), native })
     }
 
     /// Takes updates of a session.
@@ -54,7 +62,7 @@ impl<W: Wire> Outbox<W> {
             && !lane.held
         {
             for update in lane.coalescer.flush() {
-                self.send(session, update.into_wire::<W>());
+                self.send_one(session, &mut lane.run, update);
             }
         }
     }
@@ -63,13 +71,13 @@ impl<W: Wire> Outbox<W> {
     pub(crate) fn hold_anew(&self, session: &SessionId) {
         let mut lanes = self.lanes();
         let lane = lane(&mut lanes, session);
-        match lane.held {
-            true => lane.coalescer = Coalescer::default(),
-            false => lane
-                .coalescer
-                .flush()
-                .into_iter()
-                .for_each(|update| self.send(session, update.into_wire::<W>())),
+        let waiting = lane.coalescer.flush();
+        if lane.held {
+            // A replay tells no events of the native layer.
+            let kept = waiting.into_iter().filter(|update| matches!(update, Update::Native(_)));
+            kept.for_each(|update| lane.coalescer.push(update, Instant::now()));
+        } else {
+            waiting.into_iter().for_each(|update| self.send_one(session, &mut lane.run, update));
         }
         lane.held = true;
     }
@@ -136,7 +144,39 @@ impl<W: Wire> Outbox<W> {
             return;
         }
         for update in lane.coalescer.due(now, self.gauge.in_flight()) {
-            self.send(session, update.into_wire::<W>());
+            self.send_one(session, &mut lane.run, update);
+        }
+    }
+
+    /// Sends an update, and after text the same as an event of the native layer: what merged on its way is one of each.
+    fn send_one(&self, session: &SessionId, run: &mut Option<TurnId>, update: Update<W::Update>) {
+        let prefix = self.native.prefix();
+        let delta = match &update {
+            Update::Native(frame) | Update::State(_, frame) => {
+                let Frame { run: of, event } = frame.as_ref();
+                if !matches!(update, Update::State(..)) {
+                    run.clone_from(of);
+                }
+                if let (Some(prefix), Some(event)) = (prefix, event) {
+                    self.send_event(session, prefix, of.as_ref(), event);
+                }
+                return;
+            }
+            Update::Chunk { kind, text, .. } => prefix.map(|prefix| (prefix, native::delta(*kind, text))),
+            _ => None,
+        };
+        if let Some(update) = update.into_wire::<W>() {
+            self.send(session, update);
+        }
+        if let Some((prefix, event)) = delta {
+            self.send_event(session, prefix, run.as_ref(), &event);
+        }
+    }
+
+    fn send_event(&self, session: &SessionId, prefix: Prefix, run: Option<&TurnId>, event: &Event) {
+        self.gauge.count_sent();
+        if let Err(error) = native::send(&self.connection, session, prefix, run, event) {
+            tracing::debug!(%error, "the connection is gone; an event was not sent");
         }
     }
 
@@ -148,7 +188,7 @@ impl<W: Wire> Outbox<W> {
 
 fn lane<'a, U>(lanes: &'a mut HashMap<SessionId, Lane<U>>, session: &SessionId) -> &'a mut Lane<U> {
     if !lanes.contains_key(session) {
-        lanes.insert(session.clone(), Lane { coalescer: Coalescer::default(), held: false });
+        lanes.insert(session.clone(), Lane { coalescer: Coalescer::default(), run: None, held: false });
     }
     lanes.get_mut(session).expect("inserted above")
 }

@@ -1,6 +1,7 @@
 //! The answer that a request is owed, exactly once.
 
-use agent_client_protocol::{Error, RawJsonRpcId, RequestCancellation, Responder};
+use crate::native::{Switch, with_seed_keys};
+use agent_client_protocol::{Error, ErrorCode, RawJsonRpcId, RequestCancellation, Responder};
 use serde::Serialize;
 use serde_json::Value;
 use std::{
@@ -8,18 +9,22 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+/// What the KosmoKrator wire says where the protocol says that credentials are missing.
+const SEED_AUTH_REQUIRED: i32 = -32001;
+
 /// The ids of requests that were not answered yet.
 pub(crate) type InFlight = Arc<Mutex<HashSet<RawJsonRpcId>>>;
 
 /// The answer to one request. Dropped unanswered (by a panic, say), it answers with an internal error.
 pub(crate) struct Reply {
     responder: Responder,
+    native: Arc<Switch>,
     _open: Open,
 }
 
 impl Reply {
     /// Takes on a request; `None` (and an error to the client) when its id is in use.
-    pub(crate) fn new(responder: Responder, in_flight: &InFlight) -> Option<Self> {
+    pub(crate) fn new(responder: Responder, in_flight: &InFlight, native: Arc<Switch>) -> Option<Self> {
         let id = responder.raw_id().clone();
         // Null ids are no ids: what carries one cannot be told apart anyway.
         let fresh = id == RawJsonRpcId::Null || lock(in_flight).insert(id.clone());
@@ -29,7 +34,7 @@ impl Reply {
             answered(responder.respond_with_error(error));
             return None;
         }
-        Some(Self { responder, _open: Open { id, in_flight: in_flight.clone() } })
+        Some(Self { responder, native, _open: Open { id, in_flight: in_flight.clone() } })
     }
 
     /// Whether the request has the id null.
@@ -49,6 +54,16 @@ impl Reply {
             serde_json::to_value(result)
                 .map_err(|error| Error::internal_error().data(Value::String(error.to_string())))
         });
+        let result = if self.native.is_seed() {
+            result.map(with_seed_keys).map_err(|mut error| {
+                if error.code == ErrorCode::AUTH_REQUIRED {
+                    error.code = ErrorCode::new(SEED_AUTH_REQUIRED);
+                }
+                error
+            })
+        } else {
+            result
+        };
         answered(self.responder.respond_with_result(result));
     }
 }

@@ -255,7 +255,6 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Who tells of a session's events.
-    #[cfg(feature = "v2")]
     pub(crate) fn client(&self, handle: &SessionHandle) -> Option<Arc<super::AcpClient<W>>> {
         self.sessions().get(handle.id()).cloned()
     }

@@ -1,6 +1,7 @@
 //! An update on its way to the client, with what the coalescer must know of it.
 
 use super::Wire;
+use crate::native::{Frame, StateKind, Step};
 use agent::{MessageId, ToolCallId};
 
 /// An update of a session, in a version whose updates are `U` on the wire.
@@ -31,6 +32,19 @@ pub(crate) enum Update<U> {
     },
     /// Anything else: goes out as soon as the writer takes it.
     Urgent(Box<U>),
+    /// An event of the native layer: the same.
+    Native(Box<Frame>),
+    /// A state of the native layer: replaces one of its kind that waits, keeps its own pace, and nothing waits for it.
+    State(StateKind, Box<Frame>),
+}
+
+impl<U> From<Step> for Update<U> {
+    fn from(step: Step) -> Self {
+        match step {
+            Step::Frame(frame) => Self::Native(Box::new(frame)),
+            Step::State(kind, frame) => Self::State(kind, Box::new(frame)),
+        }
+    }
 }
 
 /// Whose text a chunk is.
@@ -48,12 +62,13 @@ impl<U> Update<U> {
         Self::Urgent(Box::new(update))
     }
 
-    /// The update as it goes over the wire.
-    pub(crate) fn into_wire<W: Wire<Update = U>>(self) -> U {
+    /// The update as it goes over the wire; `None` when it is no update of the protocol.
+    pub(crate) fn into_wire<W: Wire<Update = U>>(self) -> Option<U> {
         match self {
-            Self::Chunk { kind, id, text } => W::chunk(kind, &id, text),
-            Self::Display { call, data } => W::display(&call, data),
-            Self::Output { update, .. } | Self::Urgent(update) => *update,
+            Self::Chunk { kind, id, text } => Some(W::chunk(kind, &id, text)),
+            Self::Display { call, data } => Some(W::display(&call, data)),
+            Self::Output { update, .. } | Self::Urgent(update) => Some(*update),
+            Self::Native(_) | Self::State(..) => None,
         }
     }
 }

@@ -73,7 +73,7 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
         disk.clone(),
         "s".into(),
         connection.clone(),
-        Outbox::new(connection, gauge),
+        Outbox::new(connection, gauge, Arc::default()),
         Share { advertised, demoted: Arc::default(), place: TerminalPlace::Client, tools: Arc::default() },
         limits::CLIENT_TIMEOUT,
     );

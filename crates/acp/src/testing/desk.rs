@@ -145,7 +145,10 @@ impl Desk {
                 Some(Asked { id, method, params, number: state.requests })
             }
             (Some(method), None) => {
-                state.notified(&method, &params, &self.script);
+                let native = self.script.native && method.contains('/') && !method.starts_with("session/");
+                if !native {
+                    state.notified(&method, &params, &self.script);
+                }
                 None
             }
             (None, Some(id)) => {

@@ -41,6 +41,8 @@ pub struct EditorScript {
     pub allows: bool,
     /// Others speak in its sessions too: their turns are none of its own.
     pub shares: bool,
+    /// Takes events of the native layer.
+    pub native: bool,
     /// Gives each terminal the id of the one released last.
     pub reuses_ids: bool,
 }

@@ -5,4 +5,4 @@ mod shape;
 mod writer;
 
 pub(crate) use lines::{BAD_LINE, incoming};
-pub(crate) use writer::{Gauge, write_lines};
+pub(crate) use writer::{Gauge, LineSink, write_lines};

@@ -1,6 +1,9 @@
 //! The outgoing side: lines to bytes, as many at a time as wait, and a gauge that tells how far behind the client is.
 
-use crate::limits::{WRITE_BATCH_BYTES, WRITER_LINES};
+use crate::{
+    limits::{WRITE_BATCH_BYTES, WRITER_LINES},
+    native::Prefix,
+};
 use futures::Sink;
 use std::{
     io,
@@ -93,9 +96,11 @@ fn append(bytes: &mut Vec<u8>, line: &str) -> u64 {
     u64::from(is_update(line))
 }
 
-/// Whether a line that the library wrote is a session update: its members come in a fixed order.
+/// Whether a line that the library wrote is a session update or an event of the native layer: its members come in a fixed order.
 fn is_update(line: &str) -> bool {
-    line.starts_with(r#"{"jsonrpc":"2.0","method":"session/update""#)
+    let Some(method) = line.strip_prefix(r#"{"jsonrpc":"2.0","method":""#) else { return false };
+    method.starts_with(r#"session/update""#)
+        || Prefix::ALL.iter().any(|prefix| method.starts_with(prefix.text()))
 }
 
 impl Sink<String> for LineSink {
@@ -159,6 +164,7 @@ mod tests {
         };
         assert!(is_update(&line("session/update")), "{}", line("session/update"));
         assert!(!is_update(&line("session/updates")));
+        assert!(is_update(&line("kosmokrator/text_delta")) && is_update(&line("_tiller/error")));
     }
 
     #[tokio::test]

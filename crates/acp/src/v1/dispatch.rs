@@ -1,7 +1,10 @@
 //! Which handler takes which method.
 
 use super::{Connection, handlers};
-use crate::connection::{Reply, unknown};
+use crate::{
+    connection::{Reply, unknown},
+    native::{self, Prefix},
+};
 use agent_client_protocol::{Client, ConnectionTo, Error, v1::schema as acp};
 use serde_json::Value;
 use std::sync::Arc;
@@ -54,8 +57,12 @@ pub(super) async fn route(
         "session/set_model" | "unstable_set_model" => {
             reply.send(handlers::set_model(&connection, params).await)
         }
-        "_tiller/sessions/checkpoints" => reply.send(connection.checkpoints(params).await),
-        "_tiller/sessions/rewind" => reply.send(connection.rewind(params).await),
+        "unstable_resume" => handlers::resume(&connection, peer, params, reply).await,
+        "session/cancel" if connection.native.is_seed() => {
+            connection.cancel_turn(params);
+            reply.send(Ok(serde_json::json!({})));
+        }
+        _ if Prefix::split(method).is_some() => native::route(method, params, reply, connection).await,
         _ => unknown(method, reply),
     }
 }

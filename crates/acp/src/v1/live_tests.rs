@@ -23,7 +23,8 @@ struct Wire {
 impl Wire {
     fn take(&mut self, updates: Vec<Update>, now: Instant) {
         for update in updates {
-            let notification = acp::SessionNotification::new("0".repeat(36), update.into_wire::<V1>());
+            let notification =
+                acp::SessionNotification::new("0".repeat(36), update.into_wire::<V1>().unwrap());
             self.bytes += serde_json::to_string(&notification).unwrap().len() + ENVELOPE;
             self.messages += 1;
             self.times.push(now);

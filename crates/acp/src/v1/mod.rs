@@ -7,9 +7,9 @@ mod from_acp;
 mod handlers;
 #[cfg(test)]
 mod live_tests;
-mod permission;
-mod settings;
-mod to_acp;
+pub(crate) mod permission;
+pub(crate) mod settings;
+pub(crate) mod to_acp;
 
 use crate::{
     connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire, auth::AuthState},

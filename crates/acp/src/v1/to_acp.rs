@@ -111,6 +111,7 @@ impl Projection {
             | SessionEvent::ModelChanged(_)
             | SessionEvent::EffortChanged(_)
             | SessionEvent::Phase(_)
+            | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::Rewound(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),

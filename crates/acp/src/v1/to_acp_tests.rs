@@ -8,7 +8,7 @@ fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {
     let updates: Vec<Value> = projection
         .updates(&event, Vec::new)
         .into_iter()
-        .map(|update| serde_json::to_value(update.into_wire::<V1>()).unwrap())
+        .map(|update| serde_json::to_value(update.into_wire::<V1>().unwrap()).unwrap())
         .collect();
     assert_eq!(Value::Array(updates), expected, "{event:?}");
 }
@@ -140,13 +140,14 @@ fn live_output_is_text_that_replaces() {
     let updates: Vec<_> = command().iter().flat_map(|event| projection.updates(event, Vec::new)).collect();
     assert!(matches!(updates[..2], [Update::Output { .. }, Update::Output { .. }]), "{updates:?}");
     let wire =
-        serde_json::to_value(updates.into_iter().map(Update::into_wire::<V1>).collect::<Vec<_>>()).unwrap();
+        serde_json::to_value(updates.into_iter().filter_map(Update::into_wire::<V1>).collect::<Vec<_>>())
+            .unwrap();
     assert_eq!(wire[1]["content"][0]["content"]["text"], "a\nb\n");
     assert_eq!(wire[2]["content"][0]["content"]["text"], "a\nb\nExit code: 3");
     assert_eq!(wire.as_array().unwrap().len(), 3);
     let flood = live(LiveOutput::Text("ü".repeat(50_000)));
     projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
-    let update = projection.updates(&flood, Vec::new).remove(0).into_wire::<V1>();
+    let update = projection.updates(&flood, Vec::new).remove(0).into_wire::<V1>().unwrap();
     assert!(serde_json::to_string(&update).unwrap().len() < 1_300, "the last of it, not all of it");
 }
 
@@ -156,7 +157,7 @@ fn live_output_goes_into_a_terminal_of_a_client_that_asks_for_it() {
     let announced = ToolCallUpdate { title: Some("Run make".to_owned()), ..call("x") };
     projection.updates(&SessionEvent::ToolCall(announced.status(ToolStatus::Pending)), Vec::new);
     let updates = command().into_iter().flat_map(|event| projection.updates(&event, Vec::new));
-    let wire = serde_json::to_value(updates.map(Update::into_wire::<V1>).collect::<Vec<_>>()).unwrap();
+    let wire = serde_json::to_value(updates.filter_map(Update::into_wire::<V1>).collect::<Vec<_>>()).unwrap();
     let terminal = json!([{"type": "terminal", "terminalId": "x"}]);
     assert_eq!(wire[0]["sessionUpdate"], "tool_call", "only an announcement makes a terminal");
     assert_eq!((&wire[0]["title"], &wire[0]["content"]), (&json!("Run make"), &terminal));
@@ -220,7 +221,7 @@ fn a_changed_mode_updates_both_forms() {
     let updates: Vec<Value> = live
         .updates(&SessionEvent::ModeChanged(Mode::Ask), Vec::new)
         .into_iter()
-        .map(|update| serde_json::to_value(update.into_wire::<V1>()).unwrap())
+        .map(|update| serde_json::to_value(update.into_wire::<V1>().unwrap()).unwrap())
         .collect();
     assert_eq!(updates[0], json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
     assert_eq!(updates[1]["sessionUpdate"], "config_option_update");

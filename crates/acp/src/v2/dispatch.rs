@@ -1,7 +1,10 @@
 //! Which handler takes which method.
 
 use super::{Connection, handlers};
-use crate::connection::{Reply, errors, unknown};
+use crate::{
+    connection::{Reply, errors, unknown},
+    native::{self, Prefix},
+};
 use agent_client_protocol::{Client, ConnectionTo, Error, v2::schema as acp};
 use serde_json::Value;
 use std::sync::Arc;
@@ -57,8 +60,7 @@ pub(super) async fn route(
             let error = errors::invalid_params("it cannot be cancelled by itself; use session/cancel");
             reply.send(Err::<(), _>(error));
         }
-        "_tiller/sessions/checkpoints" => reply.send(connection.checkpoints(params).await),
-        "_tiller/sessions/rewind" => reply.send(connection.rewind(params).await),
+        _ if Prefix::split(method).is_some() => native::route(method, params, reply, connection).await,
         _ => unknown(method, reply),
     }
 }

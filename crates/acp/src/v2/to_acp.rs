@@ -150,6 +150,7 @@ impl Projection {
             | SessionEvent::PermissionRequested { .. }
             | SessionEvent::PermissionResolved { .. }
             | SessionEvent::Phase(_)
+            | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }

@@ -6,7 +6,7 @@ use system::AbsPath;
 
 fn wire(projection: &mut Projection, event: SessionEvent) -> Value {
     let updates = projection.updates(&event, Vec::new).into_iter();
-    updates.map(|update| serde_json::to_value(update.into_wire::<V2>()).unwrap()).collect()
+    updates.map(|update| serde_json::to_value(update.into_wire::<V2>().unwrap()).unwrap()).collect()
 }
 
 fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {

@@ -6,7 +6,9 @@ mod auth;
 mod conversation;
 mod hostile;
 mod ide;
+mod legacy;
 mod methods;
+mod native;
 mod replay;
 mod rewind;
 #[cfg(feature = "v2")]

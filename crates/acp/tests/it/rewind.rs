@@ -9,7 +9,7 @@ use serde_json::json;
 async fn a_rewind_goes_through_the_editor_and_keeps_what_the_user_typed() {
     let edit = json!({"path": "a.txt", "old_string": "one", "new_string": "ONE"});
     let replies = [Reply::calls(&[("file_edit", edit)]), Reply::text("done")];
-    let script = EditorScript { allows: true, ..EditorScript::full() };
+    let script = EditorScript { allows: true, native: true, ..EditorScript::full() };
     // The user has typed two lines at the end and saved nothing.
     let script = script.buffer("/w/a.txt", "one\ntwo\nthree\nmine\n");
     let stage = stage(script, replies);

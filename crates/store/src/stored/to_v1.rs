@@ -74,7 +74,8 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         SessionEvent::MessageDelta { .. }
         | SessionEvent::ThoughtDelta { .. }
         | SessionEvent::Notice { .. }
-        | SessionEvent::Phase(_) => return None,
+        | SessionEvent::Phase(_)
+        | SessionEvent::Swarm(_) => return None,
     })
 }
 

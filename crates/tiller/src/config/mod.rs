@@ -5,11 +5,13 @@ mod key;
 mod keys;
 mod layers;
 mod parse;
+mod store;
 mod variables;
 
 pub(crate) use key::{InProject, Key};
 pub(crate) use keys::KEYS;
 pub(crate) use layers::{Flags, Layers, ProjectLayer, Resolved, check_model, resolve};
+pub(crate) use store::with_setting;
 
 use crate::options::Folders;
 use system::AbsPath;

@@ -1,7 +1,7 @@
 //! `tiller sessions`: what is stored, for people and for programs.
 
 mod rewind;
-mod transfer;
+pub(crate) mod transfer;
 
 use crate::{
     args::{ExportFormat, OutputFormat, SessionsCommand},

@@ -13,7 +13,7 @@ const VERSION: u64 = 1;
 const KEY: &str = "tiller_session";
 
 /// Writes a session as JSON: a line of its own for the session, then one for each event, in order.
-pub(super) async fn as_json(runtime: &Runtime, id: &SessionId, out: &mut (impl Write + Send)) -> Result<()> {
+pub(crate) async fn as_json(runtime: &Runtime, id: &SessionId, out: &mut (impl Write + Send)) -> Result<()> {
     let record = runtime.record(id).await?;
     writeln!(out, "{}", header(&record))?;
     let mut after = 0;
@@ -46,7 +46,7 @@ fn header(record: &SessionRecord) -> Value {
 }
 
 /// Writes a session as a document to be read.
-pub(super) async fn as_markdown(
+pub(crate) async fn as_markdown(
     runtime: &Runtime,
     id: &SessionId,
     out: &mut (impl Write + Send),

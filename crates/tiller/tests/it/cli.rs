@@ -27,7 +27,7 @@ fn wrong_arguments_are_refused_with_what_is_right() {
     check(&home, &["acpp"], 2, "--print");
     check(&home, &["acp", "--mode", "edt"], 2, "use one of edit, plan, ask");
     check(&home, &["acp", "--permission-mode", "none"], 2, "guardian, argus, prometheus");
-    check(&home, &["acp", "--events", "tiller"], 2, "off");
+    check(&home, &["acp", "--events", "sometimes"], 2, "off");
     check(&home, &["acp", "--yolo", "--permission-mode", "argus"], 2, "cannot be used with");
     check(&home, &["-p", "x", "-m", "gpt"], 1, "--model takes PROVIDER/NAME");
     check(&home, &["-p", "x", "-t", "0"], 2, "--max-turns");

@@ -17,6 +17,7 @@ mod home;
 mod local_commands;
 mod mcp;
 mod model_server;
+mod native;
 mod parity;
 mod permissions;
 mod protocol;

@@ -6,6 +6,7 @@ use crate::{
         auth::{METHOD, METHOD_DESCRIPTION, METHOD_NAME},
         errors,
     },
+    native,
     system::{Advertised, Share},
     v1::{Connection, Traits},
 };
@@ -18,7 +19,7 @@ pub(crate) fn initialize(
     connection: &Connection,
     client: ConnectionTo<Client>,
     params: Value,
-) -> Result<acp::InitializeResponse, Error> {
+) -> Result<Value, Error> {
     if !(params.is_object() || params.is_null()) {
         return Err(errors::invalid_params("invalid params of initialize: an object is due"));
     }
@@ -32,6 +33,7 @@ pub(crate) fn initialize(
     if !connection.introduce(client, forms, traits(&capabilities, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
+    connection.native.introduced(&params, "clientCapabilities");
     let session = acp::SessionCapabilities::new()
         .list(acp::SessionListCapabilities::new())
         .resume(acp::SessionResumeCapabilities::new())
@@ -55,11 +57,14 @@ pub(crate) fn initialize(
     let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
         return Err(Error::internal_error());
     };
-    Ok(acp::InitializeResponse::new(ProtocolVersion::V1)
+    let answer = acp::InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .auth_methods(vec![acp::AuthMethod::Agent(provider)])
         .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
-        .meta(meta))
+        .meta(meta);
+    let mut answer = serde_json::to_value(answer)?;
+    native::announce(&mut answer, connection.native.is_seed());
+    Ok(answer)
 }
 
 fn traits(capabilities: &acp::ClientCapabilities, place: TerminalPlace) -> Traits {

@@ -74,7 +74,7 @@ async fn replay(
 }
 
 async fn send(peer: &Peer, handle: &SessionHandle, updates: Vec<Update<acp::SessionUpdate>>) {
-    for update in updates {
-        peer.outbox.send_paced(handle.id(), update.into_wire::<V1>()).await;
+    for update in updates.into_iter().filter_map(Update::into_wire::<V1>) {
+        peer.outbox.send_paced(handle.id(), update).await;
     }
 }

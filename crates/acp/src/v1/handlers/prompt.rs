@@ -6,15 +6,23 @@ use crate::{
 };
 use agent::{PromptOutcome, SessionHandle, TurnError};
 use agent_client_protocol::{Error, v1::schema as acp};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Params {
     session_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "blocks")]
     prompt: Vec<Value>,
+}
+
+/// Content blocks; or a text, which the KosmoKrator wire takes as well.
+fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(text) => Ok(vec![json!({ "type": "text", "text": text })]),
+        blocks => serde_json::from_value(blocks).map_err(serde::de::Error::custom),
+    }
 }
 
 /// Answers when the turn has ended and all it had to say is on its way.
@@ -40,6 +48,11 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
             turn.settled().await
         }
     };
+    if let Err(error @ TurnError::Store(_)) = &ended
+        && let Some(client) = connection.client(&handle)
+    {
+        client.broken(error);
+    }
     peer.outbox.flush(handle.id());
     reply.send(answer(ended));
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     connection::{errors, params},
-    v1::Connection,
+    v1::{Connection, settings::config_options},
 };
 use agent_client_protocol::Error;
 use serde::Deserialize;
@@ -20,5 +20,9 @@ pub(crate) async fn set_model(connection: &Connection, given: Value) -> Result<V
     let given: Params = params("session/set_model", given)?;
     let handle = connection.find(&given.session_id)?;
     handle.set_model(&given.model_id).await.map_err(|error| errors::session(&error))?;
+    if connection.native.is_seed() {
+        let settings = connection.settings(&handle);
+        return Ok(json!({ "configOptions": config_options(&settings, &connection.models()) }));
+    }
     Ok(json!({}))
 }

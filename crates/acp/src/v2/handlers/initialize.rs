@@ -5,6 +5,7 @@ use crate::{
         auth::{METHOD, METHOD_DESCRIPTION, METHOD_NAME},
         errors,
     },
+    native,
     v2::Connection,
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v2::schema as acp};
@@ -15,7 +16,7 @@ pub(crate) fn initialize(
     connection: &Connection,
     client: ConnectionTo<Client>,
     params: Value,
-) -> Result<acp::InitializeResponse, Error> {
+) -> Result<Value, Error> {
     // What a client says of itself beyond what is understood here is its own business: never an error.
     let capabilities: acp::ClientCapabilities = params
         .get("capabilities")
@@ -24,6 +25,9 @@ pub(crate) fn initialize(
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
     if !connection.introduce(client, forms, ()) {
         return Err(errors::invalid_request("already initialized"));
+    }
+    if params.get("capabilities").is_some() {
+        connection.native.introduced(&params, "capabilities");
     }
     let options = &connection.options;
     let prompt = acp::PromptCapabilities::new()
@@ -49,8 +53,11 @@ pub(crate) fn initialize(
         return Err(Error::internal_error());
     };
     let info = acp::Implementation::new(&options.name, &options.version).title(options.title.clone());
-    Ok(acp::InitializeResponse::new(ProtocolVersion::V2, info)
+    let answer = acp::InitializeResponse::new(ProtocolVersion::V2, info)
         .capabilities(acp::AgentCapabilities::new().session(session).auth(auth))
         .auth_methods(vec![acp::AuthMethod::Agent(provider)])
-        .meta(meta))
+        .meta(meta);
+    let mut answer = serde_json::to_value(answer)?;
+    native::announce(&mut answer, false);
+    Ok(answer)
 }

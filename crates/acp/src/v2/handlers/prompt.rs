@@ -59,6 +59,9 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
         && let Some(client) = connection.client(&handle)
     {
         client.failed(&message, &errors::turn(&error));
+        if matches!(error, agent::TurnError::Store(_)) {
+            client.broken(&error);
+        }
     }
 }
 

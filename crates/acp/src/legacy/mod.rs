@@ -1,0 +1,122 @@
+//! An older dialect of JSON-RPC methods over the same pipe: a prompt in, text and files out. docs/native-layer.md has its table.
+//!
+//! Behind it are the same runtime, sessions, tools and policy. It has no way to ask, so the policy decides alone: what would be asked is refused.
+
+mod client;
+mod message;
+mod run;
+
+use crate::{
+    AcpOptions, ServeError,
+    limits::SETTLE,
+    transport::{BAD_LINE, LineSink},
+};
+use agent::Runtime;
+use futures::{SinkExt, Stream, StreamExt};
+use message::{Incoming, Initialized, Outgoing};
+use run::{Desk, Run};
+use serde_json::{Value, json};
+use std::{io, sync::Arc};
+use tokio::{sync::mpsc, time::timeout};
+
+/// Whether a connection that begins with this line speaks this dialect: an introduction without a version, or a method of this dialect.
+pub(crate) fn speaks(line: &str) -> bool {
+    let Ok(message) = serde_json::from_str::<Incoming>(line) else { return false };
+    match message.method.as_deref() {
+        Some("initialize") => message.params.get("protocolVersion").is_none(),
+        Some("initialized" | "agent/run" | "agent/cancel") => true,
+        _ => false,
+    }
+}
+
+/// Serves a client of this dialect until it closes its side, which cancels its runs.
+pub(crate) async fn serve(
+    runtime: Arc<Runtime>,
+    options: AcpOptions,
+    mut lines: impl Stream<Item = io::Result<String>> + Send + Unpin,
+    mut sink: LineSink,
+) -> Result<(), ServeError> {
+    // As much as the model says and the tools write; nothing of it can be left out.
+    let (out, mut waiting) = mpsc::unbounded_channel::<String>();
+    let writing = tokio::spawn(async move {
+        while let Some(line) = waiting.recv().await {
+            sink.send(line).await?;
+        }
+        sink.close().await
+    });
+    let desk = Arc::new(Desk::new(runtime, options, out));
+    while let Some(Ok(line)) = lines.next().await {
+        match serde_json::from_str::<Incoming>(&line) {
+            Ok(message) => take(&desk, message),
+            Err(error) => tracing::debug!(%error, "ignoring a line that is no message"),
+        }
+    }
+    if timeout(SETTLE, desk.settle()).await.is_err() {
+        tracing::warn!("runs did not settle in time");
+    }
+    drop(desk);
+    match timeout(SETTLE, writing).await {
+        Ok(Ok(Ok(()))) => Ok(()),
+        Ok(Ok(Err(error))) => Err(ServeError::Connection(error.to_string())),
+        Ok(Err(_)) | Err(_) => {
+            tracing::warn!("the client does not read; what was left to say is lost");
+            Ok(())
+        }
+    }
+}
+
+fn take(desk: &Arc<Desk>, message: Incoming) {
+    let Incoming { id, method, params } = message;
+    let Some(method) = method else { return tracing::debug!("ignoring an answer that nobody asked for") };
+    match method.as_str() {
+        BAD_LINE => tracing::warn!(problem = %params["message"], "ignoring a line"),
+        "initialize" => {
+            desk.introduced(&params);
+            let info = Initialized::new(&desk.options.name, &desk.options.version);
+            answer(desk, id, &info);
+        }
+        "initialized" => answer(desk, id, &Value::Null),
+        "agent/run" => match Run::decode(desk, id.as_ref(), &params) {
+            Ok(run) => desk.start(run, id),
+            Err(message) => fail(desk, id, -32602, message),
+        },
+        "agent/cancel" => {
+            desk.cancel(params["conversationId"].as_str().unwrap_or_default());
+            answer(desk, id, &json!({ "cancelled": true }));
+        }
+        _ => fail(desk, id, -32601, format!("Method not found: {method}")),
+    }
+}
+
+/// Answers a request; a notification gets none.
+fn answer(desk: &Desk, id: Option<Value>, result: &impl serde::Serialize) {
+    if let Some(id) = id {
+        desk.say(&Outgoing::result(id, result));
+    }
+}
+
+fn fail(desk: &Desk, id: Option<Value>, code: i32, message: String) {
+    if let Some(id) = id {
+        desk.say(&Outgoing::<Value>::error(id, code, message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_decides() {
+        for (line, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":null}}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"agent/run","params":{"prompt":"x"}}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}"#, false),
+            ("[]", false),
+        ] {
+            assert_eq!(speaks(line), expected, "{line}");
+        }
+    }
+}

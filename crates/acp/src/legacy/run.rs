@@ -1,0 +1,179 @@
+//! The runs of a connection: each a session of its own with one prompt.
+
+use super::{client::RunClient, message::Outgoing};
+use crate::AcpOptions;
+use agent::{Content, CreateSession, Runtime, StopReason, Surface};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use system::{AbsPath, FileKind};
+use tokio::{sync::mpsc::UnboundedSender, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+/// What the connection works with.
+pub(super) struct Desk {
+    runtime: Arc<Runtime>,
+    pub(super) options: AcpOptions,
+    out: UnboundedSender<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The first folder that the client named.
+    folder: Option<String>,
+    runs: JoinSet<()>,
+    /// What cancels each, by its conversation.
+    running: Vec<(String, CancellationToken)>,
+}
+
+/// A prompt to be run.
+pub(super) struct Run {
+    prompt: String,
+    root: String,
+    conversation: String,
+}
+
+impl Run {
+    /// From the parameters of `agent/run`.
+    pub(super) fn decode(desk: &Desk, id: Option<&Value>, params: &Value) -> Result<Self, String> {
+        let text = |key: &str| params[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let prompt = text("prompt").ok_or("Missing string param: prompt")?;
+        let conversation = text("conversationId").unwrap_or_else(|| match id {
+            Some(Value::String(id)) => id.clone(),
+            Some(id) => id.to_string(),
+            None => String::new(),
+        });
+        let root = text("workspaceRoot").or_else(|| desk.state().folder.clone());
+        let root = root.unwrap_or_else(|| desk.options.default_cwd.as_str().to_owned());
+        Ok(Self { prompt, root, conversation })
+    }
+}
+
+impl Desk {
+    pub(super) fn new(runtime: Arc<Runtime>, options: AcpOptions, out: UnboundedSender<String>) -> Self {
+        Self { runtime, options, out, state: Mutex::default() }
+    }
+
+    /// The client introduced itself: its first folder is where runs work that name none.
+    pub(super) fn introduced(&self, params: &Value) {
+        let uri = params.pointer("/workspaceFolders/0/uri").and_then(Value::as_str);
+        let path = uri.and_then(|uri| uri.strip_prefix("file://")).and_then(decoded);
+        self.state().folder = path;
+    }
+
+    /// Sends a message.
+    pub(super) fn say(&self, message: &impl serde::Serialize) {
+        if let Ok(line) = serde_json::to_string(message) {
+            // A client that has gone hears nothing.
+            let _ = self.out.send(line);
+        }
+    }
+
+    /// Starts a run; its request is answered when it has ended.
+    pub(super) fn start(self: &Arc<Self>, run: Run, id: Option<Value>) {
+        let cancel = CancellationToken::new();
+        let desk = Arc::clone(self);
+        let mut state = self.state();
+        state.running.retain(|(_, cancel)| !cancel.is_cancelled());
+        state.running.push((run.conversation.clone(), cancel.clone()));
+        while state.runs.try_join_next().is_some() {}
+        state.runs.spawn(async move {
+            let ended = desk.run(run, &cancel).await;
+            // From here on there is nothing to cancel.
+            cancel.cancel();
+            let Some(id) = id else { return };
+            match ended {
+                Ok(StopReason::Cancelled) => {
+                    desk.say(&Outgoing::result(id, &json!({ "cancelled": true })));
+                }
+                Ok(_) => desk.say(&Outgoing::result(id, &json!({ "done": true }))),
+                Err(message) => desk.say(&Outgoing::<Value>::error(id, -32000, message)),
+            }
+        });
+    }
+
+    /// Cancels the runs of a conversation; one that is not known is fine.
+    pub(super) fn cancel(&self, conversation: &str) {
+        self.state()
+            .running
+            .iter()
+            .filter(|(known, _)| known == conversation)
+            .for_each(|(_, run)| run.cancel());
+    }
+
+    /// Cancels every run and waits for their ends.
+    pub(super) async fn settle(&self) {
+        let mut runs = {
+            let mut state = self.state();
+            state.running.iter().for_each(|(_, run)| run.cancel());
+            std::mem::take(&mut state.runs)
+        };
+        while runs.join_next().await.is_some() {}
+    }
+
+    async fn run(&self, run: Run, cancel: &CancellationToken) -> Result<StopReason, String> {
+        let Run { prompt, root, conversation } = run;
+        let cwd = AbsPath::new(&root)
+            .map_err(|_wrong| format!("workspaceRoot must be an absolute path, not {root:?}; send one"))?;
+        match self.options.local.metadata(&cwd).await {
+            Ok(metadata) if metadata.kind == FileKind::Directory => {}
+            Ok(_) => return Err(format!("workspaceRoot is not a folder: {cwd}; send one that is")),
+            Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
+        }
+        let client = RunClient::new(conversation, self.out.clone());
+        let surface = Surface { client: Arc::new(client), system: self.options.local.clone() };
+        let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
+        let handle = self.runtime.create(new, |_id| surface).await.map_err(|error| error.to_string())?;
+        let mut turn = handle.start(vec![Content::text(prompt)]);
+        let ended = tokio::select! {
+            ended = turn.settled() => Some(ended),
+            () = cancel.cancelled() => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                handle.cancel();
+                turn.settled().await
+            }
+        };
+        handle.close().await;
+        ended.map(|outcome| outcome.stop_reason).map_err(|error| error.to_string())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A percent-encoded path as it is; `None` when it is no text.
+fn decoded(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let code = (*first == b'%').then(|| after.get(..2)).flatten();
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        match code {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => bytes.push(*first),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_decoded() {
+        for (given, expected) in
+            [("/w/a%20b", Some("/w/a b")), ("/%C3%BC", Some("/ü")), ("/100%", Some("/100%")), ("/%FF", None)]
+        {
+            assert_eq!(decoded(given).as_deref(), expected, "{given}");
+        }
+    }
+}

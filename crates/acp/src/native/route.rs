@@ -1,0 +1,295 @@
+//! Which method of this layer does what.
+
+use super::{
+    Event, Prefix,
+    capabilities::capabilities,
+    event::RuntimeChange,
+    fields::Fields,
+    requests::{Request, service_error},
+    services::Scene,
+    shape::runtime_state,
+};
+use crate::{
+    connection::{Connection, Reply, Wire, errors},
+    limits::{FOUND_MOST, LOG_MOST},
+};
+use agent::{Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId};
+use agent_client_protocol::Error;
+use serde_json::{Value, json};
+use std::{collections::HashMap, sync::Arc};
+use system::AbsPath;
+
+/// Takes a request of this layer and answers it. It runs beside turns, and is dropped when the client takes it back.
+pub(crate) async fn route<W: Wire>(
+    method: &str,
+    params: Value,
+    reply: Reply,
+    connection: Arc<Connection<W>>,
+) {
+    let cancellation = reply.cancellation();
+    let result = tokio::select! {
+        result = handle(method, params, &connection) => result,
+        () = cancellation.cancelled() => Err(errors::request_cancelled()),
+        () = connection.gone.cancelled() => Err(errors::request_cancelled()),
+    };
+    reply.send(result);
+}
+
+async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>) -> Result<Value, Error> {
+    let Some((prefix, name)) = Prefix::split(method) else { return Err(errors::unknown_method(method)) };
+    let own = prefix == Prefix::Tiller;
+    let known = || connection.native.called(prefix);
+    match name {
+        "capabilities" => {
+            known();
+            Ok(json!({ "kosmoCapabilities": capabilities(), "kosmokratorCapabilities": capabilities() }))
+        }
+        "runtime/set" => {
+            known();
+            set_runtime(&Fields::of(params)?, connection).await
+        }
+        "sessions/checkpoints" if own => {
+            known();
+            connection.checkpoints(params).await
+        }
+        "sessions/rewind" if own => {
+            known();
+            connection.rewind(params).await
+        }
+        "sessions/search" if own => {
+            known();
+            search(&Fields::of(params)?, connection).await
+        }
+        "sessions/export" if own => {
+            known();
+            let fields = Fields::of(params)?;
+            let format = fields.optional("format")?.unwrap_or_else(|| "json".to_owned());
+            if !["json", "markdown"].contains(&format.as_str()) {
+                return Err(errors::invalid_params(format!(
+                    "Unknown format: {format}. Use json or markdown."
+                )));
+            }
+            let id = stored(&fields, connection).await?;
+            let text = connection.options.services.export(&id, &format).await.map_err(service_error)?;
+            Ok(json!({ "sessionId": id.as_str(), "format": format, "text": text }))
+        }
+        "permissions/explain" if own => {
+            known();
+            explain(&Fields::of(params)?, connection).await
+        }
+        "permissions/log" if own => {
+            known();
+            permissions(&Fields::of(params)?, connection).await
+        }
+        "usage/get" if own => {
+            known();
+            usage(&Fields::of(params)?, connection).await
+        }
+        "doctor" if own => {
+            known();
+            connection.options.services.doctor().await.map_err(service_error)
+        }
+        _ => {
+            let unknown = || errors::method_not_found(method);
+            let fields = Fields::of(params);
+            // Known or not is said before anything else is wrong.
+            let probe = Fields::of(Value::Null)?;
+            Request::decode(name, &probe).ok_or_else(unknown)?.ok();
+            known();
+            serve(name, &fields?, connection).await
+        }
+    }
+}
+
+/// A request that acts on something beyond its session.
+async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let handle = loaded(fields, connection)?;
+    let request = Request::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
+    let client = connection.client(&handle);
+    let tell = |event: Event| client.iter().for_each(|client| client.tell(|| event.clone()));
+    request.began().into_iter().for_each(tell);
+    let outline = request.outline();
+    let on = Scene { session: handle.id().clone(), cwd: handle.cwd().clone() };
+    let result = request.act(&on, connection.options.services.as_ref()).await?;
+    tell(outline.ended(&result));
+    Ok(result)
+}
+
+/// Changes what a session is set to: all that is given, or, when any of it is wrong, nothing.
+async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let handle = loaded(fields, connection)?;
+    let wrong = |error: agent::UnknownMode| errors::invalid_params(error.to_string());
+    let mode = fields.optional("mode")?.map(|mode| mode.parse::<Mode>().map_err(wrong)).transpose()?;
+    let permission_mode = fields.optional("permissionMode")?;
+    let permission_mode =
+        permission_mode.map(|mode| mode.parse::<PermissionMode>().map_err(wrong)).transpose()?;
+    let current = handle.state().model;
+    let model = full_model(fields.optional("provider")?, fields.optional("model")?, &current);
+    let failed = |error: agent::SessionError| errors::session(&error);
+    if let Some(model) = model {
+        // The only one that can still be refused, so the first.
+        handle.set_model(&model).await.map_err(failed)?;
+    }
+    if let Some(mode) = mode {
+        handle.set_mode(mode).await.map_err(failed)?;
+    }
+    if let Some(mode) = permission_mode {
+        handle.set_permission_mode(mode).await.map_err(failed)?;
+    }
+    let state = runtime_state(&connection.settings(&handle), &connection.models());
+    if let Some(client) = connection.client(&handle) {
+        client.tell(|| {
+            Event::RuntimeChanged(RuntimeChange { state: Some(state.clone()), ..RuntimeChange::default() })
+        });
+    }
+    Ok(serde_json::to_value(state)?)
+}
+
+/// The model's full id, whether or not its provider is said with it.
+fn full_model(provider: Option<String>, model: Option<String>, current: &str) -> Option<String> {
+    let (own_provider, own_model) = current.split_once('/').unwrap_or(("", current));
+    match (provider, model) {
+        (None, None) => None,
+        (Some(provider), Some(model)) if model.starts_with(&format!("{provider}/")) => Some(model),
+        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+        (Some(provider), None) => Some(format!("{provider}/{own_model}")),
+        (None, Some(model)) if model.contains('/') => Some(model),
+        (None, Some(model)) => Some(format!("{own_provider}/{model}")),
+    }
+}
+
+async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let text = fields.text("query")?;
+    let cwd = match fields.optional("cwd")? {
+        Some(cwd) => Some(AbsPath::new(&cwd).map_err(|_wrong| {
+            errors::invalid_params(format!("cwd must be an absolute path, not {cwd:?}"))
+        })?),
+        None => None,
+    };
+    let limit = fields.count("limit", 1, 20, FOUND_MOST)?;
+    let query = SearchQuery { text, cwd, limit: usize::try_from(limit).unwrap_or_default() };
+    let hits = connection.runtime.search(query).await.map_err(|error| errors::store(&error))?;
+    let hit = |hit: &agent::SearchHit| {
+        json!({
+            "sessionId": hit.session.id.as_str(),
+            "cwd": hit.session.cwd.as_str(),
+            "title": hit.session.title,
+            "seq": hit.seq,
+            "excerpt": hit.excerpt,
+        })
+    };
+    Ok(json!({ "hits": hits.iter().map(hit).collect::<Vec<_>>() }))
+}
+
+/// What each rule would say of a command or a path in the session's folder.
+async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let handle = loaded(fields, connection)?;
+    let (what, write) = (fields.text("what")?, fields.flag("write", false)?);
+    let state = handle.state();
+    let options = agent::RuntimeOptions {
+        mode: state.mode,
+        permission_mode: state.permission_mode,
+        ..connection.runtime.options().clone()
+    };
+    let local = connection.options.local.clone();
+    let steps = agent::explain(&options, local, handle.cwd(), &what, write).await;
+    let steps: Vec<_> = steps.iter().map(|step| json!({ "rule": step.rule, "says": step.says })).collect();
+    Ok(json!({ "steps": steps }))
+}
+
+/// The last decisions of a session.
+async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let id = stored(fields, connection).await?;
+    let (mut titles, mut decisions) = (HashMap::new(), Vec::new());
+    let mut each = |event: &SessionEvent| match event {
+        SessionEvent::ToolCall(update) => {
+            if let Some(title) = &update.title {
+                titles.insert(update.id.clone(), (update.name.clone(), title.clone()));
+            }
+        }
+        SessionEvent::PermissionResolved { id, outcome, rule } => {
+            let (tool, title) = titles.get(id).cloned().unwrap_or_default();
+            let decision = match outcome {
+                PermissionOutcome::AllowOnce => "allow",
+                PermissionOutcome::AllowAlways => "always",
+                PermissionOutcome::RejectOnce | PermissionOutcome::Cancelled => "deny",
+                PermissionOutcome::RejectAlways => "never",
+            };
+            let call = id.as_str();
+            decisions.push(json!({
+                "toolCallId": call, "tool": tool, "title": title, "decision": decision, "rule": rule,
+            }));
+        }
+        _ => {}
+    };
+    connection.runtime.replay(&id, &mut each).await.map_err(|error| errors::store(&error))?;
+    let left_out = decisions.len().saturating_sub(LOG_MOST);
+    decisions.drain(..left_out);
+    Ok(json!({ "decisions": decisions, "leftOut": left_out }))
+}
+
+/// What a session has used so far.
+async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let id = stored(fields, connection).await?;
+    let mut last = None;
+    let mut each = |event: &SessionEvent| {
+        if let SessionEvent::Usage(usage) = event {
+            last = Some(usage.clone());
+        }
+    };
+    connection.runtime.replay(&id, &mut each).await.map_err(|error| errors::store(&error))?;
+    let Some(usage) = last else {
+        return Ok(json!({
+            "model": null, "tokensIn": 0, "tokensOut": 0, "cacheRead": 0, "cacheWrite": 0, "cost": null,
+            "contextUsed": 0, "maxContext": null,
+        }));
+    };
+    Ok(json!({
+        "model": usage.model,
+        "tokensIn": usage.total.input,
+        "tokensOut": usage.total.output,
+        "cacheRead": usage.total.cache_read,
+        "cacheWrite": usage.total.cache_write,
+        "cost": null,
+        "contextUsed": usage.context_used,
+        "maxContext": usage.context_size,
+    }))
+}
+
+/// The session of a request, which must be open on this connection.
+fn loaded<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionHandle, Error> {
+    let id = fields.text("sessionId")?;
+    let not_loaded = |_| errors::invalid_params(format!("Session not loaded: {id}"));
+    let handle = connection.find(&id).map_err(not_loaded)?;
+    match connection.client(&handle) {
+        Some(_) => Ok(handle),
+        None => Err(errors::invalid_params(format!("Session not loaded: {id}"))),
+    }
+}
+
+/// The session of a request, open or only stored.
+async fn stored<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionId, Error> {
+    let id = SessionId(fields.text("sessionId")?);
+    connection.runtime.record(&id).await.map_err(|error| errors::store(&error))?;
+    Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_with_or_without_its_provider() {
+        let some = |text: &str| Some(text.to_owned());
+        for (provider, model, expected) in [
+            (None, None, None),
+            (some("a"), some("a/m"), some("a/m")),
+            (some("a"), some("org/m"), some("a/org/m")),
+            (some("a"), None, some("a/now")),
+            (None, some("b/org/m"), some("b/org/m")),
+            (None, some("m"), some("own/m")),
+        ] {
+            assert_eq!(full_model(provider, model, "own/now"), expected);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A recorded swarm as this layer tells it.
+
+use super::*;
+use agent::{KeptOutput, SubagentState, SubagentStatus, SwarmState};
+use serde_json::Value;
+
+fn agent(id: &str, parent: Option<&str>, status: SubagentStatus, active: i64) -> SubagentState {
+    SubagentState {
+        id: id.to_owned(),
+        parent: parent.map(str::to_owned),
+        kind: "explore".to_owned(),
+        task: format!("Look at {id}"),
+        mode: "await".to_owned(),
+        status,
+        started_at: Some(1_000),
+        active_at: Some(active),
+        tool_calls: 3,
+        tokens_in: 10,
+        tokens_out: 2,
+        ..SubagentState::default()
+    }
+}
+
+/// The events of a swarm event, as on the wire but for the envelope.
+fn told(event: SwarmEvent) -> Vec<Value> {
+    let steps = Projection::default().steps(&SessionEvent::Swarm(event), &Vec::new);
+    let event = |step: &Step| {
+        let (Step::Frame(frame) | Step::State(_, frame)) = step;
+        serde_json::to_value(frame.event.as_ref().unwrap()).unwrap()
+    };
+    steps.iter().map(event).collect()
+}
+
+#[test]
+fn calls_are_told_as_entries() {
+    let calls = || vec![SubagentCall { id: "tool_3".into(), args: json!({ "id": "a", "task": "t" }) }];
+    let entries = json!([{ "args": { "id": "a", "task": "t" }, "id": "tool_3" }]);
+    for (event, name) in [
+        (SwarmEvent::Spawned(calls()), "subagent_spawned"),
+        (SwarmEvent::Running(calls()), "subagent_running"),
+    ] {
+        assert_eq!(told(event), [json!({ "type": name, "entries": entries })]);
+    }
+}
+
+#[test]
+fn an_end_has_its_children_and_its_numbers() {
+    let output = Some(KeptOutput { reference: "r".to_owned(), bytes: 9, preview: "p".to_owned() });
+    let state =
+        SubagentState { ended_at: Some(3_500), output, ..agent("a", None, SubagentStatus::Done, 3_500) };
+    let end = |background| SubagentEnd {
+        args: json!({ "id": "a" }),
+        result: "found".to_owned(),
+        success: true,
+        background,
+        state: state.clone(),
+        descendants: vec![agent("b", Some("a"), SubagentStatus::Done, 2_000)],
+    };
+    let entry = told(SwarmEvent::Completed(vec![end(false)]))[0]["entries"][0].clone();
+    assert_eq!(entry.get("kind"), None);
+    assert_eq!(entry["children"][0]["id"], "b");
+    assert_eq!((&entry["stats"]["elapsed"], &entry["stats"]["startTime"]), (&json!(2.5), &json!(1.0)));
+    assert_eq!(
+        (&entry["stats"]["outputRef"], &entry["stats"]["agentType"]),
+        (&json!("r"), &json!("explore"))
+    );
+    let entry = told(SwarmEvent::Completed(vec![end(true)]))[0]["entries"][0].clone();
+    assert_eq!((entry.get("children"), &entry["kind"]), (None, &json!("completion")));
+}
+
+#[test]
+fn a_state_is_a_tree_and_a_dashboard() {
+    use SubagentStatus::{Done, Failed, Queued, Retrying, Running};
+    let agents = vec![
+        agent("done", None, Done, 9_000),
+        agent("old", None, Running, 2_000),
+        agent("new", None, Running, 8_000),
+        agent("child", Some("new"), Queued, 1_000),
+        agent("again", None, Retrying, 1_500),
+        SubagentState { error: Some("no".to_owned()), retries: 2, ..agent("bad", None, Failed, 3_000) },
+    ];
+    let state =
+        SwarmState { at: 61_000, model: "m".to_owned(), agents, cost: Some(0.5), ..SwarmState::default() };
+    let events = told(SwarmEvent::State(state));
+    let tree = &events[0]["tree"];
+    let ids: Vec<_> = tree.as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap()).collect();
+    assert_eq!(
+        (&events[0]["type"], ids),
+        (&json!("subagent_tree"), vec!["again", "new", "old", "bad", "done"])
+    );
+    assert_eq!(
+        tree[1]["children"][0],
+        json!({
+            "id": "child", "type": "explore", "task": "Look at child", "status": "queued", "elapsed": 60.0,
+            "toolCalls": 3, "success": false, "error": null, "queueReason": null, "lastTool": null,
+            "lastMessagePreview": null, "nextRetryAt": null, "children": [],
+        })
+    );
+    let dashboard = &events[1];
+    assert_eq!(dashboard["tree"], *tree);
+    assert_eq!(dashboard["stats"]["bad"]["error"], "no");
+    let summary = &dashboard["summary"];
+    for (key, value) in [
+        ("total", json!(6)),
+        ("done", json!(1)),
+        ("running", json!(2)),
+        ("queued", json!(1)),
+        ("failed", json!(1)),
+        ("retrying", json!(1)),
+        ("totalRetries", json!(2)),
+        ("tokensIn", json!(60)),
+        ("totalTools", json!(18)),
+        ("avgCost", json!(0.5)),
+        ("elapsed", json!(60.0)),
+        ("rate", json!(1.0)),
+        ("eta", json!(240.0)),
+        ("stale", json!(false)),
+    ] {
+        assert_eq!(summary[key], value, "{key}");
+    }
+    assert_eq!(summary["byType"]["explore"]["running"], 3);
+    assert_eq!(summary["failures"][0]["id"], "bad");
+}
+
+#[test]
+fn a_crowd_of_siblings_is_cut() {
+    let mut agents: Vec<_> =
+        (0..40).map(|at| agent(&format!("a{at}"), None, SubagentStatus::Running, at)).collect();
+    agents.extend((0..7).map(|at| {
+        let status = if at < 3 { SubagentStatus::Queued } else { SubagentStatus::Done };
+        agent(&format!("b{at}"), None, status, at)
+    }));
+    let events = told(SwarmEvent::State(SwarmState { at: 2_000, agents, ..SwarmState::default() }));
+    let tree = events[0]["tree"].as_array().unwrap();
+    assert_eq!(tree.len(), 41);
+    assert_eq!(
+        (&tree[40]["id"], &tree[40]["task"], &tree[40]["hiddenStatuses"]),
+        (
+            &json!("summary-root"),
+            &json!("7 more agents (3 queued, 4 done)"),
+            &json!({ "done": 4, "queued": 3 })
+        )
+    );
+}

@@ -1,0 +1,199 @@
+//! Subagents as a tree and in numbers.
+
+use super::event::{Node, OfType, Stats, Summary};
+use crate::limits::{SWARM_STALE, TREE_SIBLINGS};
+use agent::{SubagentState, SubagentStatus, SwarmState};
+use std::collections::BTreeMap;
+
+/// The tree of all subagents at a moment, in milliseconds since the epoch.
+pub(crate) fn tree(agents: &[SubagentState], at: i64) -> Vec<Node> {
+    below(agents, None, at)
+}
+
+/// The trees of those that `parent` asked for; with none, of those whose parent is not among them.
+pub(crate) fn below(agents: &[SubagentState], parent: Option<&str>, at: i64) -> Vec<Node> {
+    let known = |id: &str| agents.iter().any(|agent| agent.id == id);
+    let is_child = |agent: &&SubagentState| match (parent, agent.parent.as_deref()) {
+        (Some(parent), own) => own == Some(parent),
+        (None, own) => own.is_none_or(|own| !known(own)),
+    };
+    let mut children: Vec<_> = agents.iter().filter(is_child).collect();
+    // Those that need attention first, and of those the ones that moved last.
+    children.sort_by_key(|agent| (agent.status, std::cmp::Reverse(agent.active_at.or(agent.started_at))));
+    let hidden = children.split_off(children.len().min(TREE_SIBLINGS));
+    let mut nodes: Vec<_> = children.into_iter().map(|agent| node(agents, agent, at)).collect();
+    if !hidden.is_empty() {
+        nodes.push(rest(parent.unwrap_or("root"), &hidden));
+    }
+    nodes
+}
+
+/// One subagent in numbers.
+pub(crate) fn one(agent: &SubagentState, at: i64) -> Stats {
+    let kept = agent.output.as_ref();
+    Stats {
+        id: agent.id.clone(),
+        status: agent.status.id().to_owned(),
+        mode: agent.mode.clone(),
+        tool_calls: agent.tool_calls,
+        tokens_in: agent.tokens_in,
+        tokens_out: agent.tokens_out,
+        elapsed: round(elapsed(agent, at), 1000.0),
+        start_time: agent.started_at.map(seconds),
+        end_time: agent.ended_at.map(seconds),
+        last_activity_time: agent.active_at.map(seconds),
+        task: agent.task.clone(),
+        agent_type: agent.kind.clone(),
+        group: agent.group.clone(),
+        depends_on: agent.depends_on.clone(),
+        error: agent.error.clone(),
+        parent_id: agent.parent.clone(),
+        depth: agent.depth,
+        retries: agent.retries,
+        queue_reason: agent.queue_reason.clone(),
+        last_tool: agent.last_tool.clone(),
+        last_message_preview: agent.last_message.clone(),
+        next_retry_at: agent.next_retry_at.map(seconds),
+        output_ref: kept.map(|output| output.reference.clone()),
+        output_bytes: kept.map(|output| output.bytes),
+        output_preview: kept.map(|output| output.preview.clone()),
+    }
+}
+
+/// Each subagent in numbers, by id.
+pub(crate) fn stats(swarm: &SwarmState) -> BTreeMap<String, Stats> {
+    swarm.agents.iter().map(|agent| (agent.id.clone(), one(agent, swarm.at))).collect()
+}
+
+/// All of them in numbers.
+pub(crate) fn summary(swarm: &SwarmState) -> Summary {
+    use SubagentStatus::{Cancelled, Done, Failed, Queued, QueuedGlobal, Retrying, Running, Waiting};
+    let agents = &swarm.agents;
+    let count =
+        |those: &[SubagentStatus]| agents.iter().filter(|agent| those.contains(&agent.status)).count();
+    let (done, running, retrying) = (count(&[Done]), count(&[Running]), count(&[Retrying]));
+    let queued = count(&[Waiting, Queued, QueuedGlobal]);
+    let begun = agents.iter().filter_map(|agent| agent.started_at).min();
+    let elapsed = begun.map_or(0.0, |begun| seconds(swarm.at - begun));
+    let rate = if elapsed > 0.0 { number(done) / elapsed * 60.0 } else { 0.0 };
+    let left = queued + running + retrying;
+    let moved = agents.iter().filter_map(|agent| agent.active_at.or(agent.started_at)).max();
+    let those = |those: &[SubagentStatus]| -> Vec<_> {
+        let those = agents.iter().filter(|agent| those.contains(&agent.status));
+        those.map(|agent| one(agent, swarm.at)).collect()
+    };
+    Summary {
+        total: agents.len(),
+        done,
+        running,
+        queued,
+        failed: count(&[Failed]),
+        cancelled: count(&[Cancelled]),
+        retrying,
+        retried_and_recovered: agents
+            .iter()
+            .filter(|agent| agent.status == Done && agent.retries > 0)
+            .count(),
+        total_retries: agents.iter().map(|agent| u64::from(agent.retries)).sum(),
+        tokens_in: agents.iter().map(|agent| agent.tokens_in).sum(),
+        tokens_out: agents.iter().map(|agent| agent.tokens_out).sum(),
+        context_tokens: swarm.context_tokens,
+        max_context_percent: swarm.max_context_percent,
+        cache_read_tokens: swarm.cache_read,
+        cache_write_tokens: swarm.cache_write,
+        prune_count: swarm.prunes,
+        compaction_count: swarm.compactions,
+        total_tools: agents.iter().map(|agent| agent.tool_calls).sum(),
+        cost: swarm.cost,
+        avg_cost: swarm.cost.filter(|_| done > 0).map(|cost| cost / number(done)),
+        elapsed: round(elapsed, 10.0),
+        rate: round(rate, 10.0),
+        eta: if left == 0 {
+            Some(0.0)
+        } else {
+            (rate > 0.0).then(|| round(number(left) / rate * 60.0, 10.0))
+        },
+        active: those(&[Running, Retrying]),
+        failures: those(&[Failed]),
+        by_type: by_type(agents),
+        model: swarm.model.clone(),
+        stale: running > 0
+            && moved.is_some_and(|moved| seconds(swarm.at - moved) > SWARM_STALE.as_secs_f64()),
+    }
+}
+
+fn by_type(agents: &[SubagentState]) -> BTreeMap<String, OfType> {
+    let mut types: BTreeMap<String, OfType> = BTreeMap::new();
+    for agent in agents {
+        let of = types.entry(agent.kind.clone()).or_default();
+        match agent.status {
+            SubagentStatus::Done => of.done += 1,
+            SubagentStatus::Running | SubagentStatus::Retrying => of.running += 1,
+            SubagentStatus::Failed | SubagentStatus::Cancelled => of.failed += 1,
+            SubagentStatus::Waiting | SubagentStatus::Queued | SubagentStatus::QueuedGlobal => of.queued += 1,
+        }
+        of.tokens_in += agent.tokens_in;
+        of.tokens_out += agent.tokens_out;
+    }
+    types
+}
+
+fn node(agents: &[SubagentState], agent: &SubagentState, at: i64) -> Node {
+    Node {
+        id: agent.id.clone(),
+        kind: agent.kind.clone(),
+        task: agent.task.clone(),
+        status: agent.status.id().to_owned(),
+        elapsed: round(elapsed(agent, at), 10.0),
+        tool_calls: agent.tool_calls,
+        success: agent.status == SubagentStatus::Done,
+        error: agent.error.clone(),
+        queue_reason: agent.queue_reason.clone(),
+        last_tool: agent.last_tool.clone(),
+        last_message_preview: agent.last_message.clone(),
+        next_retry_at: agent.next_retry_at.map(seconds),
+        children: below(agents, Some(&agent.id), at),
+        ..Node::default()
+    }
+}
+
+/// Those for which there is no room, as one.
+fn rest(parent: &str, hidden: &[&SubagentState]) -> Node {
+    let mut counts: Vec<(SubagentStatus, usize)> = Vec::new();
+    for agent in hidden {
+        match counts.iter_mut().find(|(status, _)| *status == agent.status) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((agent.status, 1)),
+        }
+    }
+    let words: Vec<_> = counts.iter().map(|(status, count)| format!("{count} {}", status.id())).collect();
+    Node {
+        id: format!("summary-{parent}"),
+        kind: "summary".to_owned(),
+        status: "summary".to_owned(),
+        task: format!("{} more agents ({})", hidden.len(), words.join(", ")),
+        hidden_count: Some(hidden.len()),
+        hidden_statuses: Some(
+            counts.into_iter().map(|(status, count)| (status.id().to_owned(), count)).collect(),
+        ),
+        ..Node::default()
+    }
+}
+
+fn elapsed(agent: &SubagentState, at: i64) -> f64 {
+    agent.started_at.map_or(0.0, |started| seconds(agent.ended_at.unwrap_or(at).max(started) - started))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds since the epoch fit a float for ages")]
+fn seconds(milliseconds: i64) -> f64 {
+    milliseconds as f64 / 1000.0
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody has that many subagents")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+fn round(value: f64, places: f64) -> f64 {
+    (value * places).round() / places
+}

@@ -1,0 +1,152 @@
+//! Writes one setting into a settings file and leaves all else in it as it is.
+
+use super::{ConfigError, Place, SettingsFile, parse::parse};
+use crate::options::{Folders, Options};
+use toml::de::{DeTable, DeValue};
+
+/// The file's text with a setting at a new value, which is checked as if it had been read.
+pub(crate) fn with_setting(
+    file: &SettingsFile,
+    folders: &Folders,
+    name: &str,
+    value: &serde_json::Value,
+) -> Result<String, ConfigError> {
+    let place = || Place::File(file.path.clone(), 1);
+    let bad = |problem: &str| ConfigError::BadValue {
+        place: place(),
+        key: name.to_owned(),
+        problem: problem.to_owned(),
+    };
+    let plain = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    if !name.split('.').all(plain) {
+        return Err(bad("is no name of a setting"));
+    }
+    let written = match value {
+        serde_json::Value::String(text) => quoted(text),
+        serde_json::Value::Bool(flag) => flag.to_string(),
+        serde_json::Value::Number(number) => number.to_string(),
+        _ => return Err(bad("takes text, a number or a flag here")),
+    };
+    // Alone first: what is wrong with the setting is then said of it and not of the file.
+    let alone = SettingsFile { path: file.path.clone(), text: format!("{name} = {written}\n") };
+    let mut options = Options::built_in(folders.clone());
+    parse(&alone)?.iter().try_for_each(|setting| setting.apply(&mut options))?;
+    parse(file)?;
+    for text in candidates(&file.text, name, &written) {
+        let changed = SettingsFile { path: file.path.clone(), text };
+        if holds(&changed, folders, name).unwrap_or(false) {
+            return Ok(changed.text);
+        }
+    }
+    Err(bad("cannot be written into this file; set it there by hand"))
+}
+
+/// Whether a file is right and has the setting.
+fn holds(file: &SettingsFile, folders: &Folders, name: &str) -> Result<bool, ConfigError> {
+    let mut options = Options::built_in(folders.clone());
+    let settings = parse(file)?;
+    settings.iter().try_for_each(|setting| setting.apply(&mut options))?;
+    Ok(settings.iter().any(|setting| setting.name == name))
+}
+
+/// Ways to write it, the tidiest first: over the old value, below the header of its group, at the end, at the top.
+fn candidates(text: &str, name: &str, written: &str) -> Vec<String> {
+    if let Some(span) = span_of(text, name) {
+        let mut text = text.to_owned();
+        text.replace_range(span, written);
+        return vec![text];
+    }
+    let (group, key) = name.rsplit_once('.').unwrap_or(("", name));
+    let mut ways = Vec::new();
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        offset += line.len();
+        if line.trim() == format!("[{group}]") {
+            let gap = if line.ends_with('\n') { "" } else { "\n" };
+            ways.push(format!("{}{gap}{key} = {written}\n{}", &text[..offset], &text[offset..]));
+        }
+    }
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    ways.push(format!("{text}{gap}[{group}]\n{key} = {written}\n"));
+    ways.push(format!("{name} = {written}\n{text}"));
+    ways
+}
+
+/// Where the value of a setting stands.
+fn span_of(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let table = DeTable::parse(text).ok()?;
+    let mut parts = name.split('.').peekable();
+    let mut table = table.get_ref().clone();
+    loop {
+        let part = parts.next()?;
+        let value = table.iter().find(|(key, _)| key.get_ref() == part)?.1.clone();
+        if parts.peek().is_none() {
+            return Some(value.span());
+        }
+        match value.into_inner() {
+            DeValue::Table(inner) => table = inner,
+            _ => return None,
+        }
+    }
+}
+
+/// A TOML basic string. JSON's escapes are a part of TOML's.
+fn quoted(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string().replace('\u{7f}', "\\u007f")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use system::AbsPath;
+
+    fn set(text: &str, name: &str, value: serde_json::Value) -> Result<String, String> {
+        let path = |text: &str| AbsPath::new(text).unwrap();
+        let folders = Folders {
+            home: path("/home/me"),
+            config: path("/c"),
+            data: path("/d"),
+            cache: path("/k"),
+            temp: path("/tmp"),
+        };
+        let file = SettingsFile { path: path("/c/config.toml"), text: text.to_owned() };
+        with_setting(&file, &folders, name, &value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_setting_is_written_and_the_rest_is_left() {
+        let mode = "tools.default_permission_mode";
+        for (before, after) in [
+            ("", "[tools]\ndefault_permission_mode = \"argus\"\n"),
+            (
+                "# mine\n[tools]\n# how\ndefault_permission_mode = 'guardian' # so\n",
+                "# mine\n[tools]\n# how\ndefault_permission_mode = \"argus\" # so\n",
+            ),
+            (
+                "[tools]\ndenied_tools = []\n[agent]\nmode = 'edit'",
+                "[tools]\ndefault_permission_mode = \"argus\"\ndenied_tools = []\n[agent]\nmode = 'edit'",
+            ),
+            ("tools.denied_tools = []", "tools.default_permission_mode = \"argus\"\ntools.denied_tools = []"),
+        ] {
+            assert_eq!(set(before, mode, json!("argus")).unwrap(), after, "{before}");
+        }
+        assert_eq!(set("", "limits.turn_requests", json!(7)).unwrap(), "[limits]\nturn_requests = 7\n");
+    }
+
+    #[test]
+    fn what_would_not_be_read_is_not_written() {
+        for (name, value, says) in [
+            ("tools.default_permission_mod", json!("argus"), "did you mean"),
+            ("tools.default_permission_mode", json!("canary"), "guardian"),
+            ("tools.default_permission_mode", json!(7), "takes text"),
+            ("tools.denied_tools", json!("x"), "takes a list"),
+            ("a\nb", json!("x"), "no name"),
+        ] {
+            let problem = set("", name, value).unwrap_err();
+            assert!(problem.contains(says), "{problem}");
+        }
+    }
+}
