@@ -35,7 +35,9 @@ SDK_LACKS = (
     # The tool's own name beside its title, stable in version 1.15 of the schema.
     re.compile(r"\.(update|toolCall)\.name is not in the schema"),
     # Capabilities of methods that are unstable in version 1.15 of the schema; a client that does not know one passes over it.
-    re.compile(r"\.agentCapabilities\.(sessionCapabilities\.(status|title)|auth\.status) is not in the schema"),
+    re.compile(r"\.agentCapabilities\.(sessionCapabilities\.(archive|status|title)|auth\.status) is not in the schema"),
+    # Unstable there as well: whether a listed session was put away.
+    re.compile(r"\.sessions\[\d+\]\.archived is not in the schema"),
     # Categories that begin with `_` are free for agents; the SDK takes only those that the schema lists.
     re.compile(r"\.configOptions\[\d+\]\.category was sent as '_\w+' and read as None"),
 )
