@@ -95,6 +95,8 @@ fn convert(value: &Lv, depth: usize, left: &mut usize) -> Result<Value, String> 
                     let (key, field) = pair.map_err(|error| error.to_string())?;
                     fields.insert(name(&key)?, convert(&field, depth - 1, left)?);
                 }
+                // Lua keeps no order; the same table always gives the same text.
+                fields.sort_keys();
                 Value::Object(fields)
             }
         },
