@@ -41,32 +41,35 @@ pub(crate) async fn run(
     let mut course = Course::default();
     let end = attempt(session, controls, &turn, prompt, cancel, &mut course).await;
     let end = session.stored().await.map_err(TurnError::from).and(end);
-    if let Ok(stop) = &end
-        && session.hooks.hear(HookEvent::Stop)
-    {
-        // They may take their time: the answer is stored before.
-        session.log.record(take(&mut course.last)).await?;
-        session.tell_hooks(*stop, cancel).await;
-    }
+    let end = match end {
+        Ok(stop) => tell_stop(session, stop, &mut course, cancel).await,
+        failed => failed,
+    };
     let recorded = match &end {
-        Ok(stop) => Some(TurnEnd::Stopped(*stop)),
         // Nothing more can be stored, the end of the turn included.
-        Err(TurnError::Store(_)) => None,
-        Err(error) => Some(TurnEnd::Failed(error.to_string())),
+        Err(TurnError::Store(error)) => Err(error.clone()),
+        Ok(stop) => session.log.record(course.ending(turn, TurnEnd::Stopped(*stop))).await,
+        Err(error) => session.log.record(course.ending(turn, TurnEnd::Failed(error.to_string()))).await,
     };
-    let idle = SessionEvent::Phase(Phase::Idle);
-    let ended = match recorded {
-        Some(end) => {
-            course.last.extend([idle.clone(), SessionEvent::TurnEnded { turn, end }]);
-            session.log.record(course.last).await
-        }
-        None => Ok(()),
-    };
-    if ended.is_err() || matches!(end, Err(TurnError::Store(_))) {
-        session.log.tell(idle);
+    if let Err(error) = recorded {
+        session.log.tell(SessionEvent::Phase(Phase::Idle));
+        return Err(error.into());
     }
-    ended?;
     end.map(|stop_reason| PromptOutcome { stop_reason, usage: course.usage, requests: course.requests })
+}
+
+/// Tells hooks that the turn stops. They may take their time: the answer is stored before.
+async fn tell_stop(
+    session: &Session,
+    stop: StopReason,
+    course: &mut Course,
+    cancel: &CancellationToken,
+) -> Result<StopReason, TurnError> {
+    if session.hooks.hear(HookEvent::Stop) {
+        session.log.record(take(&mut course.last)).await?;
+        session.tell_hooks(stop, cancel).await;
+    }
+    Ok(stop)
 }
 
 /// How far a turn has come.
@@ -76,6 +79,15 @@ struct Course {
     requests: u32,
     /// What is stored together with the end of the turn: one flush to the disk for both.
     last: Vec<SessionEvent>,
+}
+
+impl Course {
+    /// What is left to store, and the end.
+    fn ending(&mut self, turn: TurnId, end: TurnEnd) -> Vec<SessionEvent> {
+        let mut events = take(&mut self.last);
+        events.extend([SessionEvent::Phase(Phase::Idle), SessionEvent::TurnEnded { turn, end }]);
+        events
+    }
 }
 
 async fn attempt(

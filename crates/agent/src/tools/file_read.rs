@@ -65,15 +65,10 @@ impl Tool for FileRead {
         let (first, limit) = (self.first(), self.most(cx));
         // One line more than is counted, so that "more than" is known to be true.
         let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES + 1 };
-        let disk = async {
-            match cx.system.routes().read_text {
-                // While the editor answers, look at the disk.
-                Route::Client => write_through::stamp(cx, &path).await,
-                Route::Local | Route::Refused => None,
-            }
-        };
+        let disk = write_through::beside_client(cx, write_through::stamp(cx, &path));
         let read = async { futures::join!(cx.system.read_text(&path, Some(range)), disk) };
         let (text, stamp) = unless_cancelled(cx, read).await?;
+        let stamp = stamp.flatten();
         let text = match text {
             Ok(text) => text,
             Err(error) => return Err(self.explain(cx, &path, error).await),

@@ -136,13 +136,8 @@ impl Change {
 /// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
 /// cannot be changed without losing it.
 pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
-    let disk = async {
-        match cx.system.routes().read_text {
-            // While the editor answers, look at the disk.
-            Route::Client => Some(futures::join!(cx.system.read_text_on_disk(path), stamp(cx, path))),
-            Route::Local | Route::Refused => None,
-        }
-    };
+    let disk =
+        beside_client(cx, async { futures::join!(cx.system.read_text_on_disk(path), stamp(cx, path)) });
     let read = async { futures::join!(cx.system.read_text(path, None), disk) };
     let (held, disk) = unless_cancelled(cx, read).await?;
     let held = match held {
@@ -182,6 +177,14 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
              with the file on disk, then repeat the change."
         ))),
         standing => Ok(Now { text: Some(held), unsaved: standing == Standing::Unsaved }),
+    }
+}
+
+/// Looks at the disk while the editor is being read; not where the disk is what is read.
+pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output = T>) -> Option<T> {
+    match cx.system.routes().read_text {
+        Route::Client => Some(look.await),
+        Route::Local | Route::Refused => None,
     }
 }
 
