@@ -1,5 +1,6 @@
 //! A client's connection, whatever version of the protocol it speaks: its sessions, its running work, the way out to it.
 
+pub(crate) mod answers;
 pub(crate) mod auth;
 mod client;
 mod coalesce;

@@ -1,6 +1,7 @@
 //! A permission as this version asks for it.
 
 use super::to_acp;
+use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
@@ -17,45 +18,21 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
         .locations(to_acp::locations(&request.locations))
         .raw_input(request.raw_input);
     let call = acp::ToolCallUpdate::new(request.id.0, fields);
-    let option = |id, name: String, kind| acp::PermissionOption::new(id, name, kind);
-    let options = vec![
-        option(ALLOW_ONCE, "Allow".to_owned(), acp::PermissionOptionKind::AllowOnce),
-        option(
-            ALLOW_ALWAYS,
-            format!("Always allow: {}", request.grant_label),
-            acp::PermissionOptionKind::AllowAlways,
-        ),
-        option(REJECT_ONCE, "Reject".to_owned(), acp::PermissionOptionKind::RejectOnce),
-        option(
-            REJECT_ALWAYS,
-            format!("Always reject: {}", request.grant_label),
-            acp::PermissionOptionKind::RejectAlways,
-        ),
+    let kinds = [
+        acp::PermissionOptionKind::AllowOnce,
+        acp::PermissionOptionKind::AllowAlways,
+        acp::PermissionOptionKind::RejectOnce,
+        acp::PermissionOptionKind::RejectAlways,
     ];
+    let option = |((id, name), kind)| acp::PermissionOption::new(id, name, kind);
+    let options: Vec<_> = options(&request.grant_label).into_iter().zip(kinds).map(option).collect();
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
 }
-
-const ALLOW_ONCE: &str = "allow_once";
-const ALLOW_ALWAYS: &str = "allow_always";
-const REJECT_ONCE: &str = "reject_once";
-const REJECT_ALWAYS: &str = "reject_always";
 
 /// What an answer means; whatever is not one of ours is a refusal.
 pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
     match outcome {
-        acp::RequestPermissionOutcome::Selected(selected) => match &*selected.option_id.0 {
-            ALLOW_ONCE => PermissionOutcome::AllowOnce,
-            ALLOW_ALWAYS => PermissionOutcome::AllowAlways,
-            REJECT_ALWAYS => PermissionOutcome::RejectAlways,
-            REJECT_ONCE => PermissionOutcome::RejectOnce,
-            unknown => {
-                tracing::warn!(
-                    option = unknown,
-                    "the client chose an option it was not given; taken as a refusal"
-                );
-                PermissionOutcome::RejectOnce
-            }
-        },
+        acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),
         _ => PermissionOutcome::Cancelled,
     }
 }

@@ -1,10 +1,8 @@
 //! A question to the user as a form of one field.
 
+use crate::connection::answers::{FIELD, answered};
 use agent::{Question, QuestionOutcome, SessionId};
 use agent_client_protocol::v2::schema as acp;
-
-/// The field's name.
-const FIELD: &str = "answer";
 
 /// The form of a question: a text, or one of the choices.
 pub(crate) fn request(session: &SessionId, question: &Question) -> acp::CreateElicitationRequest {
@@ -30,17 +28,12 @@ pub(crate) fn request(session: &SessionId, question: &Question) -> acp::CreateEl
 /// What the client did with the form. An answer that was not to choose is none.
 pub(crate) fn outcome(action: acp::ElicitationAction, question: &Question) -> QuestionOutcome {
     let acp::ElicitationAction::Accept(accepted) = action else { return QuestionOutcome::Dismissed };
-    match accepted.content.and_then(|mut content| content.remove(FIELD)) {
-        Some(acp::ElicitationContentValue::String(answer))
-            if question.choices.is_empty() || question.choices.iter().any(|c| c.label == answer) =>
-        {
-            QuestionOutcome::Answered(answer)
-        }
-        other => {
-            tracing::warn!(?other, "the client accepted a form without a proper answer");
-            QuestionOutcome::Dismissed
-        }
-    }
+    let answer = accepted.content.and_then(|mut content| content.remove(FIELD));
+    let text = match answer {
+        Some(acp::ElicitationContentValue::String(text)) => Some(text),
+        _ => None,
+    };
+    answered(question, text)
 }
 
 #[cfg(test)]

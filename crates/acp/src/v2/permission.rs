@@ -1,26 +1,20 @@
 //! A permission as this version asks for it.
 
 use super::to_acp;
+use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId};
 use agent_client_protocol::v2::schema as acp;
 
 /// The request: the question is its description, the call as it would run its subject.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
-    let option = |id, name: String, kind| acp::PermissionOption::new(id, name, kind);
-    let options = vec![
-        option(ALLOW_ONCE, "Allow".to_owned(), acp::PermissionOptionKind::AllowOnce),
-        option(
-            ALLOW_ALWAYS,
-            format!("Always allow: {}", request.grant_label),
-            acp::PermissionOptionKind::AllowAlways,
-        ),
-        option(REJECT_ONCE, "Reject".to_owned(), acp::PermissionOptionKind::RejectOnce),
-        option(
-            REJECT_ALWAYS,
-            format!("Always reject: {}", request.grant_label),
-            acp::PermissionOptionKind::RejectAlways,
-        ),
+    let kinds = [
+        acp::PermissionOptionKind::AllowOnce,
+        acp::PermissionOptionKind::AllowAlways,
+        acp::PermissionOptionKind::RejectOnce,
+        acp::PermissionOptionKind::RejectAlways,
     ];
+    let option = |((id, name), kind)| acp::PermissionOption::new(id, name, kind);
+    let options: Vec<_> = options(&request.grant_label).into_iter().zip(kinds).map(option).collect();
     let call = acp::ToolCallUpdate::new(request.id.0)
         .title(request.title.clone())
         .name(request.name)
@@ -36,27 +30,10 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
         .subject(subject)
 }
 
-const ALLOW_ONCE: &str = "allow_once";
-const ALLOW_ALWAYS: &str = "allow_always";
-const REJECT_ONCE: &str = "reject_once";
-const REJECT_ALWAYS: &str = "reject_always";
-
 /// What an answer means; whatever is not one of ours is a refusal.
 pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
     match outcome {
-        acp::RequestPermissionOutcome::Selected(selected) => match &*selected.option_id.0 {
-            ALLOW_ONCE => PermissionOutcome::AllowOnce,
-            ALLOW_ALWAYS => PermissionOutcome::AllowAlways,
-            REJECT_ALWAYS => PermissionOutcome::RejectAlways,
-            REJECT_ONCE => PermissionOutcome::RejectOnce,
-            unknown => {
-                tracing::warn!(
-                    option = unknown,
-                    "the client chose an option it was not given; taken as a refusal"
-                );
-                PermissionOutcome::RejectOnce
-            }
-        },
+        acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),
         acp::RequestPermissionOutcome::Cancelled(_) => PermissionOutcome::Cancelled,
         unknown => {
             tracing::warn!(?unknown, "the client answered a permission unclearly; taken as a refusal");
