@@ -2,7 +2,7 @@
 //! slept says when something was, and never how long something may still take.
 
 use super::Problem;
-use super::tree::{Tree, in_code};
+use super::tree::Tree;
 
 /// Where the time of day may be read, each with the reason.
 const PLACES: [(&str, &str); 5] = [
@@ -21,11 +21,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     let product = tree.rust().filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/"));
     for file in product.filter(|file| !PLACES.iter().any(|(place, _)| file.path == *place)) {
-        for (index, line) in file.text.lines().enumerate() {
-            if READERS.iter().any(|reader| in_code(line, reader)) {
-                let message = "the time of day jumps: measure with tokio's `Instant`, or add the place and why to the check";
-                problems.push(Problem::line(&file.path, index + 1, message));
-            }
+        for (number, _) in file.naming(&READERS) {
+            let message = "the time of day jumps: measure with tokio's `Instant`, or add the place and why to the check";
+            problems.push(Problem::line(&file.path, number, message));
         }
     }
     problems

@@ -1,7 +1,7 @@
 //! Architecture Invariant: processes are started in one place, so that each has a group, a limit and an owner.
 
 use super::Problem;
-use super::tree::{Tree, in_code};
+use super::tree::Tree;
 
 /// Where a process may be started, each with the reason.
 const PLACES: [(&str, &str); 4] = [
@@ -23,11 +23,9 @@ const STARTERS: [&str; 5] = [
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.rust().filter(|file| !PLACES.iter().any(|(place, _)| file.path.starts_with(place))) {
-        for (index, line) in file.text.lines().enumerate() {
-            if STARTERS.iter().any(|starter| in_code(line, starter)) && line.contains("Command") {
-                let message = "only the local system starts processes: call `System::spawn`";
-                problems.push(Problem::line(&file.path, index + 1, message));
-            }
+        for (number, _) in file.naming(&STARTERS).filter(|(_, line)| line.contains("Command")) {
+            let message = "only the local system starts processes: call `System::spawn`";
+            problems.push(Problem::line(&file.path, number, message));
         }
     }
     problems

@@ -82,6 +82,12 @@ impl File {
             || name.ends_with("_test.rs")
     }
 
+    /// The lines that name one of `needles` in code, with their 1-based numbers.
+    pub(super) fn naming<'a>(&'a self, needles: &'a [&str]) -> impl Iterator<Item = (usize, &'a str)> {
+        let numbered = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        numbered.filter(|(_, line)| needles.iter().any(|needle| in_code(line, needle)))
+    }
+
     /// The lines of a Rust file. `#[cfg(test)] mod name {` opens a region of tests that ends with a `}` in the first column.
     pub(super) fn lines(&self) -> Vec<Line<'_>> {
         let whole = self.is_test();
