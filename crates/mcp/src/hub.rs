@@ -4,7 +4,7 @@ use crate::{
     config::{Origin, ServerConfig},
     connection::locked,
     files,
-    limits::{FIRST_WAIT, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
+    limits::{FIRST_WAIT, HEAD_START, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
     provider::McpOptions,
     search::{Revealed, ToolSearch},
     server::{Server, State},
@@ -18,7 +18,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 use system::AbsPath;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 /// The servers of one session: those that its client gave and those of files, kept running until it ends.
 pub(crate) struct Hub {
@@ -27,6 +30,8 @@ pub(crate) struct Hub {
     first: Instant,
     /// Whether the files were read.
     read: watch::Sender<bool>,
+    /// Told when tools are asked for, so that the files are read now.
+    asked: Arc<Notify>,
     inner: Mutex<Inner>,
     revealed: Revealed,
 }
@@ -50,13 +55,17 @@ impl Hub {
             cwd: session.cwd.clone(),
             first: Instant::now() + FIRST_WAIT,
             read: watch::channel(false).0,
+            asked: Arc::default(),
             inner: Mutex::default(),
             revealed: Revealed::default(),
         });
         hub.set_servers(session.servers.clone());
         let reading = Arc::downgrade(&hub);
         let (options, cwd) = (Arc::clone(&hub.options), hub.cwd.clone());
+        let asked = Arc::clone(&hub.asked);
         tokio::spawn(async move {
+            // Whoever waits for the session comes first. Not to be asked in that time is no error.
+            let _ = tokio::time::timeout(HEAD_START, asked.notified()).await;
             let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
             let Some(hub) = reading.upgrade() else { return };
             {
@@ -98,6 +107,7 @@ impl Hub {
 
     /// Waits until everything has started or failed, or the first wait is over.
     async fn settled(&self) {
+        self.asked.notify_one();
         let settled = async {
             let mut read = self.read.subscribe();
             // The sender is ours, so this cannot fail.
