@@ -1,7 +1,7 @@
 //! What a server's answers become: text and images for the model, the same for the user.
 
 use crate::limits::{IMAGE_BYTES, IMAGES};
-use agent::{Content, ToolContent, ToolLimits, ToolOutput, ToolResult};
+use agent::{Content, Redactor, ToolContent, ToolLimits, ToolOutput, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 /// The result of a call.
@@ -22,6 +22,17 @@ pub(crate) fn of_resource(contents: Vec<ResourceContents>, limits: &ToolLimits) 
     let mut parts = Parts::default();
     contents.into_iter().for_each(|contents| parts.resource(contents));
     parts.output(false, limits)
+}
+
+/// The same without secrets.
+pub(crate) fn redacted(mut output: ToolOutput, redactor: &Redactor) -> ToolOutput {
+    output.result.text = redactor.redact(&output.result.text);
+    for shown in output.shown.iter_mut().flatten() {
+        if let ToolContent::Content(Content::Text(text)) = shown {
+            *text = redactor.redact(text);
+        }
+    }
+    output
 }
 
 #[derive(Default)]

@@ -62,3 +62,9 @@ pub(crate) const IMAGES: usize = 8;
 pub(crate) const RESOURCES: usize = 200;
 /// Bytes of a file that describes servers.
 pub(crate) const FILE_BYTES: usize = 1024 * 1024;
+/// Fields of a form that a server asks the user to fill in.
+pub(crate) const FIELDS: usize = 8;
+/// Characters of one text of a server in a question to the user.
+pub(crate) const QUESTION_CHARS: usize = 1_000;
+/// Prompts of one server.
+pub(crate) const PROMPTS: usize = 100;

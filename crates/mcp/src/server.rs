@@ -84,7 +84,12 @@ impl Server {
     /// The connection, once there is one; the error says why there is none.
     pub(crate) async fn ready(&self, wait: Duration) -> Result<Arc<Client>, String> {
         let mut state = self.state.clone();
-        let there = state.wait_for(|state| matches!(state, State::Up(_) | State::Down(_)));
+        // One that is gone is up until its keeper has heard of it.
+        let there = state.wait_for(|state| match state {
+            State::Up(live) => !live.client.is_gone(),
+            State::Down(_) => true,
+            State::Starting | State::Trying { .. } => false,
+        });
         let now = match tokio::time::timeout(wait, there).await {
             Ok(Ok(state)) => state.clone(),
             _ => self.state(),

@@ -1,0 +1,8 @@
+//! Servers of sessions, over a machine whose programs the tests play.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod faults;
+mod machine;
+mod offers;
+mod stage;
