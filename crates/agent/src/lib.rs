@@ -25,6 +25,7 @@ mod live;
 mod log;
 mod mode;
 mod model;
+mod outside;
 mod policy;
 mod prompt;
 mod redact;
@@ -72,7 +73,8 @@ pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
     ModelRequest, ModelStop, Models, ToolSpec, Usage,
 };
-pub use policy::{PermissionRule, PermissionRules, SandboxOptions};
+pub use outside::{Outside, Refusal};
+pub use policy::{Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sanitise::{Sanitiser, one_line, sanitise};

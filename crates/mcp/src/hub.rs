@@ -92,7 +92,22 @@ impl Hub {
         }
     }
 
-    fn servers(&self) -> Vec<Arc<Server>> {
+    /// Looks at the files again: what was added is started, what was removed is stopped. Returns what they say.
+    pub(crate) async fn look_again(&self) -> files::Found {
+        let McpOptions { system, user_file, trust, .. } = &*self.options;
+        let found = files::find(system.as_ref(), user_file, trust, &self.cwd).await;
+        let mut inner = locked(&self.inner);
+        inner.of_files = found.servers.iter().filter(|server| server.enabled).cloned().collect();
+        self.bring_about(&mut inner);
+        found
+    }
+
+    /// The servers that the client gave.
+    pub(crate) fn of_client(&self) -> Vec<ServerConfig> {
+        locked(&self.inner).of_client.clone()
+    }
+
+    pub(crate) fn servers(&self) -> Vec<Arc<Server>> {
         locked(&self.inner).servers.clone()
     }
 

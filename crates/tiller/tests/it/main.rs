@@ -18,6 +18,7 @@ mod local_commands;
 mod mcp;
 mod model_server;
 mod native;
+mod native_servers;
 mod parity;
 mod permissions;
 mod protocol;
