@@ -50,11 +50,15 @@ async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Q
     if write || looks_like_path || exists {
         let path = cwd.join(what);
         match write {
-            true => Question { tool: "file_write", effect: Effect::Writes, access: Access::Write(path) },
-            false => Question { tool: "file_read", effect: Effect::Reads, access: Access::Read(path) },
+            true => {
+                Question { tool: "file_write", effect: Effect::Writes, accesses: vec![Access::Write(path)] }
+            }
+            false => {
+                Question { tool: "file_read", effect: Effect::Reads, accesses: vec![Access::Read(path)] }
+            }
         }
     } else {
         let access = Access::Execute { command: what.to_owned(), cwd: cwd.clone(), unconfined: false };
-        Question { tool: "bash", effect: Effect::Executes, access }
+        Question { tool: "bash", effect: Effect::Executes, accesses: vec![access] }
     }
 }

@@ -288,7 +288,7 @@ impl Gate {
 pub(crate) struct Question<'a> {
     pub(crate) tool: &'a str,
     pub(crate) effect: Effect,
-    pub(crate) access: crate::Access,
+    pub(crate) accesses: Vec<crate::Access>,
 }
 
 /// What each rule says of a call in a new session, and what would be decided.
@@ -300,6 +300,17 @@ pub(crate) async fn explain(
 ) -> Vec<(&'static str, String)> {
     let in_question = Hypothesis::new(options, system, cwd, question).await;
     in_question.ask(policy::chain)
+}
+
+/// What would be decided.
+pub(crate) async fn verdict(
+    options: &RuntimeOptions,
+    system: &dyn System,
+    cwd: &AbsPath,
+    question: Question<'_>,
+) -> Decision {
+    let in_question = Hypothesis::new(options, system, cwd, question).await;
+    in_question.ask(policy::decide)
 }
 
 /// The median time of a decision, with the parsing of what is parsed and without the looks at the disk.
@@ -342,7 +353,10 @@ impl<'a> Hypothesis<'a> {
         question: Question<'a>,
     ) -> Self {
         let roots = [cwd.clone()];
-        let accesses = vec![resolved(system, question.access.clone(), None).await];
+        let mut accesses = Vec::with_capacity(question.accesses.len());
+        for access in &question.accesses {
+            accesses.push(resolved(system, access.clone(), None).await);
+        }
         let bounds = Bounds {
             options: &options.sandbox,
             mode: options.mode,

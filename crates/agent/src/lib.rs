@@ -26,6 +26,7 @@ mod log;
 mod mentions;
 mod mode;
 mod model;
+mod outside;
 mod policy;
 mod prompt;
 mod redact;
@@ -73,7 +74,8 @@ pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
     ModelRequest, ModelStop, Models, ToolSpec, Usage,
 };
-pub use policy::{PermissionRule, PermissionRules, SandboxOptions};
+pub use outside::{Outside, Refusal};
+pub use policy::{Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sanitise::{Sanitiser, one_line, sanitise};

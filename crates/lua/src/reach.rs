@@ -8,6 +8,9 @@ use std::{fmt, sync::Arc};
 /// Functions that come from elsewhere: those of servers and of integrations.
 #[async_trait]
 pub trait Functions: Send + Sync {
+    /// Finds out what can be called, where that takes time. Comes before [`Functions::list`], and only in a run that asks for functions.
+    async fn prepare(&self) {}
+
     /// The functions that can be called now. Asked once a run, and for the docs.
     fn list(&self) -> Vec<Function>;
 

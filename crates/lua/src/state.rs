@@ -127,6 +127,7 @@ impl World {
             return Ok(known.clone());
         }
         let native = self.wait(self.reach.native())?;
+        self.wait(self.functions.prepare())?;
         let mut functions = self.functions.list();
         functions.extend(Function::of_servers(native.all()));
         Ok(self.known.get_or_init(|| Rc::new(Known { native, functions })).clone())

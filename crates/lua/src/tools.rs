@@ -220,6 +220,7 @@ impl LuaCall {
 
     async fn docs(&self, cx: &ToolContext) -> Docs {
         let native = InTurn(cx.inner.clone()).native().await;
+        self.functions.prepare().await;
         let mut functions = self.functions.list();
         functions.extend(Function::of_servers(match &native {
             Native::NoTurn => &[],

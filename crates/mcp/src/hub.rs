@@ -4,7 +4,7 @@ use crate::{
     config::{Origin, ServerConfig},
     connection::locked,
     files,
-    limits::{FIRST_WAIT, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
+    limits::{FIRST_WAIT, HEAD_START, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
     names::server_name,
     provider::McpOptions,
     search::{Revealed, ToolSearch},
@@ -34,6 +34,8 @@ pub(crate) struct Hub {
     first: Instant,
     /// Whether the files were read.
     read: watch::Sender<bool>,
+    /// Told when tools are asked for, so that the files are read now.
+    asked: Arc<Notify>,
     inner: Mutex<Inner>,
     revealed: Revealed,
     /// Told when a server's prompts are others.
@@ -59,6 +61,7 @@ impl Hub {
             cwd: session.cwd.clone(),
             first: Instant::now() + FIRST_WAIT,
             read: watch::channel(false).0,
+            asked: Arc::default(),
             inner: Mutex::default(),
             revealed: Revealed::default(),
             news: Arc::default(),
@@ -66,7 +69,10 @@ impl Hub {
         hub.set_servers(session.servers.clone());
         let reading = Arc::downgrade(&hub);
         let (options, cwd) = (Arc::clone(&hub.options), hub.cwd.clone());
+        let asked = Arc::clone(&hub.asked);
         tokio::spawn(async move {
+            // Whoever waits for the session comes first. Not to be asked in that time is no error.
+            let _ = tokio::time::timeout(HEAD_START, asked.notified()).await;
             let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
             let Some(hub) = reading.upgrade() else { return };
             {
@@ -107,12 +113,28 @@ impl Hub {
         }
     }
 
-    fn servers(&self) -> Vec<Arc<Server>> {
+    /// Looks at the files again: what was added is started, what was removed is stopped. Returns what they say.
+    pub(crate) async fn look_again(&self) -> files::Found {
+        let McpOptions { system, user_file, trust, .. } = &*self.options;
+        let found = files::find(system.as_ref(), user_file, trust, &self.cwd).await;
+        let mut inner = locked(&self.inner);
+        inner.of_files = found.servers.iter().filter(|server| server.enabled).cloned().collect();
+        self.bring_about(&mut inner);
+        found
+    }
+
+    /// The servers that the client gave.
+    pub(crate) fn of_client(&self) -> Vec<ServerConfig> {
+        locked(&self.inner).of_client.clone()
+    }
+
+    pub(crate) fn servers(&self) -> Vec<Arc<Server>> {
         locked(&self.inner).servers.clone()
     }
 
     /// Waits until it is known which servers there are.
     async fn files_read(&self) {
+        self.asked.notify_one();
         let mut read = self.read.subscribe();
         // The sender is ours, so it does not fail; a file that is never read is given up on.
         let _ = tokio::time::timeout_at(self.first, read.wait_for(|read| *read)).await;
@@ -120,6 +142,7 @@ impl Hub {
 
     /// Waits until everything has started or failed, or the first wait is over.
     async fn settled(&self) {
+        self.asked.notify_one();
         let settled = async {
             let mut read = self.read.subscribe();
             // The sender is ours, so this cannot fail.

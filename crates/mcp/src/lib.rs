@@ -18,6 +18,7 @@ mod provider;
 mod reference;
 mod search;
 mod server;
+mod session_servers;
 mod tool;
 
 pub use config::{ConfigError, Described, How, Origin, ServerConfig, parse};
@@ -28,3 +29,4 @@ pub use names::{server_name, tool_name};
 pub use pins::{Change, Pins, changes, definition_hash};
 pub use provider::{HttpFactory, McpOptions, McpProvider};
 pub use reference::Values;
+pub use session_servers::{SessionServers, Up};

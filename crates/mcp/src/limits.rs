@@ -10,6 +10,8 @@ pub(crate) const CALL: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 /// How long the first request to a model waits for servers that are still starting, counted from the session's start.
 pub(crate) const FIRST_WAIT: Duration = Duration::from_secs(3);
+/// How long the files of servers are left alone after a session's start, unless its tools are asked for: its answer comes first.
+pub(crate) const HEAD_START: Duration = Duration::from_millis(20);
 /// How long a call waits for a server that is being started again.
 pub(crate) const RESTART_WAIT: Duration = Duration::from_secs(10);
 /// How often in a row a server is started in vain before it is given up.

@@ -1,8 +1,8 @@
 //! Servers for every session of a runtime.
 
-use crate::{Pins, Values, hub::Hub};
-use agent::{FolderTrust, Redactor, SessionScope, ToolProvider, ToolSource};
-use std::sync::Arc;
+use crate::{Pins, SessionServers, Values, connection::locked, hub::Hub};
+use agent::{FolderTrust, Redactor, SessionId, SessionScope, ToolProvider, ToolSource};
+use std::sync::{Arc, Mutex, Weak};
 use system::{AbsPath, System};
 
 /// Makes the HTTP client for an address.
@@ -29,17 +29,32 @@ pub struct McpOptions {
 }
 
 /// Gives each session the tools of its servers.
-pub struct McpProvider(Arc<McpOptions>);
+pub struct McpProvider {
+    options: Arc<McpOptions>,
+    /// Those of sessions that are open.
+    open: Mutex<Vec<(SessionId, Weak<Hub>)>>,
+}
 
 impl McpProvider {
     /// Starts nothing before there is a session.
     pub fn new(options: Arc<McpOptions>) -> Self {
-        Self(options)
+        Self { options, open: Mutex::default() }
+    }
+
+    /// The servers of a session that is open, for whoever calls them past its model.
+    pub fn of_session(&self, session: &SessionId) -> Option<SessionServers> {
+        let open = locked(&self.open);
+        let hubs = open.iter().rev().filter(|(id, _)| id == session);
+        hubs.filter_map(|(_, hub)| hub.upgrade()).next().map(SessionServers)
     }
 }
 
 impl ToolProvider for McpProvider {
     fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
-        Hub::open(Arc::clone(&self.0), session)
+        let hub = Hub::open(Arc::clone(&self.options), session);
+        let mut open = locked(&self.open);
+        open.retain(|(_, hub)| hub.strong_count() > 0);
+        open.push((session.id.clone(), Arc::downgrade(&hub)));
+        hub
     }
 }

@@ -48,26 +48,33 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
     /// Run a script as a model's would be run, without an agent's tools, and print what it prints and returns.
-    Run {
-        /// The script.
-        #[arg(value_name = "FILE", required_unless_present = "eval")]
-        file: Option<String>,
-        /// The script itself, or one expression.
-        #[arg(short, long, value_name = "CODE", conflicts_with = "file", allow_hyphen_values = true)]
-        eval: Option<String>,
-        /// Megabytes of memory.
-        #[arg(long, value_name = "MB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
-        memory: u32,
-        /// Seconds of computing.
-        #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
-        cpu: f64,
-        /// A global of the script; the value is JSON, or text where it is none.
-        #[arg(long = "arg", value_name = "NAME=VALUE")]
-        args: Vec<String>,
-        /// Print one JSON object.
-        #[arg(long)]
-        json: bool,
-    },
+    Run(ScriptArgs),
+}
+
+/// A script, and how it is run.
+#[derive(Debug, Args)]
+pub(crate) struct ScriptArgs {
+    /// The script.
+    #[arg(value_name = "FILE", required_unless_present = "eval")]
+    pub(crate) file: Option<String>,
+    /// The script itself, or one expression.
+    #[arg(short, long, value_name = "CODE", conflicts_with = "file", allow_hyphen_values = true)]
+    pub(crate) eval: Option<String>,
+    /// Megabytes of memory.
+    #[arg(long, value_name = "MB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) memory: u32,
+    /// Seconds of computing.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    pub(crate) cpu: f64,
+    /// A global of the script; the value is JSON, or text where it is none.
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub(crate) args: Vec<String>,
+    /// Make calls that would have to ask, and use servers of a project that is not trusted. What is denied stays denied.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How a session begins.

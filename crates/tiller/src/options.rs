@@ -1,7 +1,7 @@
 //! Everything that can be set, resolved: what the rest of the program is given instead of files, variables and flags.
 
 use crate::limits::HOOK_TIMEOUT;
-use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules};
+use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, SandboxLevel};
 
@@ -199,6 +199,11 @@ impl Options {
     /// The hook of a name, made when it is new.
     pub(crate) fn hook(&mut self, name: &str) -> &mut HookOptions {
         self.hooks.entry(name.to_owned()).or_default()
+    }
+
+    /// What an MCP server may do, made when it is new.
+    pub(crate) fn server(&mut self, name: &str) -> &mut ServerRule {
+        self.rules.servers.servers.entry(::mcp::server_name(name)).or_default()
     }
 
     /// Adds to the text that is added to the system prompt.

@@ -1,17 +1,39 @@
-//! `tiller lua`: scripts without an agent.
+//! `tiller lua` and `tiller mcp lua`: scripts without an agent.
 
-use crate::{args::LuaCommand, exit, wiring};
+use crate::{
+    args::ScriptArgs,
+    environment::Environment,
+    exit,
+    mcp::{Direct, DirectReach, ServerFunctions},
+    options::Options,
+    wiring,
+};
 use agent::Redactor;
 use anyhow::{Context, Result, bail};
-use lua::{Alone, MEGABYTE, NoFunctions, Report, RunLimits, Script};
+use lua::{MEGABYTE, Report, RunLimits, Script};
 use serde_json::{Value, json};
 use std::{io::Write, sync::Arc, time::Duration};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
+/// What a script can call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Callable {
+    /// All that there is outside of a turn.
+    Everything,
+    /// MCP servers.
+    Servers,
+}
+
 /// Runs a script and prints what it printed and returned. One that fails is exit code 1.
-pub(crate) async fn run(cwd: &AbsPath, redactor: &Redactor, command: LuaCommand) -> Result<u8> {
-    let LuaCommand::Run { file, eval, memory, cpu, args, json } = command;
+pub(crate) async fn run(
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    callable: Callable,
+    given: ScriptArgs,
+) -> Result<u8> {
+    let ScriptArgs { file, eval, memory, cpu, args, force, json } = given;
     let (name, code) = match (file, eval) {
         (Some(file), _) => {
             let path = cwd.join(&file);
@@ -29,9 +51,21 @@ pub(crate) async fn run(cwd: &AbsPath, redactor: &Redactor, command: LuaCommand)
     };
     let globals = args.iter().map(|arg| global(arg)).collect::<Result<_>>()?;
     let script = Script { name, code, globals, limits };
-    let report = lua::run(script, Arc::new(NoFunctions), Arc::new(Alone), &CancellationToken::new()).await;
-    print(&report, redactor, json)?;
+    let outside = wiring::outside(options, cwd, force);
+    let direct = Direct::new(wiring::mcp_options(options, environment), outside, None);
+    let report = reaching(&direct, callable, script).await;
+    direct.close().await;
+    print(&report, environment.redactor(), json)?;
     Ok(if report.error.is_some() { exit::ERROR } else { exit::OK })
+}
+
+/// Runs a script that reaches these servers. Dropping the future ends it.
+pub(crate) async fn reaching(direct: &Arc<Direct>, callable: Callable, script: Script) -> Report {
+    // Servers are all that there is so far.
+    let (Callable::Everything | Callable::Servers) = callable;
+    let functions = Arc::new(ServerFunctions::new(direct.clone()));
+    let reach = Arc::new(DirectReach(direct.outside().clone()));
+    lua::run(script, functions, reach, &CancellationToken::new()).await
 }
 
 /// `NAME=VALUE`: the value as JSON, or as text where it is none.

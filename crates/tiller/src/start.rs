@@ -1,7 +1,7 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, PrintArgs, SessionArgs},
+    args::{AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SessionArgs},
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
@@ -9,18 +9,21 @@ use crate::{
     headless::{self, Begin, Overrides, Run},
     limits, logging, mcp, models,
     options::{Folders, Options},
-    permissions, scripts,
+    permissions,
+    scripts::{self, Callable},
     services::Services,
     sessions,
     signals::Signals,
     trust,
     wiring::{self, Keep},
 };
+use ::mcp::McpProvider;
 use agent::{PermissionMode, SessionId, ToolProviders};
 use anyhow::{Context, Result, bail};
 use std::{
     io::{IsTerminal, Read},
     path::Path,
+    sync::Arc,
     time::Duration,
 };
 use system::AbsPath;
@@ -68,11 +71,18 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             let cwd = folder(args.path.as_deref())?;
             trust::run(&folders::resolve(environment, &cwd)?, &cwd, &args).await
         }
+        Some(Command::Mcp(McpCommand::Lua(script))) => {
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            scripts::run(&options, environment, &cwd, Callable::Servers, script).await
+        }
         Some(Command::Mcp(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             mcp::run(&options, environment, &cwd, command).await
         }
-        Some(Command::Lua(command)) => scripts::run(&folder(None)?, environment.redactor(), command).await,
+        Some(Command::Lua(LuaCommand::Run(script))) => {
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            scripts::run(&options, environment, &cwd, Callable::Everything, script).await
+        }
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await
@@ -85,13 +95,16 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let AcpArgs { cwd, session, protocol, events } = args;
     let Settled { options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
-    let providers = wiring::tool_providers(&options, environment);
-    let wired = wiring::wire(&options, &cwd, Keep::InData, providers)?;
+    let mcp = wiring::mcp_options(&options, environment);
+    let servers = Arc::new(McpProvider::new(mcp.clone()));
+    let wired = wiring::wire(&options, &cwd, Keep::InData, wiring::tool_providers(servers.clone()))?;
     let services = Services {
         runtime: wired.runtime.clone(),
         options: options.clone(),
         notices,
-        redactor: environment.redactor().clone(),
+        environment: environment.clone(),
+        mcp,
+        servers,
         writing: tokio::sync::Mutex::default(),
     };
     let mut signals = Signals::new()?;
@@ -125,7 +138,8 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     let Settled { mut options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
     options.append_prompt(headless::NOBODY);
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
-    let wired = wiring::wire(&options, &cwd, keep, wiring::tool_providers(&options, environment))?;
+    let servers = Arc::new(McpProvider::new(wiring::mcp_options(&options, environment)));
+    let wired = wiring::wire(&options, &cwd, keep, wiring::tool_providers(servers))?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,
@@ -167,20 +181,25 @@ fn prompt_from_stdin() -> Result<String> {
 /// Resolves the layers and tells of what was ignored.
 async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
     let cwd = folder(cwd)?;
-    let folders = folders::resolve(environment, &cwd)?;
-    let user = config::read(config::user_path(&folders))?;
-    let project = config::read(config::project_path(&cwd))?;
-    let project = match project {
-        Some(file) => Some(project_layer(&folders, &cwd, file).await),
-        None => None,
-    };
-    let Resolved { options, notices } =
-        config::resolve(Layers { folders, user, project, environment, flags })?;
-    environment.redactor().learn(options.keys());
+    let Resolved { options, notices } = resolved(environment, &cwd, flags).await?;
     for notice in &notices {
         tracing::warn!("{notice}");
     }
     Ok(Settled { options, cwd, notices })
+}
+
+/// What the layers come to in a folder, as its files are now.
+pub(crate) async fn resolved(environment: &Environment, cwd: &AbsPath, flags: Flags) -> Result<Resolved> {
+    let folders = folders::resolve(environment, cwd)?;
+    let user = config::read(config::user_path(&folders))?;
+    let project = config::read(config::project_path(cwd))?;
+    let project = match project {
+        Some(file) => Some(project_layer(&folders, cwd, file).await),
+        None => None,
+    };
+    let resolved = config::resolve(Layers { folders, user, project, environment, flags })?;
+    environment.redactor().learn(resolved.options.keys());
+    Ok(resolved)
 }
 
 /// The project's settings, and whether they may do more than tighten: what was trusted is what is read.

@@ -11,7 +11,7 @@ use crate::{
 use ::mcp::{McpOptions, McpProvider};
 use acp::{AcpOptions, ClientTools, TerminalPlace};
 use agent::{
-    Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProvider, ToolProviders,
+    Hook, Hooks, Outside, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProvider, ToolProviders,
 };
 use anyhow::Result;
 use lua::LuaTools;
@@ -84,10 +84,20 @@ pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> 
 }
 
 /// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
-pub(crate) fn tool_providers(options: &Options, environment: &Environment) -> ToolProviders {
-    let servers: Arc<dyn ToolProvider> = Arc::new(McpProvider::new(mcp_options(options, environment)));
+pub(crate) fn tool_providers(servers: Arc<McpProvider>) -> ToolProviders {
+    let servers: Arc<dyn ToolProvider> = servers;
     let scripts: Arc<dyn ToolProvider> = Arc::new(LuaTools::new());
     [servers, scripts].into_iter().collect()
+}
+
+/// What holds for calls that no turn makes.
+pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> Outside {
+    Outside {
+        options: sessions(options, cwd, ToolProviders::default()),
+        system: local_system(options),
+        cwd: cwd.clone(),
+        force,
+    }
 }
 
 /// What MCP servers are started with.

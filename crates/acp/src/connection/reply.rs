@@ -54,18 +54,27 @@ impl Reply {
             serde_json::to_value(result)
                 .map_err(|error| Error::internal_error().data(Value::String(error.to_string())))
         });
-        let result = if self.native.is_seed() {
-            result.map(with_seed_keys).map_err(|mut error| {
-                if error.code == ErrorCode::AUTH_REQUIRED {
-                    error.code = ErrorCode::new(SEED_AUTH_REQUIRED);
-                }
-                error
-            })
-        } else {
-            result
-        };
+        let result =
+            if self.native.is_seed() { result.map(with_seed_keys).map_err(seed_error) } else { result };
         answered(self.responder.respond_with_result(result));
     }
+}
+
+/// An error as the KosmoKrator wire has it: its codes, and its words where it has fixed ones.
+fn seed_error(mut error: Error) -> Error {
+    let said = |key: &str| error.data.as_ref()?.get(key)?.as_str().map(str::to_owned);
+    let (method, session) = (said("method"), said("sessionId"));
+    if error.code == ErrorCode::AUTH_REQUIRED {
+        error.code = ErrorCode::new(SEED_AUTH_REQUIRED);
+    } else if error.code == ErrorCode::PARSE_ERROR {
+        "Invalid JSON-RPC frame".clone_into(&mut error.message);
+    } else if let (ErrorCode::METHOD_NOT_FOUND, Some(method)) = (error.code, method) {
+        error.message = format!("Method not found: {method}");
+    } else if let (ErrorCode::RESOURCE_NOT_FOUND, Some(session)) = (error.code, session) {
+        error.code = ErrorCode::INVALID_PARAMS;
+        error.message = format!("Session not loaded: {session}");
+    }
+    error
 }
 
 /// An id in use, until the answer.

@@ -138,7 +138,7 @@ pub(super) async fn change<W: Wire>(
         }
         _ => {
             return Err(errors::invalid_params(format!(
-                "unknown configId {id:?}; use {MODE}, {MODEL}, {THOUGHT_LEVEL} or {PERMISSION_MODE}"
+                "Unknown config option: {id}; use {MODE}, {MODEL}, {THOUGHT_LEVEL} or {PERMISSION_MODE}"
             )));
         }
     };

@@ -109,7 +109,13 @@ async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     let tell = |event: Event| client.iter().for_each(|client| client.tell(|| event.clone()));
     request.began().into_iter().for_each(tell);
     let outline = request.outline();
-    let on = Scene { session: handle.id().clone(), cwd: handle.cwd().clone() };
+    let state = handle.state();
+    let on = Scene {
+        session: handle.id().clone(),
+        cwd: handle.cwd().clone(),
+        mode: state.mode,
+        permission_mode: state.permission_mode,
+    };
     let result = request.act(&on, connection.options.services.as_ref()).await?;
     tell(outline.ended(&result));
     Ok(result)

@@ -1,6 +1,6 @@
 //! The seam to what this layer's requests act on beyond sessions: settings, integrations, MCP servers, Lua.
 
-use agent::SessionId;
+use agent::{Mode, PermissionMode, SessionId};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -115,6 +115,10 @@ pub struct Scene {
     pub session: SessionId,
     /// Its folder: the project.
     pub cwd: AbsPath,
+    /// Its mode.
+    pub mode: Mode,
+    /// Its permission mode.
+    pub permission_mode: PermissionMode,
 }
 
 /// Why a request was not done; a sentence for people. Never holds a secret.

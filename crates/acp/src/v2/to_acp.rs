@@ -7,7 +7,8 @@ use agent::{
     SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind,
     ToolStatus, TurnEnd,
 };
-use agent_client_protocol::{Error, ErrorCode, v2::schema as acp};
+use agent_client_protocol::{Error, ErrorCode};
+use agent_client_protocol_schema::v2 as acp;
 use std::collections::{HashMap, HashSet};
 
 pub(super) type Update = connection::Update<acp::SessionUpdate>;

@@ -249,6 +249,45 @@ async fn a_client_of_that_wire_gets_its_keys() {
 }
 
 #[tokio::test]
+async fn that_wire_is_kind_to_who_has_nothing_to_say() {
+    let stage = stage(native(), []);
+    let session = seed_session(&stage).await;
+    let before = course(&stage).len();
+    for nothing in [json!(" \n"), json!([]), json!([{ "type": "text", "text": "" }])] {
+        let prompt = json!({ "sessionId": session, "prompt": nothing });
+        let answer = stage.editor.ok("session/prompt", prompt).await;
+        assert_eq!((&answer["stopReason"], &answer["usage"]["totalTokens"]), (&json!("end_turn"), &json!(0)));
+    }
+    assert_eq!(course(&stage).len(), before, "not a word");
+    assert_eq!(stage.editor.ok("session/close", json!({ "sessionId": "nobody" })).await, json!({}));
+    for (method, params, code, says) in [
+        ("session/prompt", json!({ "sessionId": "no", "prompt": "x" }), -32602, "Session not loaded: no"),
+        ("no/such", json!({}), -32601, "Method not found: no/such"),
+        (
+            "session/set_config_option",
+            json!({ "sessionId": session, "configId": "x", "value": "y" }),
+            -32602,
+            "Unknown config option: x",
+        ),
+    ] {
+        let (given, message) = stage.editor.error(method, params).await;
+        assert_eq!((given, message.starts_with(says)), (code, true), "{message}");
+    }
+    let model = json!({ "sessionId": session, "modelId": "model" });
+    let set = stage.editor.ok("unstable_set_model", model).await;
+    assert_eq!(set["models"]["currentModelId"], "fake/model", "the provider stays");
+    stage.editor.close().await.unwrap();
+
+    // Elsewhere both are mistakes.
+    let plain = crate::stage::stage(EditorScript::default(), []);
+    let session = plain.editor.session("/w").await;
+    let blank = json!({ "sessionId": session, "prompt": [] });
+    assert_eq!(plain.editor.error("session/prompt", blank).await.0, -32602);
+    assert_eq!(plain.editor.error("session/close", json!({ "sessionId": "nobody" })).await.0, -32002);
+    plain.editor.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn the_runtime_is_set_in_one_request() {
     let stage = stage(native(), []);
     let session = seed_session(&stage).await;

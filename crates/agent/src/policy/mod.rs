@@ -8,12 +8,14 @@ mod grants;
 mod host;
 mod rule;
 mod rules;
+mod servers;
 mod settings;
 mod shell;
 mod shelter;
 
 pub(crate) use grants::{Grants, label, scope};
 pub use rule::PermissionRule;
+pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;
 pub(crate) use shell::Shell;
 pub use shelter::SandboxOptions;

@@ -256,7 +256,7 @@ fn a_question_names_the_command_the_folder_the_executor_and_the_sandbox() {
 
 fn rules(deny: &[&str], ask: &[&str], allow: &[&str]) -> PermissionRules {
     let parse = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
-    PermissionRules { deny: parse(deny), ask: parse(ask), allow: parse(allow) }
+    PermissionRules { deny: parse(deny), ask: parse(ask), allow: parse(allow), ..PermissionRules::default() }
 }
 
 #[test]

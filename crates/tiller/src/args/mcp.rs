@@ -24,6 +24,8 @@ pub(crate) enum McpCommand {
     Schema(Called),
     /// Call a tool.
     Call(Called),
+    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, as far as the settings allow that without asking.
+    Lua(super::ScriptArgs),
     /// Show the project's servers in full and trust its folder; with a name, approve of that server's tools as they are now too.
     Trust(Named),
     /// Tell what is wrong with the descriptions. Starts nothing.

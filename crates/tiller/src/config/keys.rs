@@ -3,13 +3,14 @@
 use super::key::{InProject, Key};
 use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{Network, Options, Terminal, Tools, Wire};
-use agent::{HookEvent, PermissionRule};
+use agent::{Answer, HookEvent, PermissionRule};
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
 const PROMPT: &str = "a project must not add to the system prompt";
 const PATHS: &str = "a project must not widen what may be touched without asking";
 const HOOKS: &str = "a project must not run commands of its own";
+const SERVERS: &str = "a project must not say what servers may do without asking";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
@@ -84,6 +85,21 @@ pub(crate) const KEYS: &[Key] = &[
                 None => Ok(o.rules.allow.extend(rules)),
             }
         },
+    },
+    Key {
+        name: "mcp.permissions_default",
+        in_project: InProject::WhenTrusted(SERVERS),
+        set: |o, _, v| Ok(o.rules.servers.default = v.one_of(&Answer::ALL)?),
+    },
+    Key {
+        name: "mcp.servers.NAME.permissions.read",
+        in_project: InProject::WhenTrusted(SERVERS),
+        set: |o, name, v| Ok(o.server(name).read = Some(v.one_of(&Answer::ALL)?)),
+    },
+    Key {
+        name: "mcp.servers.NAME.permissions.write",
+        in_project: InProject::WhenTrusted(SERVERS),
+        set: |o, name, v| Ok(o.server(name).write = Some(v.one_of(&Answer::ALL)?)),
     },
     Key {
         name: "hooks.NAME.on",

@@ -97,17 +97,7 @@ impl Desk<'_> {
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         client.close().await;
         let tools = tools.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
-        let row = |tool| -> Result<Value> {
-            let tool = serde_json::to_value(tool)?;
-            let name = tool["name"].as_str().unwrap_or_default();
-            let reads = tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
-            Ok(json!({
-                "server": server.name, "name": name, "function": tool_name(&server.name, name),
-                "description": agent::sanitise(tool["description"].as_str().unwrap_or_default()),
-                "operation": if reads { "read" } else { "write" }, "schema": tool["inputSchema"],
-            }))
-        };
-        tools.into_iter().map(row).collect()
+        tools.into_iter().map(|tool| Ok(tool_row(server, &serde_json::to_value(tool)?))).collect()
     }
 
     /// The server and its tool that a name means.
@@ -228,8 +218,19 @@ fn arguments(given: &[String]) -> Result<Map<String, Value>> {
     Ok(arguments)
 }
 
+/// What is told of a tool.
+pub(super) fn tool_row(server: &ServerConfig, tool: &Value) -> Value {
+    let name = tool["name"].as_str().unwrap_or_default();
+    let reads = tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
+    json!({
+        "server": server.name, "name": name, "function": tool_name(&server.name, name),
+        "description": agent::sanitise(tool["description"].as_str().unwrap_or_default()),
+        "operation": if reads { "read" } else { "write" }, "schema": tool["inputSchema"],
+    })
+}
+
 /// What a call gave: one text, read as JSON where it is that; the list of contents otherwise.
-fn data(result: &Value) -> Value {
+pub(super) fn data(result: &Value) -> Value {
     match result["content"].as_array().map(Vec::as_slice) {
         Some([only]) if only["type"] == "text" => {
             let text = only["text"].as_str().unwrap_or_default();

@@ -1,10 +1,16 @@
 //! `tiller mcp`: MCP servers, from the command line. What is printed holds no secret, and failures end with a code that is not 0.
 
 mod ask;
+mod described;
+mod direct;
 mod file;
 mod kept;
+mod script;
 
+pub(crate) use described::{NewServer, add, give_trust, keep_secret, may_trust, secret_key};
+pub(crate) use direct::{Direct, DirectTool, NoTool};
 pub(crate) use kept::{Pins, Values};
+pub(crate) use script::{DirectReach, ServerFunctions};
 
 use crate::{
     args::{Add, Common, Edited, McpCommand, SecretCommand},
@@ -87,6 +93,8 @@ impl McpCommand {
             Self::Remove(edited) | Self::Enable(edited) | Self::Disable(edited) => &edited.scope.common,
             Self::Status(named) | Self::Tools(named) | Self::Trust(named) => &named.common,
             Self::Schema(called) | Self::Call(called) => &called.common,
+            // Has an output of its own.
+            Self::Lua(_) => &Common { json: false },
             Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
             Self::Secret(
                 SecretCommand::Set { common, .. }
@@ -109,6 +117,7 @@ impl Desk<'_> {
             McpCommand::Tools(named) => self.tools(named.server.as_deref()).await,
             McpCommand::Schema(called) => self.schema(&called.function).await,
             McpCommand::Call(called) => self.call(called).await,
+            McpCommand::Lua(_) => bail!("scripts are run elsewhere"),
             McpCommand::Trust(named) => self.trust(named.server.as_deref()).await,
             McpCommand::Doctor(_) => Ok(self.doctor().await),
             McpCommand::Resources { server, uri, .. } => self.resources(&server, uri.as_deref()).await,

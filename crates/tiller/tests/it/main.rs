@@ -19,6 +19,7 @@ mod mcp;
 mod mcp_faults;
 mod model_server;
 mod native;
+mod native_servers;
 mod parity;
 mod permissions;
 mod protocol;

@@ -28,7 +28,11 @@ fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
 /// Answers when the turn has ended and all it had to say is on its way.
 pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
     let (handle, content) = match decode(connection, given) {
-        Ok(decoded) => decoded,
+        Ok(Some(decoded)) => decoded,
+        Ok(None) => {
+            let nothing = acp::Usage::new(0, 0, 0);
+            return reply.send(Ok(acp::PromptResponse::new(acp::StopReason::EndTurn).usage(nothing)));
+        }
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
     let cancellation = reply.cancellation();
@@ -57,10 +61,18 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     reply.send(answer(ended));
 }
 
-fn decode(connection: &Connection, given: Value) -> Result<(SessionHandle, Vec<agent::Content>), Error> {
+/// The session and what it is asked; `None` where that is nothing, which the KosmoKrator wire takes for a turn that is over.
+fn decode(
+    connection: &Connection,
+    given: Value,
+) -> Result<Option<(SessionHandle, Vec<agent::Content>)>, Error> {
     let given: Params = params("session/prompt", given)?;
     let handle = connection.find(&given.session_id)?;
-    Ok((handle, from_acp::prompt(given.prompt)?))
+    let blank = |block: &Value| block["text"].as_str().is_some_and(|text| text.trim().is_empty());
+    if connection.native.is_seed() && given.prompt.iter().all(blank) {
+        return Ok(None);
+    }
+    Ok(Some((handle, from_acp::prompt(given.prompt)?)))
 }
 
 fn answer(ended: Result<PromptOutcome, TurnError>) -> Result<acp::PromptResponse, Error> {

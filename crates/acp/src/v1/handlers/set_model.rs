@@ -19,7 +19,11 @@ struct Params {
 pub(crate) async fn set_model(connection: &Connection, given: Value) -> Result<Value, Error> {
     let given: Params = params("session/set_model", given)?;
     let handle = connection.find(&given.session_id)?;
-    handle.set_model(&given.model_id).await.map_err(|error| errors::session(&error))?;
+    let model = match (given.model_id.contains('/'), handle.state().model.split_once('/')) {
+        (false, Some((provider, _))) => format!("{provider}/{}", given.model_id),
+        _ => given.model_id,
+    };
+    handle.set_model(&model).await.map_err(|error| errors::session(&error))?;
     if connection.native.is_seed() {
         let settings = connection.settings(&handle);
         return Ok(json!({ "configOptions": config_options(&settings, &connection.models()) }));

@@ -8,15 +8,25 @@ use crate::{
     native,
     v2::Connection,
 };
-use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v2::schema as acp};
+use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion};
+use agent_client_protocol_schema::v2 as acp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Answers with version 2; the library lets nobody else through to here.
+/// Answers with version 2 whoever asked for it or for a later one, and refuses whoever asked for an earlier.
 pub(crate) fn initialize(
     connection: &Connection,
     client: ConnectionTo<Client>,
     params: Value,
 ) -> Result<Value, Error> {
+    let asked = params.get("protocolVersion").and_then(|asked| ProtocolVersion::deserialize(asked).ok());
+    match asked {
+        None => return Err(errors::invalid_params("protocolVersion is not a version of the protocol")),
+        Some(asked) if asked < ProtocolVersion::V2 => {
+            return Err(errors::unsupported_version(asked, ProtocolVersion::V2));
+        }
+        Some(_) => {}
+    }
     // What a client says of itself beyond what is understood here is its own business: never an error.
     let capabilities: acp::ClientCapabilities = params
         .get("capabilities")

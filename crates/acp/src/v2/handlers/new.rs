@@ -4,7 +4,7 @@ use crate::{
     connection::Reply,
     v2::{Connection, Peer, settings::config_options, to_acp::available_commands},
 };
-use agent_client_protocol::v2::schema as acp;
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
 /// Answers first; what else there is to say of the session follows the answer.

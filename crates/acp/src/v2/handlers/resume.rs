@@ -9,7 +9,8 @@ use crate::{
     },
 };
 use agent::{SessionEvent, SessionHandle};
-use agent_client_protocol::{Error, v2::schema as acp};
+use agent_client_protocol::Error;
+use agent_client_protocol_schema::v2 as acp;
 use serde::Deserialize;
 use serde_json::Value;
 

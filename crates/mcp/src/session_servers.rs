@@ -1,0 +1,48 @@
+//! The servers of an open session, for those that call them past its model.
+
+use crate::{
+    config::ServerConfig,
+    connection::Client,
+    files::Found,
+    hub::Hub,
+    limits::CONNECT,
+    server::{Server, State},
+};
+use std::sync::Arc;
+
+/// The servers of an open session. Its model calls the same ones: what a server remembers, it remembers for both.
+#[derive(Clone)]
+pub struct SessionServers(pub(crate) Arc<Hub>);
+
+/// A server of a session that is there.
+pub struct Up {
+    /// The connection.
+    pub client: Arc<Client>,
+    /// What the server calls those of its tools that may be used: one that says something else of itself than it did waits for approval.
+    pub tools: Vec<String>,
+}
+
+impl SessionServers {
+    /// Looks at the files again, so that a server which was added since is started, for the model too. Returns what they say.
+    pub async fn look_again(&self) -> Found {
+        self.0.look_again().await
+    }
+
+    /// The servers that the client gave.
+    pub fn of_client(&self) -> Vec<ServerConfig> {
+        self.0.of_client()
+    }
+
+    /// A server, once it is there; `None` when the session does not run it. An error says why it is not there.
+    pub async fn up(&self, config: &ServerConfig) -> Option<Result<Up, String>> {
+        let server = self.0.servers().into_iter().find(|server| server.config == *config)?;
+        Some(up(&server).await)
+    }
+}
+
+async fn up(server: &Server) -> Result<Up, String> {
+    let client = server.ready(server.config.timeout.unwrap_or(CONNECT)).await?;
+    let State::Up(live) = server.state() else { return Err("it is being started again".to_owned()) };
+    let tools = live.tools.iter().map(|tool| tool.tool.clone()).collect();
+    Ok(Up { client, tools })
+}

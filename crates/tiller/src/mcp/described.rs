@@ -1,0 +1,75 @@
+//! Servers and secrets as a program stores them: in the files that `tiller mcp add` and `tiller mcp secret set` write.
+
+use super::{Values, file};
+use crate::{options::Folders, trust};
+use ::mcp::{McpOptions, Origin, server_name};
+use agent::Trust;
+use anyhow::{Result, bail};
+use serde_json::{Map, json};
+use system::AbsPath;
+
+/// A program that is to be a server.
+pub(crate) struct NewServer<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) command: &'a str,
+    pub(crate) args: &'a [String],
+    /// Variables: secret ones are kept apart, and referred to.
+    pub(crate) env: Vec<(&'a str, &'a str)>,
+    pub(crate) enabled: bool,
+    /// The file: the project's `.mcp.json`, or the user's own.
+    pub(crate) path: &'a AbsPath,
+}
+
+/// The key of a server's secret: `mcp.SERVER.KEY`.
+pub(crate) fn secret_key(server: &str, key: &str) -> String {
+    format!("mcp.{}.{key}", server_name(server))
+}
+
+/// Keeps a secret.
+pub(crate) async fn keep_secret(values: &Values, key: String, value: &str) -> Result<()> {
+    let mut secrets = values.secrets().await?;
+    secrets.insert(key, value.to_owned());
+    values.keep(&secrets).await?;
+    // So that it is known to be one.
+    values.secrets().await.map(drop)
+}
+
+/// Describes a server, in place of one of its name.
+pub(crate) async fn add(options: &McpOptions, values: &Values, new: NewServer<'_>) -> Result<()> {
+    let NewServer { name, command, args, env, enabled, path } = new;
+    let mut written = Map::new();
+    for (variable, value) in env {
+        let reference = value.starts_with('$') || value.starts_with("@secret:");
+        let shown = if system::is_secret_name(variable) && !reference && !value.is_empty() {
+            let key = secret_key(name, &format!("env.{variable}"));
+            keep_secret(values, key.clone(), value).await?;
+            format!("@secret:{key}")
+        } else {
+            value.to_owned()
+        };
+        written.insert(variable.to_owned(), json!(shown));
+    }
+    let server = json!({ "command": command, "args": args, "env": written, "enabled": enabled });
+    // What could not be read again is not written.
+    let whole = json!({ "mcpServers": { name: &server } }).to_string();
+    match ::mcp::parse(&whole, &Origin::User)?.pop() {
+        Some((_, read)) => drop(read?),
+        None => bail!("a server needs a name"),
+    }
+    file::change(options.system.as_ref(), path, |servers| {
+        let key = file::key(servers, name).unwrap_or_else(|| server_name(name));
+        servers.insert(key, server);
+        Ok(())
+    })
+    .await
+}
+
+/// Whether a change of a project's files may be trusted together with them: nothing in them waits for the user's eyes.
+pub(crate) async fn may_trust(options: &McpOptions, folder: &AbsPath) -> bool {
+    matches!(options.trust.of(folder).await, Trust::Empty | Trust::Trusted(_))
+}
+
+/// Trusts a folder as it is now.
+pub(crate) async fn give_trust(folders: &Folders, folder: &AbsPath) -> Result<()> {
+    trust::give(folders, folder, &mut std::io::sink()).await
+}

@@ -1,0 +1,415 @@
+//! Servers called past any model: by a program that asks directly, and by scripts outside of a turn.
+//!
+//! A server that the session runs already is the one that is called. Others are started for this, and end when it is over.
+
+use super::ask::{data, tool_row};
+use ::mcp::{Client, How, McpOptions, Origin, ServerConfig, SessionServers, server_name};
+use agent::{
+    Access, AnyCall, AnyTool, Description, Effect, Outside, Refusal, ToolContent, ToolContext, ToolError,
+    ToolKind, ToolOutput, ToolResult, ToolSpec,
+};
+use async_trait::async_trait;
+use futures::future::join_all;
+use serde_json::{Map, Value, json};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use system::AbsPath;
+use tokio::sync::Mutex;
+
+/// The servers of a folder or a session, and what the policy lets be done with them.
+pub(crate) struct Direct {
+    options: Arc<McpOptions>,
+    outside: Outside,
+    session: Option<SessionServers>,
+    /// Connections of its own, by the server's fingerprint.
+    own: Mutex<HashMap<String, Arc<Client>>>,
+}
+
+/// A server that somebody described.
+pub(crate) struct Known {
+    pub(crate) config: ServerConfig,
+    /// Whether it may be used without `force`.
+    pub(crate) trusted: bool,
+}
+
+/// A tool of a server, as a program calls it.
+#[derive(Clone)]
+pub(crate) struct DirectTool {
+    direct: Arc<Direct>,
+    config: ServerConfig,
+    /// What the server calls it.
+    name: String,
+    /// What models and rules call it.
+    function: String,
+    description: String,
+    schema: Value,
+    read_only: bool,
+}
+
+/// Why there is no such tool to be called, or why it cannot be.
+#[derive(Debug)]
+pub(crate) enum NoTool {
+    /// Nothing is called so.
+    Unknown,
+    /// Its server cannot be used, or is not there; why.
+    Unavailable(String),
+}
+
+impl Direct {
+    pub(crate) fn new(
+        options: Arc<McpOptions>,
+        outside: Outside,
+        session: Option<SessionServers>,
+    ) -> Arc<Self> {
+        Arc::new(Self { options, outside, session, own: Mutex::default() })
+    }
+
+    /// What holds for its calls.
+    pub(crate) fn outside(&self) -> &Outside {
+        &self.outside
+    }
+
+    /// Every server, one of a name: those of the client, those that count, those of a project that is not trusted. Starts none but those that
+    /// the session was to run anyhow.
+    pub(crate) async fn known(&self) -> Vec<Known> {
+        let McpOptions { system, user_file, trust, .. } = &*self.options;
+        let (client, found) = match &self.session {
+            Some(session) => (session.of_client(), session.look_again().await),
+            None => (Vec::new(), ::mcp::find(system.as_ref(), user_file, trust, &self.outside.cwd).await),
+        };
+        let trusted = client.into_iter().chain(found.servers).map(|config| Known { config, trusted: true });
+        let untrusted = found.untrusted.into_iter().map(|config| Known { config, trusted: false });
+        let mut known: Vec<Known> = Vec::new();
+        for server in trusted.chain(untrusted) {
+            if !known.iter().any(|one| one.config.name == server.config.name) {
+                known.push(server);
+            }
+        }
+        known
+    }
+
+    /// The servers that can be called now.
+    async fn usable(&self) -> Vec<ServerConfig> {
+        let force = self.outside.force;
+        let usable = |server: &Known| server.config.enabled && (server.trusted || force);
+        self.known().await.into_iter().filter(usable).map(|server| server.config).collect()
+    }
+
+    /// The server of a name, if it can be called now.
+    pub(crate) async fn server(&self, name: &str) -> Result<ServerConfig, NoTool> {
+        let wanted = server_name(name);
+        let known = self.known().await.into_iter().find(|server| server.config.name == wanted);
+        let Some(Known { config, trusted }) = known else { return Err(NoTool::Unknown) };
+        if !trusted && !self.outside.force {
+            return Err(NoTool::Unavailable(format!(
+                "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files, or pass \
+                 force for trusted automation."
+            )));
+        }
+        if !config.enabled {
+            return Err(NoTool::Unavailable(format!(
+                "MCP server '{wanted}' is disabled. Run `tiller mcp enable {wanted}`."
+            )));
+        }
+        Ok(config)
+    }
+
+    /// A server, and its tools that may be used when not all may.
+    async fn up(&self, server: &ServerConfig) -> Result<(Arc<Client>, Option<Vec<String>>), String> {
+        let named = |why: String| format!("MCP server '{}': {why}", server.name);
+        if let Some(session) = &self.session
+            && let Some(up) = session.up(server).await
+        {
+            return up.map(|up| (up.client, Some(up.tools))).map_err(named);
+        }
+        let mut own = self.own.lock().await;
+        if let Some(client) = own.get(&server.fingerprint()) {
+            return Ok((client.clone(), None));
+        }
+        let client = Client::connect(server, &self.options, &self.outside.cwd, Arc::default());
+        let client = Arc::new(client.await.map_err(|error| named(error.to_string()))?);
+        own.insert(server.fingerprint(), client.clone());
+        Ok((client, None))
+    }
+
+    /// The tools of a server. An error says why there are none.
+    pub(crate) async fn tools_of(self: &Arc<Self>, server: &ServerConfig) -> Result<Vec<DirectTool>, String> {
+        let (client, approved) = self.up(server).await?;
+        let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
+        let tools = tools.map_err(|why| self.redacted(&format!("MCP server '{}': {why}", server.name)))?;
+        let rows = tools
+            .iter()
+            .filter_map(|tool| serde_json::to_value(tool).ok())
+            .map(|tool| tool_row(server, &tool));
+        let tool = |mut row: Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            DirectTool {
+                direct: self.clone(),
+                config: server.clone(),
+                name: text(&row["name"]),
+                function: text(&row["function"]),
+                description: text(&row["description"]),
+                schema: row["schema"].take(),
+                read_only: row["operation"] == "read",
+            }
+        };
+        let may = |tool: &DirectTool| approved.as_ref().is_none_or(|names| names.contains(&tool.name));
+        Ok(rows.map(tool).filter(may).collect())
+    }
+
+    /// The tools of all servers that can be called now, and what is wrong with the others.
+    pub(crate) async fn tools(self: &Arc<Self>) -> (Vec<DirectTool>, Vec<String>) {
+        let servers = self.usable().await;
+        let lists = join_all(servers.iter().map(|server| self.tools_of(server))).await;
+        let (mut tools, mut problems) = (Vec::new(), Vec::new());
+        for list in lists {
+            match list {
+                Ok(list) => tools.extend(list),
+                Err(why) => problems.push(self.redacted(&why)),
+            }
+        }
+        (tools, problems)
+    }
+
+    /// The tool of a name: `SERVER.TOOL`, or as models call it.
+    pub(crate) async fn tool(self: &Arc<Self>, function: &str) -> Result<DirectTool, NoTool> {
+        let server = match function.strip_prefix("mcp__") {
+            Some(rest) => rest.split("__").next(),
+            None => function.split_once('.').map(|(server, _)| server),
+        };
+        let server = self.server(server.ok_or(NoTool::Unknown)?).await?;
+        let tools = self.tools_of(&server).await.map_err(|why| NoTool::Unavailable(self.redacted(&why)))?;
+        tools.into_iter().find(|tool| tool.is_called_so(function)).ok_or(NoTool::Unknown)
+    }
+
+    /// The server of a name, or why it cannot be used.
+    async fn find(&self, server: &str) -> Result<ServerConfig, String> {
+        self.server(server).await.map_err(|error| match error {
+            NoTool::Unknown => format!("Unknown MCP server: {server}"),
+            NoTool::Unavailable(why) => why,
+        })
+    }
+
+    /// The connection to a server, to ask for what it has beside tools.
+    pub(crate) async fn client(&self, server: &str) -> Result<Arc<Client>, String> {
+        let server = self.find(server).await?;
+        let (client, _) = self.up(&server).await.map_err(|why| self.redacted(&why))?;
+        Ok(client)
+    }
+
+    /// What the settings say of a server.
+    pub(crate) fn permissions(&self, server: &str) -> Value {
+        let of = |read_only| self.outside.options.rules.servers.of(server, read_only).id();
+        json!({ "read": of(true), "write": of(false) })
+    }
+
+    /// A text without what is known to be secret.
+    pub(crate) fn redacted(&self, text: &str) -> String {
+        self.options.redactor.redact(text)
+    }
+
+    /// The same of every text in a value.
+    pub(crate) fn without_secrets(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redacted(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.without_secrets(item)).collect(),
+            Value::Object(map) => {
+                let each = map.into_iter().map(|(key, value)| (key, self.without_secrets(value)));
+                Value::Object(each.collect())
+            }
+            plain => plain,
+        }
+    }
+
+    /// Ends what it started.
+    pub(crate) async fn close(&self) {
+        let own: Vec<_> = self.own.lock().await.drain().map(|(_, client)| client).collect();
+        join_all(own.iter().map(|client| client.close())).await;
+    }
+}
+
+impl Known {
+    /// It, as programs are told of it.
+    pub(crate) fn row(&self, direct: &Direct) -> Value {
+        let config = &self.config;
+        let (source, path) = match &config.origin {
+            Origin::Client => ("acp", None),
+            Origin::User => ("global", Some(direct.options.user_file.as_str().to_owned())),
+            Origin::Project(file) => ("project", Some(direct.outside.cwd.join(file).as_str().to_owned())),
+        };
+        let (kind, command, args, url) = match &config.how {
+            How::Stdio { command, args, .. } => ("stdio", Some(command), args.as_slice(), None),
+            How::Http { url, .. } => ("http", None, &[][..], url.split(['?', '#']).next()),
+        };
+        direct.without_secrets(json!({
+            "name": config.name,
+            "type": kind,
+            "enabled": config.enabled,
+            "trusted": self.trusted,
+            "source": source,
+            "path": path,
+            "command": command,
+            "args": args,
+            "url": url,
+            "timeout": config.timeout.map_or(TIMEOUT, |timeout| timeout.as_secs_f64()),
+            "permissions": direct.permissions(&config.name),
+        }))
+    }
+}
+
+/// What rules call the reading of resources.
+const READER: &str = "read_resource";
+
+/// What is said where somebody would have to be asked.
+pub(super) fn needs_approval(server: &str, read_only: bool) -> String {
+    let operation = if read_only { "read" } else { "write" };
+    format!(
+        "MCP server '{server}' {operation} requires approval, and nobody is asked here. Configure \
+         `mcp.servers.{server}.permissions.{operation}`, or pass force for trusted automation."
+    )
+}
+
+/// Seconds that a server has to connect when its description does not say.
+const TIMEOUT: f64 = 30.0;
+
+impl DirectTool {
+    /// The server.
+    pub(crate) fn server(&self) -> &str {
+        &self.config.name
+    }
+
+    /// What it is called below its server, in scripts.
+    pub(crate) fn lua_name(&self) -> &str {
+        let prefix = format!("mcp__{}__", self.config.name);
+        self.function.strip_prefix(prefix.as_str()).unwrap_or(&self.name)
+    }
+
+    /// `read` or `write`.
+    pub(crate) fn operation(&self) -> &'static str {
+        if self.read_only { "read" } else { "write" }
+    }
+
+    /// What stands for reading a server's resources and prompts, which is decided about as a tool that only reads.
+    pub(crate) async fn reader(direct: Arc<Direct>, server: &str) -> Result<Self, String> {
+        let config = direct.find(server).await?;
+        Ok(Self {
+            function: ::mcp::tool_name(&config.name, READER),
+            direct,
+            config,
+            name: READER.to_owned(),
+            description: String::new(),
+            schema: json!({}),
+            read_only: true,
+        })
+    }
+
+    fn is_called_so(&self, function: &str) -> bool {
+        let below = function.split_once('.').map(|(_, name)| name);
+        self.function == function || below == Some(self.name.as_str()) || below == Some(self.lua_name())
+    }
+
+    /// It, as programs are told of it.
+    pub(crate) fn row(&self) -> Value {
+        let server = self.server();
+        self.direct.without_secrets(json!({
+            "server": server,
+            "name": self.name,
+            "function": format!("{server}.{}", self.name),
+            "lua_path": format!("app.mcp.{server}.{}", self.lua_name()),
+            "description": self.description,
+            "operation": self.operation(),
+            "parameters": self.schema.get("properties").cloned().unwrap_or_else(|| json!({})),
+            "schema": self.schema,
+        }))
+    }
+
+    /// What the policy says of calling it.
+    pub(crate) async fn rule(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        let call = self.parse(Value::Object(arguments.clone())).map_err(|error| error.to_string())?;
+        let ruled = self.direct.outside.rule(self, call.as_ref()).await;
+        ruled.map(|_| ()).map_err(|refusal| self.refused(&refusal))
+    }
+
+    /// A refusal in words that say what to set.
+    pub(crate) fn refused(&self, refusal: &Refusal) -> String {
+        match refusal {
+            Refusal::NeedsApproval(_) => needs_approval(self.server(), self.read_only),
+            Refusal::Denied(reason) => reason.clone(),
+            Refusal::Failed(error) => error.to_string(),
+        }
+    }
+
+    /// Calls it, whatever the policy says: what it gave, or why it failed. Dropping the future tells the server.
+    pub(crate) async fn call(&self, arguments: Value) -> Result<Value, String> {
+        let direct = &self.direct;
+        let (client, _) = direct.up(&self.config).await.map_err(|why| direct.redacted(&why))?;
+        let result = client.call(&self.name, arguments).await;
+        let result =
+            result.map_err(|why| direct.redacted(&format!("MCP server '{}': {why}", self.server())))?;
+        let failed = result.is_error == Some(true);
+        let result = serde_json::to_value(result).map_err(|error| error.to_string())?;
+        if failed {
+            let texts = result["content"].as_array().into_iter().flatten();
+            let texts: Vec<_> = texts.filter_map(|content| content["text"].as_str()).collect();
+            let text = if texts.is_empty() { "The tool failed.".to_owned() } else { texts.join("\n") };
+            return Err(direct.redacted(&text));
+        }
+        Ok(direct.without_secrets(data(&result)))
+    }
+}
+
+impl AnyTool for DirectTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.function.clone(),
+            description: self.description.clone(),
+            parameters: self.schema.clone(),
+        }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.function)
+    }
+
+    fn effect(&self) -> Effect {
+        if self.read_only { Effect::Reads } else { Effect::Writes }
+    }
+
+    fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        if !arguments.is_object() {
+            let text = format!("Invalid arguments for '{}': an object is due", self.function);
+            return Err(ToolError::message(text));
+        }
+        Ok(Box::new(Call { tool: self.clone(), arguments }))
+    }
+}
+
+struct Call {
+    tool: DirectTool,
+    arguments: Value,
+}
+
+#[async_trait]
+impl AnyCall for Call {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        let title = format!("{}: {}", self.tool.server(), self.tool.name);
+        Description { title, kind: ToolKind::Other, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Call { function: self.tool.function.clone(), read_only: self.tool.read_only }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let (text, is_error) = match self.tool.call(self.arguments.clone()).await {
+            Ok(Value::String(text)) => (text, false),
+            Ok(data) => (data.to_string(), false),
+            Err(why) => (why, true),
+        };
+        let result = ToolResult { text, images: Vec::new(), is_error };
+        Ok(ToolOutput { result, shown: None, events: Vec::new() })
+    }
+}

@@ -1,0 +1,92 @@
+//! What a script outside of a turn reaches: the tools of servers, called directly under the same rules as a program's calls.
+
+use super::{Direct, DirectTool};
+use agent::{AnyTool, Outside, Refusal, ToolResult};
+use async_trait::async_trait;
+use lua::{Account, Function, FunctionKind, Functions, Native, Query, Reach};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, OnceLock};
+
+/// The tools of servers, below `app.mcp`.
+pub(crate) struct ServerFunctions {
+    direct: Arc<Direct>,
+    found: OnceLock<Vec<DirectTool>>,
+}
+
+impl ServerFunctions {
+    pub(crate) fn new(direct: Arc<Direct>) -> Self {
+        Self { direct, found: OnceLock::new() }
+    }
+}
+
+#[async_trait]
+impl Functions for ServerFunctions {
+    async fn prepare(&self) {
+        if self.found.get().is_none() {
+            let (tools, problems) = self.direct.tools().await;
+            problems.iter().for_each(|problem| tracing::warn!("{problem}"));
+            // Somebody else may have been faster, and found the same.
+            let _ = self.found.set(tools);
+        }
+    }
+
+    fn list(&self) -> Vec<Function> {
+        let function = |tool: &DirectTool| Function {
+            kind: FunctionKind::Mcp,
+            namespace: tool.server().to_owned(),
+            account: Account::Default,
+            name: tool.lua_name().to_owned(),
+            spec: tool.spec(),
+            tool: Some(Arc::new(tool.clone())),
+        };
+        self.found.get().into_iter().flatten().map(function).collect()
+    }
+
+    async fn query(&self, server: &str, query: Query) -> Result<Value, String> {
+        let client = self.direct.client(server).await?;
+        let reader = DirectTool::reader(self.direct.clone(), server).await?;
+        reader.rule(&Map::new()).await?;
+        let said = match query {
+            Query::Resources => client.resources().await.map(|found| json!(found)),
+            Query::ReadResource { uri } => client.read(&uri).await.map(|found| json!(found)),
+            Query::Prompts => client.prompts().await.map(|found| json!(found)),
+            Query::GetPrompt { name, arguments } => {
+                let arguments = arguments.as_object().cloned().unwrap_or_default();
+                client.prompt(&name, arguments).await.map(|found| json!(found))
+            }
+        };
+        let said = said.map_err(|why| self.direct.redacted(&format!("MCP server '{server}': {why}")))?;
+        Ok(self.direct.without_secrets(said))
+    }
+}
+
+/// Carries out what such a script calls. There is no turn, so there is nobody to ask, and there are no tools of the agent.
+pub(crate) struct DirectReach(pub(crate) Outside);
+
+#[async_trait]
+impl Reach for DirectReach {
+    async fn native(&self) -> Native {
+        Native::NoTurn
+    }
+
+    async fn call_native(&self, name: &str, _arguments: Value) -> Result<ToolResult, String> {
+        Err(format!("app.tools.{name} is available inside an agent turn only."))
+    }
+
+    async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String> {
+        let output = self.0.call(tool.as_ref(), arguments).await;
+        output.map(|output| output.result).map_err(|refusal| refused(&refusal, tool.as_ref()))
+    }
+}
+
+/// A refusal, with what to set where it is about a server.
+fn refused(refusal: &Refusal, tool: &dyn AnyTool) -> String {
+    let name = tool.name();
+    let server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    match (refusal, server) {
+        (Refusal::NeedsApproval(_), Some((server, _))) => {
+            super::direct::needs_approval(server, tool.effect() == agent::Effect::Reads)
+        }
+        _ => refusal.to_string(),
+    }
+}

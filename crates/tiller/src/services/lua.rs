@@ -1,0 +1,51 @@
+//! `lua/execute`: scripts of a program, for its session.
+
+use super::Services;
+use crate::scripts::{Callable, reaching};
+use ::lua::{CPU_MAX, MEMORY_MAX, MEMORY_MIN, RunLimits, Script};
+use acp::native::{ExecuteLua, LuaRuntime, LuaSource, Scene, ServiceError};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Runs a script, and says what came of it: a script that fails is no error of the request.
+pub(super) async fn execute(services: &Services, on: &Scene, run: ExecuteLua) -> Result<Value, ServiceError> {
+    let ExecuteLua { runtime, source, cpu_limit, memory_limit, force } = run;
+    let direct = services.direct(on, force).await?;
+    let (name, code) = match source {
+        LuaSource::Code(code) => ("lua".to_owned(), code),
+        LuaSource::Path(path) => {
+            let file = on.cwd.join(&path);
+            let text = direct.outside().system.read_text(&file, None).await;
+            let text = text
+                .map_err(|_why| ServiceError::InvalidParams(format!("Lua file is not readable: {path}")))?;
+            (file.file_name().unwrap_or("lua").to_owned(), text)
+        }
+    };
+    let default = RunLimits::default();
+    let memory = memory_limit.map_or(default.memory, |bytes| usize::try_from(bytes).unwrap_or(MEMORY_MAX));
+    let cpu =
+        cpu_limit.map_or(default.cpu, |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(CPU_MAX));
+    let limits = RunLimits { memory: memory.clamp(MEMORY_MIN, MEMORY_MAX), cpu: cpu.min(CPU_MAX), ..default };
+    let callable = match runtime {
+        LuaRuntime::Integrations => Callable::Everything,
+        LuaRuntime::Mcp => Callable::Servers,
+    };
+    let script = Script { name, code, limits, ..Script::default() };
+    let report = reaching(&direct, callable, script).await;
+    direct.close().await;
+    Ok(direct.without_secrets(json!({
+        "success": report.error.is_none(),
+        "output": report.output,
+        "error": report.error,
+        "result": report.value,
+        "execution_time_ms": milliseconds(report.took),
+        "memory_usage": report.memory,
+        "integration_calls": report.calls,
+        "meta": { "permission_bypassed": force },
+    })))
+}
+
+/// To a thousandth.
+pub(super) fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,182 @@
+//! `mcp/*`: the servers of a session, listed, called and described past its model.
+
+use super::{Services, lua::milliseconds};
+use crate::mcp::{self, Direct, DirectTool, NewServer, NoTool, Values};
+use ::mcp::server_name;
+use acp::native::{AddServer, CallTool, ListTools, Scene, Scope, ServiceError, SetSecret};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Instant};
+
+/// Every server, those of a project that is not trusted among them; starts none for this.
+pub(super) async fn list_servers(
+    services: &Services,
+    on: &Scene,
+    force: bool,
+) -> Result<Value, ServiceError> {
+    let direct = services.direct(on, force).await?;
+    let rows: Vec<_> = direct.known().await.iter().map(|server| server.row(&direct)).collect();
+    Ok(json!({ "servers": rows }))
+}
+
+/// The tools of the servers that can be called. A server that is named and cannot be is an error; of all servers, it is left out.
+pub(super) async fn list_tools(
+    services: &Services,
+    on: &Scene,
+    query: ListTools,
+) -> Result<Value, ServiceError> {
+    let direct = services.direct(on, query.force).await?;
+    let tools = match &query.server {
+        Some(name) => {
+            let server = direct.server(name).await.map_err(|error| no_server(name, error))?;
+            let tools = direct.tools_of(&server).await;
+            tools.map_err(|why| ServiceError::Failed(direct.redacted(&why)))
+        }
+        None => {
+            let (tools, problems) = direct.tools().await;
+            problems.iter().for_each(|problem| tracing::warn!("{problem}"));
+            Ok(tools)
+        }
+    };
+    direct.close().await;
+    let rows: Vec<_> = tools?.iter().map(DirectTool::row).collect();
+    Ok(json!({ "tools": rows }))
+}
+
+/// One tool.
+pub(super) async fn tool_schema(
+    services: &Services,
+    on: &Scene,
+    function: &str,
+    force: bool,
+) -> Result<Value, ServiceError> {
+    let direct = services.direct(on, force).await?;
+    let tool = direct.tool(function).await;
+    direct.close().await;
+    match tool {
+        Ok(tool) => Ok(tool.row()),
+        Err(NoTool::Unknown) => Err(ServiceError::InvalidParams(unknown(function))),
+        Err(NoTool::Unavailable(why)) => Err(ServiceError::Failed(why)),
+    }
+}
+
+/// Calls a tool. Whatever fails is told in the answer.
+pub(super) async fn call_tool(services: &Services, on: &Scene, call: CallTool) -> Value {
+    let began = Instant::now();
+    let (function, force, dry_run) = (call.function.clone(), call.force, call.dry_run);
+    let (tool, outcome) = match services.direct(on, force).await {
+        Ok(direct) => {
+            let outcome = carry_out(&direct, call).await;
+            direct.close().await;
+            outcome
+        }
+        Err(error) => (None, Err(error.to_string())),
+    };
+    let server = match &tool {
+        Some(tool) => Some(tool.server().to_owned()),
+        None => function.split_once('.').map(|(server, _)| server_name(server)),
+    };
+    let success = outcome.is_ok();
+    let (data, error) = match outcome {
+        Ok(data) => (data, None),
+        Err(why) => (Value::Null, Some(why)),
+    };
+    json!({
+        "function": function,
+        "success": success,
+        "data": data,
+        "error": error,
+        "meta": {
+            "dry_run": dry_run,
+            "operation": tool.as_ref().map(DirectTool::operation),
+            "permission_bypassed": force,
+            "server": server,
+        },
+        "duration_ms": milliseconds(began.elapsed()),
+    })
+}
+
+/// The tool, as far as it is known, and what it gave or why it was not called.
+async fn carry_out(direct: &Arc<Direct>, call: CallTool) -> (Option<DirectTool>, Result<Value, String>) {
+    let tool = match direct.tool(&call.function).await {
+        Ok(tool) => tool,
+        Err(NoTool::Unknown) => return (None, Err(unknown(&call.function))),
+        Err(NoTool::Unavailable(why)) => return (None, Err(why)),
+    };
+    if let Err(why) = tool.rule(&call.args).await {
+        return (Some(tool), Err(why));
+    }
+    let result = match call.dry_run {
+        true => Ok(Value::Null),
+        false => tool.call(Value::Object(call.args)).await,
+    };
+    (Some(tool), result)
+}
+
+/// Stores a server and what may be done with it. It is there from the next request of this layer on, and for the session's model too.
+pub(super) async fn add_server(
+    services: &Services,
+    on: &Scene,
+    add: AddServer,
+) -> Result<Value, ServiceError> {
+    let folders = &services.options.folders;
+    let name = server_name(&add.name);
+    let (path, trustable) = match add.scope {
+        Scope::Project => (on.cwd.join(".mcp.json"), mcp::may_trust(&services.mcp, &on.cwd).await),
+        Scope::Global => (services.mcp.user_file.clone(), true),
+    };
+    let permissions = [("read", add.permissions.read), ("write", add.permissions.write)];
+    for (operation, word) in permissions.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
+        let setting = format!("mcp.servers.{name}.permissions.{operation}");
+        services.store(on, add.scope, &setting, &json!(word)).await?;
+    }
+    let failed = |error: anyhow::Error| services.failed(&error);
+    {
+        let _one_at_a_time = services.writing.lock().await;
+        let env = add.env.iter().map(|(name, value)| (name.as_str(), value.reveal())).collect();
+        let (command, args, enabled) = (add.command.as_str(), add.args.as_slice(), add.enabled);
+        let new = NewServer { name: &add.name, command, args, env, enabled, path: &path };
+        mcp::add(&services.mcp, &values(services), new).await.map_err(failed)?;
+        // What else is in the folder, and waits for the user's eyes, is not trusted along with it.
+        if add.scope == Scope::Project && add.trust && trustable {
+            mcp::give_trust(folders, &on.cwd).await.map_err(failed)?;
+        }
+    }
+    let direct = services.direct(on, false).await?;
+    let trusted = direct.known().await.iter().any(|server| server.config.name == name && server.trusted);
+    Ok(json!({
+        "name": name,
+        "scope": add.scope.id(),
+        "path": path.as_str(),
+        "enabled": add.enabled,
+        "trusted": trusted,
+        "permissions": direct.permissions(&name),
+    }))
+}
+
+/// Keeps a secret, for descriptions to refer to as `@secret:mcp.SERVER.KEY`.
+pub(super) async fn set_secret(
+    services: &Services,
+    _on: &Scene,
+    set: SetSecret,
+) -> Result<Value, ServiceError> {
+    let _one_at_a_time = services.writing.lock().await;
+    let key = mcp::secret_key(&set.server, &set.key);
+    let kept = mcp::keep_secret(&values(services), key, set.value.reveal()).await;
+    kept.map_err(|error| services.failed(&error))?;
+    Ok(json!({ "server": set.server, "key": set.key, "configured": true }))
+}
+
+fn values(services: &Services) -> Values {
+    Values::new(services.environment.clone(), services.mcp.system.clone(), &services.options.folders)
+}
+
+fn unknown(function: &str) -> String {
+    format!("Unknown MCP function: {function}")
+}
+
+fn no_server(name: &str, error: NoTool) -> ServiceError {
+    match error {
+        NoTool::Unknown => ServiceError::InvalidParams(format!("Unknown MCP server: {name}")),
+        NoTool::Unavailable(why) => ServiceError::Failed(why),
+    }
+}

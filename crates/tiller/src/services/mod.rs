@@ -1,0 +1,119 @@
+//! What the requests of the native layer act on: this program's settings files, servers, scripts, reports and exports.
+//!
+//! Each request finds the settings as they are in its session's folder when it comes, and the modes that its session has.
+
+mod lua;
+mod mcp;
+mod settings;
+
+use crate::{
+    config::{Flags, Resolved},
+    doctor,
+    environment::Environment,
+    mcp::Direct,
+    options::Options,
+    redacting::Redacting,
+    sessions::transfer,
+    start, wiring,
+};
+use ::mcp::{McpOptions, McpProvider};
+use acp::native::{
+    AddServer, CallTool, ConfigureProvider, ExecuteLua, ListTools, NativeServices, Scene, ServiceError,
+    SetSecret, SetSetting,
+};
+use agent::{Runtime, SessionId};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The services of one run.
+pub(crate) struct Services {
+    pub(crate) runtime: Arc<Runtime>,
+    /// As they were when the program started, in the folder it started in.
+    pub(crate) options: Options,
+    /// What was ignored of the settings, and why.
+    pub(crate) notices: Vec<String>,
+    pub(crate) environment: Environment,
+    pub(crate) mcp: Arc<McpOptions>,
+    /// What gives sessions their servers.
+    pub(crate) servers: Arc<McpProvider>,
+    /// One change of a file at a time.
+    pub(crate) writing: tokio::sync::Mutex<()>,
+}
+
+#[async_trait]
+impl NativeServices for Services {
+    async fn set_setting(&self, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
+        settings::set(self, on, set).await
+    }
+
+    async fn configure_provider(&self, on: &Scene, set: ConfigureProvider) -> Result<Value, ServiceError> {
+        settings::configure_provider(self, on, set).await
+    }
+
+    async fn list_servers(&self, on: &Scene, force: bool) -> Result<Value, ServiceError> {
+        mcp::list_servers(self, on, force).await
+    }
+
+    async fn list_tools(&self, on: &Scene, query: ListTools) -> Result<Value, ServiceError> {
+        mcp::list_tools(self, on, query).await
+    }
+
+    async fn tool_schema(&self, on: &Scene, function: String, force: bool) -> Result<Value, ServiceError> {
+        mcp::tool_schema(self, on, &function, force).await
+    }
+
+    async fn call_tool(&self, on: &Scene, call: CallTool) -> Result<Value, ServiceError> {
+        Ok(mcp::call_tool(self, on, call).await)
+    }
+
+    async fn add_server(&self, on: &Scene, add: AddServer) -> Result<Value, ServiceError> {
+        mcp::add_server(self, on, add).await
+    }
+
+    async fn set_secret(&self, on: &Scene, set: SetSecret) -> Result<Value, ServiceError> {
+        mcp::set_secret(self, on, set).await
+    }
+
+    async fn execute_lua(&self, on: &Scene, run: ExecuteLua) -> Result<Value, ServiceError> {
+        lua::execute(self, on, run).await
+    }
+
+    async fn export(&self, session: &SessionId, format: &str) -> Result<String, ServiceError> {
+        let mut text = Vec::new();
+        {
+            let mut out = Redacting::new(&mut text, self.environment.redactor().clone());
+            let exported = match format {
+                "markdown" => transfer::as_markdown(&self.runtime, session, &mut out).await,
+                _ => transfer::as_json(&self.runtime, session, &mut out).await,
+            };
+            exported.map_err(|error| ServiceError::Failed(format!("{error:#}")))?;
+        }
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    async fn doctor(&self) -> Result<Value, ServiceError> {
+        Ok(doctor::report(&self.options, &self.notices).await)
+    }
+}
+
+impl Services {
+    /// The settings of a session, as its folder's files have them now, with the session's modes.
+    async fn options_on(&self, on: &Scene) -> Result<Options, ServiceError> {
+        let resolved = start::resolved(&self.environment, &on.cwd, Flags::default()).await;
+        let Resolved { mut options, .. } = resolved.map_err(|error| self.failed(&error))?;
+        (options.mode, options.permission_mode) = (on.mode, on.permission_mode);
+        Ok(options)
+    }
+
+    /// The servers of a session, called past its model.
+    async fn direct(&self, on: &Scene, force: bool) -> Result<Arc<Direct>, ServiceError> {
+        let outside = wiring::outside(&self.options_on(on).await?, &on.cwd, force);
+        Ok(Direct::new(self.mcp.clone(), outside, self.servers.of_session(&on.session)))
+    }
+
+    /// An error without secrets.
+    fn failed(&self, error: &anyhow::Error) -> ServiceError {
+        ServiceError::Failed(self.environment.redactor().redact(&format!("{error:#}")))
+    }
+}

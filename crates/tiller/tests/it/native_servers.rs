@@ -1,0 +1,246 @@
+//! MCP servers and scripts through the native layer of the real program, with real servers.
+
+use crate::{
+    agent::Agent,
+    home::{Home, stderr, stdout},
+};
+use serde_json::{Value, json};
+
+const SERVER: &str = include_str!("mcp_server.sh");
+const CANARY: &str = "canary-9b1e44d0";
+
+/// The program with a session that has a server of its editor.
+struct Stage {
+    home: Home,
+    agent: Agent,
+    session: String,
+}
+
+impl Stage {
+    fn new(args: &[&str]) -> Self {
+        let home = Home::new();
+        std::fs::write(home.path().join("server.sh"), SERVER).unwrap();
+        let mut agent = Agent::start(&home, args);
+        agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
+        let env = json!([
+            { "name": "STARTED", "value": home.file("started") },
+            { "name": "API_TOKEN", "value": CANARY },
+        ]);
+        let server =
+            json!({ "name": "mine", "command": "/bin/sh", "args": [script(&home), "ok"], "env": env });
+        let params = json!({ "cwd": home.project(), "mcpServers": [server] });
+        let session = agent.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned();
+        Self { home, agent, session }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        let mut with = json!({ "sessionId": self.session });
+        with.as_object_mut().unwrap().extend(params.as_object().unwrap().clone());
+        let id = self.agent.post(&format!("_tiller/{method}"), with);
+        loop {
+            let message = self.agent.receive().expect("an answer, not the end");
+            assert!(!message.to_string().contains(CANARY), "{message}");
+            if message["id"] == id && message.get("method").is_none() {
+                return match message.get("error") {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(message["result"].clone()),
+                };
+            }
+        }
+    }
+
+    fn call(&mut self, params: Value) -> Value {
+        self.ask("mcp/call_tool", params).unwrap()
+    }
+
+    /// Describes the server of a project under a name.
+    fn describe(&self, name: &str) {
+        let server = json!({ "command": "/bin/sh", "args": [script(&self.home), "ok"] });
+        self.home.write(".mcp.json", &json!({ "mcpServers": { name: server } }).to_string());
+    }
+}
+
+fn script(home: &Home) -> String {
+    home.path().join("server.sh").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_programs_calls_go_to_the_sessions_own_servers() {
+    let mut stage = Stage::new(&[]);
+    let servers = stage.ask("mcp/list_servers", json!({})).unwrap();
+    let server = &servers["servers"][0];
+    assert_eq!(
+        (&server["name"], &server["type"], &server["source"], &server["enabled"], &server["permissions"]),
+        (
+            &json!("mine"),
+            &json!("stdio"),
+            &json!("acp"),
+            &json!(true),
+            &json!({ "read": "ask", "write": "ask" })
+        )
+    );
+    let tools = stage.ask("mcp/list_tools", json!({ "server": "mine" })).unwrap();
+    let names: Vec<_> = tools["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]).collect();
+    assert_eq!(names, ["mine.echo", "mine.look", "mine.die"]);
+    let schema = stage.ask("mcp/schema", json!({ "function": "mine.look" })).unwrap();
+    assert_eq!(schema, tools["tools"][1]);
+    assert_eq!(
+        (&schema["lua_path"], &schema["operation"], &schema["parameters"]["text"]["type"]),
+        (&json!("app.mcp.mine.look"), &json!("read"), &json!("string"))
+    );
+
+    // Nobody is asked: what would have to be is refused, and says what to set.
+    let refused = stage.call(json!({ "function": "mine.echo" }));
+    let why = refused["error"].as_str().unwrap();
+    assert!(why.contains("write requires approval") && why.contains("mcp.servers.mine.permissions.write"));
+    assert_eq!(
+        (&refused["success"], &refused["meta"]),
+        (
+            &json!(false),
+            &json!({ "dry_run": false, "operation": "write", "permission_bypassed": false, "server": "mine" })
+        )
+    );
+    let dry = stage.call(json!({ "tool": "mine.echo", "force": true, "dryRun": true }));
+    assert_eq!((&dry["success"], &dry["data"]), (&json!(true), &Value::Null));
+    let forced = stage.call(json!({ "function": "mine.echo", "args": { "text": "x" }, "force": true }));
+    assert_eq!(forced["data"][0]["text"], "You said it.", "{forced}");
+    assert_eq!(forced["error"], Value::Null);
+    // A setting of now counts now.
+    let setting = json!({ "scope": "global", "path": "kosmokrator.mcp.servers.mine.permissions.read", "value": "allow" });
+    stage.ask("settings/set", setting).unwrap();
+    let allowed = stage.call(json!({ "function": "mine.look" }));
+    assert!(
+        allowed["success"] == true && allowed["data"].as_str().unwrap().contains("API_TOKEN"),
+        "{allowed}"
+    );
+    assert_eq!(stage.home.read("started").as_deref(), Some("started\n"), "one process for all of this");
+    for (function, says) in [
+        ("mine.nothing", "Unknown MCP function: mine.nothing"),
+        ("other.x", "Unknown MCP function: other.x"),
+        ("x", "Unknown MCP function: x"),
+    ] {
+        let failed = stage.call(json!({ "function": function, "force": true }));
+        assert_eq!((&failed["success"], &failed["error"]), (&json!(false), &json!(says)));
+    }
+    let died = stage.call(json!({ "function": "mine.die", "force": true }));
+    assert!(died["error"].as_str().unwrap().starts_with("MCP server 'mine'"), "{died}");
+    let unknown = stage.ask("mcp/schema", json!({ "function": "mine.nothing" })).unwrap_err();
+    assert_eq!(
+        (&unknown["code"], &unknown["message"]),
+        (&json!(-32602), &json!("Unknown MCP function: mine.nothing"))
+    );
+
+    // What the session may not do, a program may not do for it.
+    stage.ask("runtime/set", json!({ "mode": "plan" })).unwrap();
+    let denied = stage.call(json!({ "function": "mine.echo", "force": true }));
+    assert!(denied["error"].as_str().unwrap().contains("not available in Plan mode"), "{denied}");
+    assert!(stage.agent.hang_up().0.success());
+}
+
+#[test]
+fn a_projects_servers_wait_for_trust() {
+    let mut stage = Stage::new(&["--permission-mode", "prometheus"]);
+    stage.describe("proj");
+    let servers = stage.ask("mcp/list_servers", json!({})).unwrap();
+    assert_eq!(
+        (&servers["servers"][1]["name"], &servers["servers"][1]["trusted"]),
+        (&json!("proj"), &json!(false))
+    );
+    let tools = stage.ask("mcp/list_tools", json!({})).unwrap();
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 3, "those of the editor's server alone");
+    let refused = stage.call(json!({ "function": "proj.look" }));
+    assert!(refused["error"].as_str().unwrap().contains("is not trusted"), "{refused}");
+    let forced = stage.call(json!({ "function": "proj.look", "force": true }));
+    assert_eq!(forced["success"], true, "{forced}");
+    let tools = stage.ask("mcp/list_tools", json!({ "force": true })).unwrap();
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 6);
+
+    // A server that is added to a folder that waits for its user does not make the rest of it trusted.
+    let add = |name: &str| {
+        json!({
+            "scope": "project", "name": name, "command": "/bin/sh", "args": [script(&stage.home), "ok"],
+            "env": { "API_TOKEN": CANARY }, "trust": true, "permissions": { "read": "allow", "write": "deny" },
+        })
+    };
+    let (first, second) = (add("Added"), add("second"));
+    let added = stage.ask("mcp/add_stdio_server", first.clone()).unwrap();
+    assert_eq!(added["trusted"], false, "{added}");
+    std::fs::remove_file(stage.home.project().join(".mcp.json")).unwrap();
+    std::fs::remove_dir_all(stage.home.project().join(".tiller")).unwrap();
+    let added = stage.ask("mcp/add_stdio_server", first).unwrap();
+    assert_eq!(
+        added,
+        json!({
+            "name": "added", "scope": "project", "path": stage.home.file(".mcp.json"), "enabled": true,
+            "trusted": true, "permissions": { "read": "allow", "write": "deny" },
+        })
+    );
+    assert!(!stage.home.read(".mcp.json").unwrap().contains(CANARY), "a secret is referred to");
+    let called = stage.call(json!({ "function": "added.look" }));
+    assert!(called["success"] == true && called["data"].as_str().unwrap().contains("API_TOKEN"), "{called}");
+    let denied = stage.call(json!({ "function": "added.echo", "force": true }));
+    assert_eq!(denied["error"], "MCP server 'added' write access denied.");
+    assert_eq!(stage.ask("mcp/add_stdio_server", second).unwrap()["trusted"], true, "it stays trusted");
+
+    let set = json!({ "server": "added", "key": "env.OTHER", "value": CANARY });
+    let kept = stage.ask("mcp/set_secret", set).unwrap();
+    assert_eq!(kept, json!({ "server": "added", "key": "env.OTHER", "configured": true }));
+    let listed = stdout(&stage.home.run(&["mcp", "secret", "list"]));
+    assert_eq!(listed, "mcp.added.env.API_TOKEN\nmcp.added.env.OTHER\nmcp.second.env.API_TOKEN\n");
+    assert!(stage.agent.hang_up().0.success());
+}
+
+#[test]
+fn scripts_of_a_program_call_servers() {
+    let mut stage = Stage::new(&[]);
+    let run = |stage: &mut Stage, params: Value| stage.ask("lua/execute", params).unwrap();
+    let code = "local said = app.mcp.mine.echo{text = 'x'}\nprint(#mcp.servers(), mcp.tools('mine')[1].name)\nreturn said";
+    let refused = run(&mut stage, json!({ "runtime": "mcp", "code": code }));
+    assert_eq!(refused["success"], false);
+    assert!(refused["error"].as_str().unwrap().contains("mcp.servers.mine.permissions.write"), "{refused}");
+    let done = run(&mut stage, json!({ "runtime": "all", "code": code, "force": true }));
+    assert_eq!(
+        (&done["success"], &done["output"], &done["error"], &done["integration_calls"]),
+        (&json!(true), &json!("1\techo\n"), &Value::Null, &json!(1)),
+        "{done}"
+    );
+    assert!(done["result"].as_str().unwrap().contains("You said it."), "{done}");
+    assert!(done["memory_usage"].as_u64().unwrap() > 0 && done["execution_time_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(done["meta"], json!({ "permission_bypassed": true }));
+    let tools = run(&mut stage, json!({ "code": "return pcall(app.tools.bash, {command = 'ls'})" }));
+    assert!(tools["result"].as_str().unwrap().starts_with("false"), "{tools}");
+    let over = run(&mut stage, json!({ "code": "while true do end", "options": { "cpuLimit": 0.05 } }));
+    assert_eq!(over["error"], "CPU limit of 0.05 s exceeded.");
+    stage.home.write("a.lua", "return 6 * 7");
+    assert_eq!(run(&mut stage, json!({ "path": "a.lua" }))["result"], "42");
+    for (params, says) in [
+        (json!({}), "Missing Lua code or path"),
+        (json!({ "path": "none.lua" }), "Lua file is not readable: none.lua"),
+        (json!({ "code": "1", "runtime": "js" }), "Unknown Lua runtime: js"),
+    ] {
+        let wrong = stage.ask("lua/execute", params).unwrap_err();
+        assert_eq!((&wrong["code"], &wrong["message"]), (&json!(-32602), &json!(says)));
+    }
+    assert!(stage.agent.hang_up().0.success());
+}
+
+#[test]
+fn scripts_of_the_command_line_call_servers() {
+    let home = Home::new();
+    std::fs::write(home.path().join("server.sh"), SERVER).unwrap();
+    let script = script(&home);
+    assert!(home.run(&["mcp", "add", "mine", "--", "/bin/sh", &script, "ok"]).status.success());
+    let code = "app.mcp.mine.look{}:match('PATH')";
+    let refused = home.run(&["mcp", "lua", "--eval", code]);
+    assert!(!refused.status.success());
+    assert!(stderr(&refused).contains("mcp.servers.mine.permissions.read"), "{}", stderr(&refused));
+    for args in [&["mcp", "lua", "--force", "--eval", code][..], &["lua", "run", "--force", "-e", code]] {
+        assert_eq!(stdout(&home.run(args)), "PATH\n", "{args:?}");
+    }
+    home.settings("[mcp]\npermissions_default = 'allow'\n[mcp.servers.mine.permissions]\nwrite = 'deny'\n");
+    let said: Value =
+        serde_json::from_str(&stdout(&home.run(&["mcp", "lua", "--json", "-e", code]))).unwrap();
+    assert_eq!((&said["success"], &said["value"]), (&json!(true), &json!("PATH")));
+    let denied = home.run(&["mcp", "lua", "--force", "-e", "app.mcp.mine.echo{}"]);
+    assert!(stderr(&denied).contains("write access denied."), "{}", stderr(&denied));
+}
