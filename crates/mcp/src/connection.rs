@@ -7,6 +7,7 @@ use crate::{
     listener::{Askers, Asking, Listener, Offered},
     provider::McpOptions,
     reference,
+    serve::OUR_NAME,
 };
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
@@ -55,6 +56,7 @@ pub struct Client {
     fault: Fault,
     errors: Errors,
     askers: Askers,
+    name: String,
     /// What it says that it has: `tools`, `resources`, `prompts`.
     has: Vec<String>,
 }
@@ -78,7 +80,7 @@ impl Client {
         let fault = Fault::default();
         let errors = Errors::default();
         let deadline = server.timeout.unwrap_or(CONNECT);
-        let us = Implementation::new("tiller", options.version.clone());
+        let us = Implementation::new(OUR_NAME, options.version.clone());
         let askers = Askers::default();
         let listener = Listener {
             server: server.name.clone(),
@@ -92,6 +94,8 @@ impl Client {
             How::Stdio { command, args, env } => {
                 let inherit = INHERITED.map(str::to_owned).to_vec();
                 let (program, cwd) = (command, cwd.clone());
+                // The last of a name counts: no description takes these away.
+                let env = env.into_iter().chain(options.variables.clone()).collect();
                 let command = PipedCommand { program, args, cwd, inherit, env, error_limit: ERROR_BYTES };
                 let piped = options.system.spawn_piped(command).await;
                 let piped = piped.map_err(|error| ConnectError::Hopeless(error.to_string()))?;
@@ -121,8 +125,9 @@ impl Client {
                 return Err(ConnectError::Failed(options.redactor.redact(&why)));
             }
         };
-        let has = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
-        let has = has.and_then(|info| Some(info.get("capabilities")?.as_object()?.keys().cloned().collect()));
+        let said = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
+        let said = said.unwrap_or_default();
+        let has = said["capabilities"].as_object().map(|has| has.keys().cloned().collect());
         let client = Self {
             peer: service.peer().clone(),
             call_timeout: server.timeout.unwrap_or(CALL),
@@ -132,6 +137,7 @@ impl Client {
             fault,
             errors,
             askers,
+            name: said["serverInfo"]["name"].as_str().unwrap_or_default().to_owned(),
             has: has.unwrap_or_default(),
         };
         let (stop, gone) = (client.stop.clone(), client.gone.clone());
@@ -143,6 +149,11 @@ impl Client {
             gone.cancel();
         });
         Ok(client)
+    }
+
+    /// What it calls itself.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Whether it says that it has `tools`, `resources` or `prompts`.

@@ -74,3 +74,7 @@ pub(crate) const PROMPT_CHARS: usize = 200;
 pub(crate) const ATTACHED_BYTES: usize = 100_000;
 /// How long a server has to tell its resources, or one of them, for a prompt that mentions it.
 pub(crate) const MENTION: Duration = Duration::from_secs(15);
+/// Requests that a gateway works on at the same time.
+pub(crate) const SERVED_AT_ONCE: usize = 16;
+/// Requests of its client that run or wait, and answers that wait to be read.
+pub(crate) const SERVED_WAITING: usize = 256;

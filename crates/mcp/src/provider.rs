@@ -9,6 +9,7 @@ use system::{AbsPath, System};
 pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
 
 /// What servers are started with; resolved once, at the edge.
+#[derive(Clone)]
 pub struct McpOptions {
     /// The machine that programs run on and files are read from: this one.
     pub system: Arc<dyn System>,
@@ -24,6 +25,8 @@ pub struct McpOptions {
     pub trust: FolderTrust,
     /// The user's own file of servers.
     pub user_file: AbsPath,
+    /// Variables that every program gets beside its own.
+    pub variables: Vec<(String, String)>,
     /// What servers are told of our version.
     pub version: String,
 }

@@ -2,10 +2,23 @@
 
 mod mcp;
 
-pub(crate) use mcp::{Add, Called, Common, Edited, McpCommand, SecretCommand};
+pub(crate) use mcp::{Add, Called, Common, Edited, McpCommand, PresetCommand, Scope, SecretCommand, Serve};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use std::{ffi::OsString, path::PathBuf};
+
+/// The command line as it is parsed: `mcp:secret:set` is another spelling of `mcp secret set`.
+pub(crate) fn spelled(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut given: Vec<_> = given.into_iter().collect();
+    let Some(first) = given.get(1).and_then(|first| first.to_str()) else { return given };
+    let Some((command, _)) = first.split_once(':') else { return given };
+    let has_more = |command: &clap::Command| command.has_subcommands();
+    if Cli::command().find_subcommand(command).is_some_and(has_more) {
+        let words: Vec<_> = first.split(':').map(OsString::from).collect();
+        given.splice(1..2, words);
+    }
+    given
+}
 
 /// A coding agent that works through the editor.
 #[derive(Debug, Parser)]
@@ -349,4 +362,29 @@ pub(crate) enum PermissionsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_colon_joins_commands() {
+        for (given, expected) in [
+            (&["tiller", "mcp:list", "--json"][..], &["tiller", "mcp", "list", "--json"][..]),
+            (&["tiller", "mcp:secret:set", "k:x"], &["tiller", "mcp", "secret", "set", "k:x"]),
+            (&["tiller", "sessions:list"], &["tiller", "sessions", "list"]),
+            (&["tiller", "models:list"], &["tiller", "models:list"]),
+            (&["tiller", "-p", "mcp:list"], &["tiller", "-p", "mcp:list"]),
+            (&["tiller", "fix: this"], &["tiller", "fix: this"]),
+            (&["tiller"], &["tiller"]),
+        ] {
+            assert_eq!(spelled(given.iter().map(OsString::from)), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
 }

@@ -66,6 +66,7 @@ pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
         http: Arc::new(|_| Err("there is no network".to_owned())),
         trust: FolderTrust::new(machine.clone(), known),
         user_file: AbsPath::new("/home/mcp.json").unwrap(),
+        variables: Vec::new(),
         version: "0".to_owned(),
     })
 }
