@@ -1,6 +1,6 @@
 //! Servers for every session of a runtime.
 
-use crate::{Pins, SessionServers, Values, connection::locked, hub::Hub};
+use crate::{Grants, Pins, SessionServers, Values, connection::locked, hub::Hub};
 use agent::{FolderTrust, Redactor, SessionId, SessionScope, ToolProvider, ToolSource};
 use std::sync::{Arc, Mutex, Weak};
 use system::{AbsPath, System};
@@ -15,6 +15,8 @@ pub struct McpOptions {
     pub system: Arc<dyn System>,
     /// Where values behind references are.
     pub values: Arc<dyn Values>,
+    /// Where it is kept what was granted to those who signed in.
+    pub grants: Arc<dyn Grants>,
     /// Is told of every secret before it is used, and takes them out of what is said.
     pub redactor: Redactor,
     /// What was seen of tools before.

@@ -2,7 +2,9 @@
 
 mod mcp;
 
-pub(crate) use mcp::{Add, Called, Common, Edited, McpCommand, PresetCommand, Scope, SecretCommand, Serve};
+pub(crate) use mcp::{
+    Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve,
+};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf};

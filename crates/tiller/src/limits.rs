@@ -32,3 +32,6 @@ pub(crate) const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long it may take at the most.
 pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
+
+/// Bytes of what the system's opener of addresses says that are kept.
+pub(crate) const BROWSER: usize = 4 * 1024;

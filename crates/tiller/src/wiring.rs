@@ -105,8 +105,10 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
     let system = local_system(options);
     let folders = &options.folders;
     let clients = HttpClients::default();
+    let values = Arc::new(Values::new(environment.clone(), system.clone(), folders));
     Arc::new(McpOptions {
-        values: Arc::new(Values::new(environment.clone(), system.clone(), folders)),
+        grants: values.clone(),
+        values,
         redactor: environment.redactor().clone(),
         pins: Arc::new(Pins::new(system.clone(), folders)),
         http: Arc::new(move |url| clients.client(url)),

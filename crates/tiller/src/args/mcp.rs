@@ -75,6 +75,15 @@ pub(crate) enum McpCommand {
     /// Well-known servers, ready to be added.
     #[command(subcommand)]
     Preset(PresetCommand),
+    /// Sign in to a server over HTTP, in your browser.
+    Login(Login),
+    /// Forget that you signed in to a server.
+    Logout {
+        /// The server.
+        server: String,
+        #[command(flatten)]
+        common: Common,
+    },
     /// Be an MCP server on stdin and stdout, for the tools of chosen servers.
     Serve(Serve),
     /// Secrets that descriptions refer to as `@secret:KEY`.
@@ -209,6 +218,24 @@ pub(crate) enum PresetCommand {
         #[command(flatten)]
         scope: Scope,
     },
+}
+
+/// Signing in.
+#[derive(Debug, Args)]
+pub(crate) struct Login {
+    /// The server.
+    pub(crate) server: String,
+    /// Open no browser; the page's address is printed to stderr either way.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// What is asked to be allowed, in place of what the server names.
+    #[arg(long, value_name = "SCOPES")]
+    pub(crate) scope: Option<String>,
+    /// The id of a client that you registered by hand, where the server registers none by itself.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 /// What is served, and how much of it.

@@ -5,6 +5,7 @@ mod described;
 mod direct;
 mod file;
 mod kept;
+mod login;
 mod preset;
 mod script;
 mod serve;
@@ -105,6 +106,8 @@ impl McpCommand {
             Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
             Self::Resource { common, .. } | Self::Prompt { common, .. } => common,
             Self::Preset(PresetCommand::List(common) | PresetCommand::Show { common, .. }) => common,
+            Self::Login(login) => &login.common,
+            Self::Logout { common, .. } => common,
             Self::Preset(PresetCommand::Add { scope, .. }) => &scope.common,
             Self::Secret(
                 SecretCommand::Set { common, .. }
@@ -129,6 +132,8 @@ impl Desk<'_> {
             McpCommand::Call(called) => self.call(called).await,
             McpCommand::Lua(_) => bail!("scripts are run elsewhere"),
             McpCommand::Serve(_) => bail!("serving is done elsewhere"),
+            McpCommand::Login(login) => self.login(login).await,
+            McpCommand::Logout { server, .. } => self.logout(&server).await,
             McpCommand::Preset(command) => self.preset(command).await,
             McpCommand::Resource { server, uri, .. } => self.resources(&server, Some(&uri)).await,
             McpCommand::Prompt { server, prompt, arguments, .. } => {

@@ -17,6 +17,7 @@ mod home;
 mod local_commands;
 mod mcp;
 mod mcp_faults;
+mod mcp_login;
 mod mcp_serve;
 mod model_server;
 mod native;
