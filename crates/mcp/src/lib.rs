@@ -13,6 +13,7 @@ mod lines;
 mod listener;
 mod names;
 mod pins;
+mod prompts;
 mod provider;
 mod reference;
 mod search;

@@ -68,3 +68,9 @@ pub(crate) const FIELDS: usize = 8;
 pub(crate) const QUESTION_CHARS: usize = 1_000;
 /// Prompts of one server.
 pub(crate) const PROMPTS: usize = 100;
+/// Characters of a prompt's description that clients are told.
+pub(crate) const PROMPT_CHARS: usize = 200;
+/// Bytes of text of one resource, or of one prompt, that go into a message.
+pub(crate) const ATTACHED_BYTES: usize = 100_000;
+/// How long a server has to tell its resources, or one of them, for a prompt that mentions it.
+pub(crate) const MENTION: Duration = Duration::from_secs(15);

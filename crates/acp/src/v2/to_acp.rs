@@ -146,6 +146,10 @@ impl Projection {
                 let notice = acp::Notice::new(severity, title).description(description.clone());
                 vec![Update::urgent(acp::SessionUpdate::Notice(notice))]
             }
+            SessionEvent::Commands(commands) => {
+                let commands = acp::AvailableCommandsUpdate::new(available_commands(commands));
+                vec![Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(commands))]
+            }
             SessionEvent::TurnStarted { .. }
             | SessionEvent::TurnEnded { .. }
             | SessionEvent::PermissionRequested { .. }
@@ -353,9 +357,9 @@ impl connection::Projection<acp::SessionUpdate> for Projection {
 /// The slash commands that a prompt may be.
 pub(crate) fn available_commands(commands: &[SlashCommand]) -> Vec<acp::AvailableCommand> {
     let command = |command: &SlashCommand| {
-        let hint =
-            command.hint.map(|hint| acp::AvailableCommandInput::Text(acp::TextCommandInput::new(hint)));
-        acp::AvailableCommand::Command(acp::Command::new(command.name, command.description).input(hint))
+        let hint = |hint| acp::AvailableCommandInput::Text(acp::TextCommandInput::new(hint));
+        let hint = command.hint.as_deref().map(hint);
+        acp::AvailableCommand::Command(acp::Command::new(&*command.name, &*command.description).input(hint))
     };
     commands.iter().map(command).collect()
 }

@@ -4,5 +4,6 @@
 
 mod faults;
 mod machine;
+mod mentions;
 mod offers;
 mod stage;

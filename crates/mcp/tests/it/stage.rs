@@ -74,7 +74,18 @@ impl Stage {
     /// A session whose client gave it these programs as servers, each by its name.
     pub(crate) async fn open(machine: Arc<Machine>, servers: &[&str], script: Vec<Reply>) -> Self {
         let client = FakeClient::new([]);
-        Self::open_for(machine, servers, script, client.clone(), client).await
+        Self::start(machine, servers, script, &[], client.clone(), client).await
+    }
+
+    /// The same where the settings deny these tools.
+    pub(crate) async fn open_denying(
+        machine: Arc<Machine>,
+        servers: &[&str],
+        script: Vec<Reply>,
+        denied: &[&str],
+    ) -> Self {
+        let client = FakeClient::new([]);
+        Self::start(machine, servers, script, denied, client.clone(), client).await
     }
 
     /// The same with another client, which passes on to the fake one what it is told.
@@ -85,11 +96,23 @@ impl Stage {
         client: Arc<FakeClient>,
         driver: Arc<dyn Client>,
     ) -> Self {
+        Self::start(machine, servers, script, &[], client, driver).await
+    }
+
+    async fn start(
+        machine: Arc<Machine>,
+        servers: &[&str],
+        script: Vec<Reply>,
+        denied: &[&str],
+        client: Arc<FakeClient>,
+        driver: Arc<dyn Client>,
+    ) -> Self {
         let model = FakeModel::new(script);
         let provider: Arc<dyn ToolProvider> = Arc::new(McpProvider::new(options(&machine)));
         let options = RuntimeOptions {
             permission_mode: PermissionMode::Prometheus,
             tool_providers: [provider].into_iter().collect(),
+            denied_tools: denied.iter().map(|tool| (*tool).to_owned()).collect(),
             ..RuntimeOptions::default()
         };
         let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));

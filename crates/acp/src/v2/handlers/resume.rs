@@ -43,7 +43,7 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
         let settings = connection.settings(&handle);
         acp::ResumeSessionResponse::new()
             .config_options(config_options(&settings, &connection.models()))
-            .available_commands(available_commands(agent::commands()))
+            .available_commands(available_commands(&handle.commands()))
     }));
     drop(held);
 }
