@@ -1,6 +1,6 @@
 //! What is kept about MCP servers beside their descriptions: secrets, and what tools said of themselves.
 
-use crate::{environment::Environment, options::Folders};
+use crate::{environment::Environment, keys, options::Folders};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ pub(crate) struct Values {
 
 impl Values {
     pub(crate) fn new(environment: Environment, system: Arc<dyn System>, folders: &Folders) -> Self {
-        Self { environment, system, path: folders.data.join("secrets.json") }
+        Self { environment, system, path: keys::secrets_path(folders) }
     }
 
     /// Every secret by its key. Whoever gets them has told the redactor.

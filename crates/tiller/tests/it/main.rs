@@ -32,6 +32,7 @@ mod scripts;
 mod second;
 mod sessions;
 mod sessions_files;
+mod setup;
 mod soak;
 mod takeover;
 mod trust;

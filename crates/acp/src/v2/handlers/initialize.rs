@@ -2,7 +2,10 @@
 
 use crate::{
     connection::{
-        auth::{METHOD, METHOD_DESCRIPTION, METHOD_NAME},
+        auth::{
+            METHOD, METHOD_DESCRIPTION, METHOD_NAME, TERMINAL_METHOD, TERMINAL_METHOD_ARGS,
+            TERMINAL_METHOD_DESCRIPTION, TERMINAL_METHOD_NAME,
+        },
         errors,
     },
     native,
@@ -32,6 +35,7 @@ pub(crate) fn initialize(
         .get("capabilities")
         .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
         .unwrap_or_default();
+    let in_terminal = capabilities.auth.as_ref().is_some_and(|auth| auth.terminal.is_some());
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
     if !connection.introduce(client, forms, ()) {
         return Err(errors::invalid_request("already initialized"));
@@ -59,13 +63,20 @@ pub(crate) fn initialize(
         .status(acp::SessionStatusCapabilities::new());
     let auth = acp::AgentAuthCapabilities::new().status(acp::AuthStatusCapabilities::new());
     let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());
+    let mut methods = vec![acp::AuthMethod::Agent(provider)];
+    if in_terminal {
+        let setup = acp::AuthMethodTerminal::new(TERMINAL_METHOD, TERMINAL_METHOD_NAME)
+            .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
+            .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
+        methods.push(acp::AuthMethod::Terminal(setup));
+    }
     let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
         return Err(Error::internal_error());
     };
     let info = acp::Implementation::new(&options.name, &options.version).title(options.title.clone());
     let answer = acp::InitializeResponse::new(ProtocolVersion::V2, info)
         .capabilities(acp::AgentCapabilities::new().session(session).auth(auth))
-        .auth_methods(vec![acp::AuthMethod::Agent(provider)])
+        .auth_methods(methods)
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
     native::announce(&mut answer, false);
