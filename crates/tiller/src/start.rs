@@ -1,7 +1,7 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SessionArgs},
+    args::{AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SchemaCommand, SessionArgs},
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
@@ -21,7 +21,7 @@ use ::mcp::McpProvider;
 use agent::{PermissionMode, SessionId, ToolProviders};
 use anyhow::{Context, Result, bail};
 use std::{
-    io::{IsTerminal, Read},
+    io::{IsTerminal, Read, Write},
     path::Path,
     sync::Arc,
     time::Duration,
@@ -82,6 +82,10 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Lua(LuaCommand::Run(script))) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             scripts::run(&options, environment, &cwd, Callable::Everything, script).await
+        }
+        Some(Command::Schema(SchemaCommand::Native)) => {
+            writeln!(std::io::stdout().lock(), "{:#}", acp::native::schema())?;
+            Ok(exit::OK)
         }
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod delegation;
+mod events;
 mod memory;
 mod replay;
 mod scripts;
@@ -35,12 +36,13 @@ struct Bench<'a> {
 
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
-const ALL: [(&str, Measurement); 11] = [
+const ALL: [(&str, Measurement); 12] = [
     ("decisions", decisions::measure),
     ("scripts", scripts::measure),
     ("start", start::measure),
     ("warm turn", turns::one_chunk),
     ("burst", text::burst),
+    ("events", events::measure),
     ("reading speed", text::paced),
     ("tool turn", turns::tools),
     ("delegation", delegation::measure),
