@@ -59,6 +59,16 @@ pub(crate) enum Command {
     /// Run Lua scripts.
     #[command(subcommand)]
     Lua(LuaCommand),
+    /// Print the schema of a wire, as JSON Schema.
+    #[command(subcommand)]
+    Schema(SchemaCommand),
+}
+
+/// `tiller schema`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// The events and requests of the native layer.
+    Native,
 }
 
 /// `tiller lua`.

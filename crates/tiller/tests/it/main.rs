@@ -12,6 +12,7 @@ mod demo;
 mod durability;
 mod editor;
 mod end;
+mod golden;
 mod headless;
 mod home;
 mod local_commands;
