@@ -1,9 +1,7 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{
-        AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SchemaCommand, SessionArgs, SetupArgs,
-    },
+    args::{AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SchemaCommand, SessionArgs, SetupArgs},
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
