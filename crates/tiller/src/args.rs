@@ -1,8 +1,14 @@
 //! The command line.
 
+mod integrations;
 mod mcp;
+mod spelling;
 
+pub(crate) use integrations::{
+    AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
+};
 pub(crate) use mcp::{Add, Called, Common, Edited, McpCommand, SecretCommand};
+pub(crate) use spelling::spelled;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -36,6 +42,9 @@ pub(crate) enum Command {
     /// MCP servers: those that are described, what they offer, and what becomes of them.
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Integrations: services whose functions can be called, and what they may do.
+    #[command(subcommand)]
+    Integrations(IntegrationsCommand),
     /// Explain what would be allowed, or show what was.
     #[command(subcommand)]
     Permissions(PermissionsCommand),

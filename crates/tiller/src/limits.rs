@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Bytes of a file that `sessions import` reads.
 pub(crate) const IMPORT_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of arguments or credentials read from stdin.
+pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
 /// Bytes of a prompt read from stdin.
 pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a cancelled turn may take to settle before the run ends without it.

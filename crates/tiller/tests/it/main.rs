@@ -14,6 +14,7 @@ mod editor;
 mod end;
 mod headless;
 mod home;
+mod integrations;
 mod local_commands;
 mod mcp;
 mod model_server;
@@ -27,6 +28,7 @@ mod sandbox;
 mod scripts;
 #[cfg(feature = "v2")]
 mod second;
+mod service;
 mod sessions;
 mod sessions_files;
 mod soak;
