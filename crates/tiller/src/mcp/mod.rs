@@ -12,7 +12,9 @@ mod serve;
 
 pub(crate) use described::{NewServer, add, give_trust, keep_secret, may_trust, secret_key};
 pub(crate) use direct::{Direct, DirectTool, NoTool};
-pub(crate) use kept::{Pins, Values};
+pub(crate) use kept::Pins;
+
+pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectReach, ServerFunctions};
 
 use crate::{
