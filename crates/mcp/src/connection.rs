@@ -2,20 +2,22 @@
 
 use crate::{
     config::{How, ServerConfig, without_query},
-    limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, RESOURCES, TOOLS},
+    limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     lines::{Fault, Lines},
+    listener::{Askers, Asking, Listener, Offered},
     provider::McpOptions,
     reference,
 };
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
-    ClientHandler, Peer, RoleClient, ServiceError, ServiceExt as _,
+    Peer, RoleClient, ServiceError, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, GetPromptRequestParams,
-        GetPromptResult, Implementation, JsonObject, PaginatedRequestParams, Prompt,
-        ReadResourceRequestParams, Resource, ResourceContents, Tool,
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitationCapability,
+        FormElicitationCapability, GetPromptRequestParams, GetPromptResult, Implementation, JsonObject,
+        PaginatedRequestParams, Prompt, ReadResourceRequestParams, Resource, ResourceContents,
+        RootsCapabilities, Tool,
     },
-    service::{NotificationContext, RunningService},
+    service::RunningService,
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::Value;
@@ -52,6 +54,7 @@ pub struct Client {
     gone: CancellationToken,
     fault: Fault,
     errors: Errors,
+    askers: Askers,
     /// What it says that it has: `tools`, `resources`, `prompts`.
     has: Vec<String>,
 }
@@ -59,22 +62,6 @@ pub struct Client {
 /// The program behind a connection, and the end of what it wrote to its standard error.
 #[derive(Clone, Default)]
 struct Errors(Arc<tokio::sync::Mutex<Option<Box<dyn Process>>>>);
-
-/// Hears what a server says unasked. Nothing is offered to servers: no roots, no sampling, no questions to the user.
-struct Listener {
-    info: ClientConfig,
-    changed: Arc<Notify>,
-}
-
-impl ClientHandler for Listener {
-    fn get_info(&self) -> ClientConfig {
-        self.info.clone()
-    }
-
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
-    }
-}
 
 impl Client {
     /// Connects; `changed` is told when the server says that its tools have changed. Values behind references become known as secrets before
@@ -91,11 +78,16 @@ impl Client {
         let fault = Fault::default();
         let errors = Errors::default();
         let deadline = server.timeout.unwrap_or(CONNECT);
-        let info = ClientConfig::new(
-            ClientCapabilities::default(),
-            Implementation::new("tiller", options.version.clone()),
-        );
-        let listener = Listener { info, changed };
+        let us = Implementation::new("tiller", options.version.clone());
+        let askers = Askers::default();
+        let listener = Listener {
+            server: server.name.clone(),
+            info: ClientConfig::new(capabilities(&server.offered), us),
+            changed,
+            offered: server.offered.clone(),
+            cwd: cwd.clone(),
+            askers: askers.clone(),
+        };
         let service = match resolved.how {
             How::Stdio { command, args, env } => {
                 let inherit = INHERITED.map(str::to_owned).to_vec();
@@ -122,8 +114,11 @@ impl Client {
                 return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
             }
             Err(_) => {
+                // Said before it is asked why: a program that ends because its input has ended did not end by itself.
                 let text = format!("timed out after {}s.", deadline.as_secs_f64());
-                return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
+                locked(&fault).get_or_insert(text);
+                let why = errors.why(&fault, String::new()).await;
+                return Err(ConnectError::Failed(options.redactor.redact(&why)));
             }
         };
         let has = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
@@ -136,6 +131,7 @@ impl Client {
             gone: CancellationToken::new(),
             fault,
             errors,
+            askers,
             has: has.unwrap_or_default(),
         };
         let (stop, gone) = (client.stop.clone(), client.gone.clone());
@@ -152,6 +148,16 @@ impl Client {
     /// Whether it says that it has `tools`, `resources` or `prompts`.
     pub fn has(&self, what: &str) -> bool {
         self.has.iter().any(|has| has == what)
+    }
+
+    /// Whether the connection is no more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
+    }
+
+    /// From now on, for as long as what it returns is held, the server can ask the user about this call, where that is offered to it.
+    pub(crate) fn asking(&self, client: Arc<dyn agent::Client>, call: agent::ToolCallId) -> Asking {
+        self.askers.during(client, call)
     }
 
     /// Waits until the connection is no more.
@@ -204,9 +210,21 @@ impl Client {
         Ok(self.within(self.call_timeout, self.peer.read_resource(params)).await?.contents)
     }
 
-    /// Every prompt of the first page.
+    /// Every prompt, up to a limit.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, String> {
-        Ok(self.within(self.request_timeout, self.peer.list_prompts(None)).await?.prompts)
+        let mut prompts = Vec::new();
+        let mut page = None;
+        for _ in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(page.take());
+            let list = self.within(self.request_timeout, self.peer.list_prompts(Some(params))).await?;
+            prompts.extend(list.prompts);
+            page = list.next_cursor.filter(|_| prompts.len() < PROMPTS);
+            if page.is_none() {
+                break;
+            }
+        }
+        prompts.truncate(PROMPTS);
+        Ok(prompts)
     }
 
     /// A prompt, filled in.
@@ -255,7 +273,12 @@ impl Client {
             Ok(Err(ServiceError::UnexpectedResponse)) => {
                 Err("it answered with something that is no answer".to_owned())
             }
-            Ok(Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. })) => Err(self.why().await),
+            Ok(Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. })) => {
+                // Whoever calls next finds it gone.
+                self.stop.cancel();
+                self.gone.cancelled().await;
+                Err(self.why().await)
+            }
             Ok(Err(error)) => Err(error.to_string()),
         }
     }
@@ -270,9 +293,9 @@ impl Drop for Client {
 impl Errors {
     /// What is known of an end: what went wrong on the wire, or `text`, and the last that the program wrote to its standard error.
     async fn why(&self, fault: &Fault, text: String) -> String {
-        let fault = fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut process = self.0.lock().await;
-        let Some(process) = process.as_mut() else { return fault.unwrap_or(text) };
+        let known = locked(fault).clone();
+        let Some(process) = process.as_mut() else { return known.unwrap_or(text) };
         let mut said = String::new();
         let mut over = false;
         let gathering = async {
@@ -288,13 +311,32 @@ impl Errors {
         let said = said.trim();
         let start = said.char_indices().rev().nth(ERROR_CHARS - 1).map_or(0, |(at, _)| at);
         let said = agent::one_line(&agent::sanitise(&said[start..]));
-        let text = match fault {
-            Some(fault) => fault,
+        let text = match known {
+            Some(known) => known,
             None if over => "exited before responding.".to_owned(),
             None => text,
         };
-        if said.is_empty() { text } else { format!("{text} Stderr: {said}") }
+        let text = if said.is_empty() { text } else { format!("{text} Stderr: {said}") };
+        if over {
+            // What it said is taken from it once, and asked for by everybody who waited for it.
+            *locked(fault) = Some(text.clone());
+        }
+        text
     }
+}
+
+fn capabilities(offered: &[Offered]) -> ClientCapabilities {
+    let mut capabilities = ClientCapabilities::default();
+    for offer in offered {
+        match offer {
+            Offered::Roots => capabilities.roots = Some(RootsCapabilities::default()),
+            Offered::Elicitation => {
+                let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+                capabilities.elicitation = Some(form);
+            }
+        }
+    }
+    capabilities
 }
 
 fn explain(server: &ServerConfig, error: &str) -> String {

@@ -146,6 +146,7 @@ impl Call {
     async fn carry_out(&self, cx: &ToolContext) -> Result<ToolOutput, String> {
         let client = self.server.ready(RESTART_WAIT).await?;
         if !self.definition.reads_resources {
+            let _asking = client.asking(cx.client.clone(), cx.call.clone());
             let result = client.call(&self.definition.tool, self.arguments.clone()).await?;
             return Ok(content::of_call(result, &cx.limits));
         }
@@ -186,9 +187,13 @@ impl AnyCall for Call {
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
             result = self.carry_out(cx) => result,
         };
-        result.map_err(|why| {
-            let text = format!("MCP server '{}': {why}", self.server.config.name);
-            ToolError::message(self.redactor.redact(&text))
-        })
+        match result {
+            // A server knows the secrets that it was given, and may repeat them.
+            Ok(output) => Ok(content::redacted(output, &self.redactor)),
+            Err(why) => {
+                let text = format!("MCP server '{}': {why}", self.server.config.name);
+                Err(ToolError::message(self.redactor.redact(&text)))
+            }
+        }
     }
 }

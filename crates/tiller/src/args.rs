@@ -33,6 +33,8 @@ pub(crate) enum Command {
     /// List, show, search, export, import, archive, delete or rewind stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is not given.
+    Setup(SetupArgs),
     /// List the models that can be chosen now.
     Models,
     /// Tell what this machine and these settings give, and what is wrong with them.
@@ -120,6 +122,9 @@ pub(crate) struct AcpArgs {
     /// The native event layer beside the protocol's own: for clients that ask for it, always in one spelling, or never.
     #[arg(long, value_enum, default_value_t = Events::Auto)]
     pub(crate) events: Events,
+    /// Do what `tiller setup` does, and serve nothing: what editors run in a terminal to log in.
+    #[arg(long, hide = true)]
+    pub(crate) setup: bool,
 }
 
 /// Which version of the protocol is served.
@@ -310,6 +315,35 @@ pub(crate) enum ExportFormat {
     Json,
     /// A document to be read.
     Markdown,
+}
+
+/// `tiller setup`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SetupArgs {
+    /// The provider: openai, anthropic, or a name of your own for a server that speaks OpenAI's protocol.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// The model of new sessions.
+    #[arg(short, long, value_name = "[PROVIDER/]NAME")]
+    pub(crate) model: Option<String>,
+    /// Where the provider's API is.
+    #[arg(long, value_name = "URL", requires = "provider")]
+    pub(crate) base_url: Option<String>,
+    /// Read the key from standard input and store it.
+    #[arg(long, requires = "provider")]
+    pub(crate) api_key_stdin: bool,
+    /// Take the key from this variable of the environment whenever it is needed, and store none.
+    #[arg(long, value_name = "VARIABLE", requires = "provider", conflicts_with = "api_key_stdin")]
+    pub(crate) api_key_env: Option<String>,
+    /// Remove the provider's stored key.
+    #[arg(long, requires = "provider", conflicts_with_all = ["api_key_stdin", "api_key_env", "base_url", "model"])]
+    pub(crate) forget: bool,
+    /// Write settings for the current project alone. A key is stored for all projects.
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `tiller doctor`.

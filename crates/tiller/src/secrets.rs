@@ -1,6 +1,6 @@
 //! Secrets that the user keeps: a file of the data folder that only its owner can read.
 
-use crate::{environment::Environment, options::Folders};
+use crate::{environment::Environment, keys, options::Folders};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ pub(crate) struct Values {
 
 impl Values {
     pub(crate) fn new(environment: Environment, system: Arc<dyn System>, folders: &Folders) -> Self {
-        Self { environment, system, path: folders.data.join("secrets.json") }
+        Self { environment, system, path: keys::secrets_path(folders) }
     }
 
     /// Every secret by its key. Whoever gets them has told the redactor.

@@ -1,19 +1,22 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SessionArgs},
+    args::{
+        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SessionArgs, SetupArgs,
+    },
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
     exit, folders,
     headless::{self, Begin, Overrides, Run},
     integrations::{self, Integrations},
+    keys::StoredKeys,
     limits, logging, mcp, models,
     options::{Folders, Options},
     permissions,
     scripts::{self, Callable},
     services::Services,
-    sessions,
+    sessions, setup,
     signals::Signals,
     trust,
     wiring::{self, Keep},
@@ -92,6 +95,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             scripts::run(&options, environment, &cwd, Callable::Everything, script).await
         }
+        Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await
@@ -100,8 +104,16 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
     }
 }
 
+async fn setup(args: &SetupArgs, environment: &Environment) -> Result<u8> {
+    let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+    setup::run(&options, environment, &cwd, args).await
+}
+
 async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
-    let AcpArgs { cwd, session, protocol, events } = args;
+    let AcpArgs { cwd, session, protocol, events, setup: for_setup } = args;
+    if for_setup {
+        return setup(&SetupArgs::default(), environment).await;
+    }
     let Settled { options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let mcp = wiring::mcp_options(&options, environment);
@@ -114,6 +126,7 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
         options: options.clone(),
         notices,
         environment: environment.clone(),
+        catalog: wired.catalog.clone(),
         mcp,
         servers,
         integrations,
@@ -210,7 +223,8 @@ pub(crate) async fn resolved(environment: &Environment, cwd: &AbsPath, flags: Fl
         Some(file) => Some(project_layer(&folders, cwd, file).await),
         None => None,
     };
-    let resolved = config::resolve(Layers { folders, user, project, environment, flags })?;
+    let keys = &StoredKeys::read(&folders)?;
+    let resolved = config::resolve(Layers { folders, user, project, environment, keys, flags })?;
     environment.redactor().learn(resolved.options.keys());
     Ok(resolved)
 }

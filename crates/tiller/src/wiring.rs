@@ -249,6 +249,18 @@ fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {
     }
 }
 
+/// Reaches a provider from now on as the options say, and takes their model for sessions that name none.
+pub(crate) fn reconfigure(catalog: &Catalog, options: &Options, provider: &str) {
+    catalog.reconfigure(|known| {
+        match provider {
+            "openai" => known.openai = vendor(&options.openai),
+            "anthropic" => known.anthropic = vendor(&options.anthropic),
+            name => known.custom.extend(options.custom.get(name).map(|set| (name.to_owned(), vendor(set)))),
+        }
+        known.default_model.clone_from(&options.model);
+    });
+}
+
 fn vendor(provider: &Provider) -> VendorOptions {
     VendorOptions {
         api_key: provider.api_key.as_ref().map(|key| Secret::new(key.reveal())),

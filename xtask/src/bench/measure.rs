@@ -5,6 +5,7 @@ mod delegation;
 mod memory;
 mod replay;
 mod scripts;
+mod servers;
 mod start;
 mod text;
 mod turns;
@@ -35,7 +36,7 @@ struct Bench<'a> {
 
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
-const ALL: [(&str, Measurement); 11] = [
+const ALL: [(&str, Measurement); 12] = [
     ("decisions", decisions::measure),
     ("scripts", scripts::measure),
     ("start", start::measure),
@@ -43,6 +44,7 @@ const ALL: [(&str, Measurement); 11] = [
     ("burst", text::burst),
     ("reading speed", text::paced),
     ("tool turn", turns::tools),
+    ("servers", servers::measure),
     ("delegation", delegation::measure),
     ("cancel", turns::cancel),
     ("memory", memory::measure),
