@@ -173,8 +173,10 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/settings/set", json!({ "scope": "global", "path": path, "value": "many" }), false);
     let provider = json!({ "scope": "global", "provider": "openai", "model": "test" });
     ask("_tiller/providers/configure", provider, true);
-    let key = json!({ "provider": "openai", "apiKey": CANARIES[3] });
-    ask("_tiller/providers/configure", key, false);
+    let key = json!({ "scope": "global", "provider": "anthropic", "apiKey": CANARIES[3] });
+    ask("_tiller/providers/configure", key, true);
+    let nothing = json!({ "provider": "offline", "apiKey": CANARIES[3] });
+    ask("_tiller/providers/configure", nothing, false);
 
     ask("_tiller/integrations/list", json!({ "query": "issues" }), true);
     ask("_tiller/integrations/list", json!({ "limit": "all" }), false);
