@@ -1,6 +1,6 @@
 //! Secrets that the user keeps: a file of the data folder that only its owner can read.
 
-use crate::{environment::Environment, keys, options::Folders};
+use crate::{environment::Environment, options::Folders};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};

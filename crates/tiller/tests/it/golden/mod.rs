@@ -178,7 +178,7 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     let nothing = json!({ "provider": "offline", "apiKey": CANARIES[3] });
     ask("_tiller/providers/configure", nothing, false);
 
-    ask("_tiller/integrations/list", json!({ "query": "issues" }), true);
+    ask("_tiller/integrations/list", json!({ "query": "plane.list_issues", "limit": 1 }), true);
     ask("_tiller/integrations/list", json!({ "limit": "all" }), false);
     ask("_tiller/integrations/describe", json!({ "function": "no.such" }), false);
     ask("_tiller/integrations/call", json!({ "function": "no.such", "args": {} }), false);
