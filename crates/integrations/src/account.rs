@@ -11,7 +11,10 @@ use std::{collections::BTreeMap, fmt};
 pub const DEFAULT_ACCOUNT: &str = "default";
 
 /// The field with an address of one's own.
-pub(crate) const BASE_URL: &str = "base_url";
+pub const BASE_URL: &str = "base_url";
+
+/// The field that says `true` where that address is on this machine or in a private network.
+pub const LOCAL: &str = "local";
 
 /// What an account has, by field.
 #[derive(Clone, PartialEq, Eq, Default)]

@@ -30,8 +30,8 @@ pub(crate) enum Refused {
     NoAddress(String),
     /// Where it leads to.
     #[error(
-        "the host {host} has the address {address}, which is not on the public internet; if the service is meant to be there, say so (`integrations \
-         add … --local`, or a base_url of your own)"
+        "the host {host} has the address {address}, which is not on the public internet; if the service is meant to be there, say so: \
+         `integrations add … --local`, or the account's field local=true"
     )]
     Private { host: String, address: IpAddr },
     /// Secrets would be readable on the way.

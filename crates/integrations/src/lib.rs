@@ -28,7 +28,7 @@ mod retry;
 mod token;
 mod tool;
 
-pub use account::{Account, Accounts, DEFAULT_ACCOUNT};
+pub use account::{Account, Accounts, BASE_URL, DEFAULT_ACCOUNT, LOCAL};
 pub use arguments::{ArgumentError, Given, merged};
 pub use auth::{Field, Scheme};
 pub use builtin::built_in;

@@ -1,7 +1,7 @@
 //! One request, from a function and its arguments.
 
 use crate::{
-    account::{Account, BASE_URL},
+    account::{Account, BASE_URL, LOCAL},
     auth::Scheme,
     client::Network,
     guard::{self, Refused},
@@ -44,10 +44,8 @@ pub(crate) fn place(integration: &Integration, account: &Account) -> Result<(Url
     let own = account.get(BASE_URL);
     let text = own.or(integration.base_url.as_deref()).ok_or(RequestError::NoAddress)?;
     let url = guard::checked_base(text)?;
-    let local = match own {
-        Some(own) => guard::is_literally_local(own) || integration.local,
-        None => integration.local,
-    };
+    let said = integration.local || account.get(LOCAL) == Some("true");
+    let local = said || own.is_some_and(guard::is_literally_local);
     let network = if local { Network::Private } else { Network::Public };
     guard::check(&url, network)?;
     Ok((url, network))
@@ -396,6 +394,22 @@ mod tests {
         let mut header = built("coingecko.ping", &Account::default(), json!({})).unwrap();
         let torn: Account = [("k".to_owned(), "a\nb".to_owned())].into_iter().collect();
         assert!(header.authorise(&[&schemes[0]], &torn, None, Network::Public).is_err());
+    }
+
+    #[test]
+    fn a_private_network_is_connected_to_where_the_user_said_so() {
+        let github = integration("github");
+        for (fields, network) in [
+            (&[][..], Some(Network::Public)),
+            (&[("base_url", "https://git.corp.example/api/v3")], Some(Network::Public)),
+            (&[("base_url", "https://git.corp.example/api/v3"), ("local", "true")], Some(Network::Private)),
+            (&[("base_url", "http://192.168.1.5:3000")], Some(Network::Private)),
+            (&[("base_url", "http://169.254.169.254"), ("local", "true")], None),
+            (&[("base_url", "file:///etc"), ("local", "true")], None),
+        ] {
+            let found = place(&github, &account(fields)).map(|(_, network)| network);
+            assert_eq!(found.ok(), network, "{fields:?}");
+        }
     }
 
     #[test]

@@ -4,15 +4,12 @@ use crate::{
     options::Folders,
     secrets::{self, Values},
 };
-use ::integrations::{Account, Accounts, Field};
+use ::integrations::{Account, Accounts, BASE_URL, Field, LOCAL};
 use anyhow::{Result, bail};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
-
-/// The field that every account may have: an address of its own.
-pub(super) const BASE_URL: &str = "base_url";
 
 /// The accounts.
 pub(crate) struct KeptAccounts {
@@ -49,7 +46,8 @@ impl KeptAccounts {
         let is_secret = |name: &String| -> Result<bool> {
             match fields.iter().find(|field| field.name == *name) {
                 Some(field) => Ok(field.secret),
-                None if name == BASE_URL => Ok(false),
+                // Every account may have these.
+                None if name == BASE_URL || name == LOCAL => Ok(false),
                 None => {
                     let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
                     bail!("Integration '{integration}' has no field '{name}'; it has {}", names.join(", "))

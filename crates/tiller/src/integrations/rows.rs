@@ -1,7 +1,9 @@
 //! Integrations and their functions as rows that programs read.
 
 use super::Integrations;
-use ::integrations::{Accounts as _, DEFAULT_ACCOUNT, Function, Integration, Origin, Switches};
+use ::integrations::{
+    Accounts as _, BASE_URL, DEFAULT_ACCOUNT, Function, Integration, LOCAL, Origin, Switches,
+};
 use serde_json::{Map, Value, json};
 
 /// What is known of an integration's accounts and switches.
@@ -97,9 +99,17 @@ pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
         let row = json!({ "name": field.name, "description": field.description, "secret": field.secret, "required": field.required });
         rows.push(row);
     }
-    let required = integration.base_url.is_none();
-    let about = "The address of your own installation, in place of the usual one";
-    rows.push(json!({ "name": super::accounts::BASE_URL, "description": about, "secret": false, "required": required }));
+    let own = [
+        (
+            BASE_URL,
+            "The address of your own installation, in place of the usual one",
+            integration.base_url.is_none(),
+        ),
+        (LOCAL, "`true` where that is on this machine or in a private network", false),
+    ];
+    for (name, about, required) in own {
+        rows.push(json!({ "name": name, "description": about, "secret": false, "required": required }));
+    }
     rows
 }
 

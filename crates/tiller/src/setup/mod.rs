@@ -122,6 +122,9 @@ fn tell(
         writeln!(stdout, "{said}")?;
         return Ok(());
     }
+    if !stored.key && !stored.settings {
+        writeln!(stdout, "Nothing was changed.")?;
+    }
     if stored.key {
         writeln!(stdout, "The key of {} is in {secrets}, which only you can read.", wanted.provider)?;
     }

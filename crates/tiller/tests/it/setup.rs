@@ -62,6 +62,7 @@ fn a_provider_that_is_set_up_is_used_and_its_key_is_shown_nowhere() {
         assert!(!(stdout(said) + &stderr(said)).contains(KEY));
     }
 
+    assert_eq!(stdout(&set_up(&home, &["--provider", "openai"], "")), "Nothing was changed.\n");
     let forgotten = home.run(&["setup", "--provider", "work", "--forget", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&stdout(&forgotten)).unwrap()["forgotten"], true);
     assert!(!std::fs::read_to_string(&secrets).unwrap().contains(KEY));
