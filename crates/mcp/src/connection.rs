@@ -5,8 +5,10 @@ use crate::{
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     lines::{Fault, Lines},
     listener::{Askers, Asking, Listener, Offered},
+    oauth,
     provider::McpOptions,
     reference,
+    serve::OUR_NAME,
 };
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
@@ -17,7 +19,7 @@ use rmcp::{
         PaginatedRequestParams, Prompt, ReadResourceRequestParams, Resource, ResourceContents,
         RootsCapabilities, Tool,
     },
-    service::RunningService,
+    service::{ClientInitializeError, RunningService},
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::Value;
@@ -27,7 +29,7 @@ use std::{
     time::Duration,
 };
 use system::{AbsPath, Output, PipedCommand, Process};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::error::Elapsed};
 use tokio_util::sync::CancellationToken;
 
 /// The variables of this process that a server gets, beside those that its description gives it.
@@ -55,6 +57,7 @@ pub struct Client {
     fault: Fault,
     errors: Errors,
     askers: Askers,
+    name: String,
     /// What it says that it has: `tools`, `resources`, `prompts`.
     has: Vec<String>,
 }
@@ -78,7 +81,7 @@ impl Client {
         let fault = Fault::default();
         let errors = Errors::default();
         let deadline = server.timeout.unwrap_or(CONNECT);
-        let us = Implementation::new("tiller", options.version.clone());
+        let us = Implementation::new(OUR_NAME, options.version.clone());
         let askers = Askers::default();
         let listener = Listener {
             server: server.name.clone(),
@@ -92,6 +95,8 @@ impl Client {
             How::Stdio { command, args, env } => {
                 let inherit = INHERITED.map(str::to_owned).to_vec();
                 let (program, cwd) = (command, cwd.clone());
+                // The last of a name counts: no description takes these away.
+                let env = env.into_iter().chain(options.variables.clone()).collect();
                 let command = PipedCommand { program, args, cwd, inherit, env, error_limit: ERROR_BYTES };
                 let piped = options.system.spawn_piped(command).await;
                 let piped = piped.map_err(|error| ConnectError::Hopeless(error.to_string()))?;
@@ -100,15 +105,34 @@ impl Client {
                 tokio::time::timeout(deadline, listener.serve(lines)).await
             }
             How::Http { url, headers } => {
-                let client = (options.http)(&url).map_err(ConnectError::Failed)?;
-                let config = StreamableHttpClientTransportConfig::with_uri(url.clone())
-                    .custom_headers(header_map(&headers).map_err(ConnectError::Hopeless)?);
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                tokio::time::timeout(deadline, listener.serve(transport)).await
+                let own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+                let signed_in = if own { Ok(None) } else { oauth::bearer(options, &server.name, &url).await };
+                let token = signed_in.map_err(|why| not_renewed(options, server, &why))?;
+                let given = |token: &Option<String>| {
+                    let bearer =
+                        token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
+                    headers.iter().cloned().chain(bearer).collect::<Vec<_>>()
+                };
+                let served = over_http(options, &url, &given(&token), listener.clone(), deadline).await?;
+                match (served, token) {
+                    // The token may have been taken back before its time.
+                    (Ok(Err(error)), Some(token)) if oauth::is_unauthorized(&error.to_string()) => {
+                        let renewed = oauth::renew(options, &server.name, &url, &token).await;
+                        let renewed = renewed.map_err(|why| not_renewed(options, server, &why))?;
+                        match renewed {
+                            None => Ok(Err(error)),
+                            some => over_http(options, &url, &given(&some), listener, deadline).await?,
+                        }
+                    }
+                    (served, _) => served,
+                }
             }
         };
         let service: RunningService<RoleClient, Listener> = match service {
             Ok(Ok(service)) => service,
+            Ok(Err(error)) if is_http(server) && oauth::is_unauthorized(&error.to_string()) => {
+                return Err(refused(options, server, "it does not let us in."));
+            }
             Ok(Err(error)) => {
                 let text = explain(server, &error.to_string());
                 return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
@@ -121,8 +145,9 @@ impl Client {
                 return Err(ConnectError::Failed(options.redactor.redact(&why)));
             }
         };
-        let has = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
-        let has = has.and_then(|info| Some(info.get("capabilities")?.as_object()?.keys().cloned().collect()));
+        let said = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
+        let said = said.unwrap_or_default();
+        let has = said["capabilities"].as_object().map(|has| has.keys().cloned().collect());
         let client = Self {
             peer: service.peer().clone(),
             call_timeout: server.timeout.unwrap_or(CALL),
@@ -132,6 +157,7 @@ impl Client {
             fault,
             errors,
             askers,
+            name: said["serverInfo"]["name"].as_str().unwrap_or_default().to_owned(),
             has: has.unwrap_or_default(),
         };
         let (stop, gone) = (client.stop.clone(), client.gone.clone());
@@ -143,6 +169,11 @@ impl Client {
             gone.cancel();
         });
         Ok(client)
+    }
+
+    /// What it calls itself.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Whether it says that it has `tools`, `resources` or `prompts`.
@@ -279,6 +310,13 @@ impl Client {
                 self.gone.cancelled().await;
                 Err(self.why().await)
             }
+            Ok(Err(error)) if oauth::is_unauthorized(&error.to_string()) => {
+                // Its keeper connects anew, and with another token if there is one.
+                locked(&self.fault).get_or_insert_with(|| "it no longer lets us in.".to_owned());
+                self.stop.cancel();
+                self.gone.cancelled().await;
+                Err("it no longer lets us in; try again".to_owned())
+            }
             Ok(Err(error)) => Err(error.to_string()),
         }
     }
@@ -341,16 +379,42 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
 
 fn explain(server: &ServerConfig, error: &str) -> String {
     match &server.how {
-        How::Http { url, .. } => {
-            let wants = if error.to_ascii_lowercase().contains("auth") || error.contains("401") {
-                " It wants authorization: give it an Authorization header."
-            } else {
-                ""
-            };
-            format!("{} could not be reached: {error}.{wants}", without_query(url))
-        }
+        How::Http { url, .. } => format!("{} could not be reached: {error}.", without_query(url)),
         How::Stdio { .. } => error.to_owned(),
     }
+}
+
+fn is_http(server: &ServerConfig) -> bool {
+    matches!(server.how, How::Http { .. })
+}
+
+/// What is said where somebody has to sign in first. Trying again would not help.
+fn refused(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
+    ConnectError::Hopeless(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
+}
+
+/// What is said where there is no new token. One that is refused will be refused again; whoever did not answer may answer later.
+fn not_renewed(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
+    match why.contains(" refused (4") {
+        true => refused(options, server, &format!("{why}.")),
+        false => ConnectError::Failed(options.redactor.redact(why)),
+    }
+}
+
+type Served = Result<Result<RunningService<RoleClient, Listener>, ClientInitializeError>, Elapsed>;
+
+async fn over_http(
+    options: &McpOptions,
+    url: &str,
+    headers: &[(String, String)],
+    listener: Listener,
+    deadline: Duration,
+) -> Result<Served, ConnectError> {
+    let client = (options.http)(url).map_err(ConnectError::Failed)?;
+    let config = StreamableHttpClientTransportConfig::with_uri(url.to_owned())
+        .custom_headers(header_map(headers).map_err(ConnectError::Hopeless)?);
+    let transport = StreamableHttpClientTransport::with_client(client, config);
+    Ok(tokio::time::timeout(deadline, listener.serve(transport)).await)
 }
 
 fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {

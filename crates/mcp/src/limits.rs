@@ -74,3 +74,19 @@ pub(crate) const PROMPT_CHARS: usize = 200;
 pub(crate) const ATTACHED_BYTES: usize = 100_000;
 /// How long a server has to tell its resources, or one of them, for a prompt that mentions it.
 pub(crate) const MENTION: Duration = Duration::from_secs(15);
+/// Requests that a gateway works on at the same time.
+pub(crate) const SERVED_AT_ONCE: usize = 16;
+/// Requests of its client that run or wait, and answers that wait to be read.
+pub(crate) const SERVED_WAITING: usize = 256;
+/// Bytes of an answer of an authorization server.
+pub(crate) const OAUTH_BYTES: usize = 256 * 1024;
+/// How long an authorization server has to answer.
+pub(crate) const OAUTH_REQUEST: Duration = Duration::from_secs(20);
+/// How long somebody has to sign in.
+pub(crate) const OAUTH_LOGIN: Duration = Duration::from_secs(300);
+/// A token that ends sooner than this is renewed before it is used.
+pub(crate) const OAUTH_MARGIN: Duration = Duration::from_secs(60);
+/// Bytes of the browser's request that brings the answer.
+pub(crate) const OAUTH_ANSWER: usize = 16 * 1024;
+/// How long the browser has to send it.
+pub(crate) const OAUTH_HEAD: Duration = Duration::from_secs(5);

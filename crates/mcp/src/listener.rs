@@ -69,6 +69,7 @@ impl Drop for Asking {
 }
 
 /// Hears what a server says unasked.
+#[derive(Clone)]
 pub(crate) struct Listener {
     pub(crate) server: String,
     pub(crate) info: ClientConfig,

@@ -29,7 +29,8 @@ pub(crate) struct Definition {
     pub(crate) read_only: bool,
     /// The size of what models are told of it.
     pub(crate) bytes: usize,
-    reads_resources: bool,
+    /// Whether it is ours, and reads the server's resources.
+    pub(crate) reads_resources: bool,
 }
 
 impl Definition {

@@ -7,7 +7,9 @@ mod spelling;
 pub(crate) use integrations::{
     AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
 };
-pub(crate) use mcp::{Add, Called, Common, Edited, McpCommand, SecretCommand};
+pub(crate) use mcp::{
+    Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve,
+};
 pub(crate) use spelling::spelled;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -53,6 +55,16 @@ pub(crate) enum Command {
     /// Run Lua scripts.
     #[command(subcommand)]
     Lua(LuaCommand),
+    /// Print the schema of a wire, as JSON Schema.
+    #[command(subcommand)]
+    Schema(SchemaCommand),
+}
+
+/// `tiller schema`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// The events and requests of the native layer.
+    Native,
 }
 
 /// `tiller lua`.
@@ -392,4 +404,15 @@ pub(crate) enum PermissionsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
 }

@@ -7,6 +7,9 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
+/// The part of the protocol's library that logs whole messages, at the level `trace`.
+const RAW_MESSAGES: &str = "agent_client_protocol::jsonrpc::transport_actor";
+
 /// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
 pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
@@ -19,6 +22,8 @@ pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
             anyhow::anyhow!("environment variable TILLER_LOG: {error}; write a level, or CRATE=LEVEL,…")
         })?,
     };
+    // It logs messages as they come, and what a client sends is not known to be secret before it was read.
+    let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);
     let redactor = environment.redactor().clone();
     let stderr = move || Redacting::new(std::io::stderr(), redactor.clone());
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false).with_target(true);

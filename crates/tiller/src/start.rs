@@ -2,7 +2,8 @@
 
 use crate::{
     args::{
-        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SessionArgs, SetupArgs,
+        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SchemaCommand,
+        SessionArgs, SetupArgs,
     },
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
@@ -25,7 +26,7 @@ use ::mcp::McpProvider;
 use agent::{PermissionMode, SessionId, ToolProviders};
 use anyhow::{Context, Result, bail};
 use std::{
-    io::{IsTerminal, Read},
+    io::{IsTerminal, Read, Write},
     path::Path,
     sync::Arc,
     time::Duration,
@@ -96,6 +97,10 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             scripts::run(&options, environment, &cwd, Callable::Everything, script).await
         }
         Some(Command::Setup(args)) => setup(&args, environment).await,
+        Some(Command::Schema(SchemaCommand::Native)) => {
+            writeln!(std::io::stdout().lock(), "{:#}", acp::native::schema())?;
+            Ok(exit::OK)
+        }
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await

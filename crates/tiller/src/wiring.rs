@@ -115,13 +115,16 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
     let system = local_system(options);
     let folders = &options.folders;
     let clients = HttpClients::default();
+    let values = Arc::new(Values::new(environment.clone(), system.clone(), folders));
     Arc::new(McpOptions {
-        values: Arc::new(Values::new(environment.clone(), system.clone(), folders)),
+        grants: values.clone(),
+        values,
         redactor: environment.redactor().clone(),
         pins: Arc::new(Pins::new(system.clone(), folders)),
         http: Arc::new(move |url| clients.client(url)),
         trust: trust::folder_trust(folders),
         user_file: folders.config.join("mcp.json"),
+        variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,
     })

@@ -15,8 +15,17 @@ type Pipe = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// What comes from the agent, with the moment its line was complete.
 enum Incoming {
-    Response { at: Instant, id: u64, outcome: Result<Value, Value> },
-    Update { at: Instant, update: Value },
+    Response {
+        at: Instant,
+        id: u64,
+        outcome: Result<Value, Value>,
+    },
+    Update {
+        at: Instant,
+        update: Value,
+    },
+    /// An event of the native layer.
+    Event,
 }
 
 /// A `session/update`.
@@ -34,6 +43,8 @@ pub(super) struct Reply {
     pub(super) result: Value,
     /// The updates that came before the response.
     pub(super) updates: Vec<Update>,
+    /// How many events of the native layer came before it.
+    pub(super) events: usize,
 }
 
 impl Reply {
@@ -103,13 +114,16 @@ impl Client {
 
     /// Waits for the response to a request. An error response is an error.
     pub(super) fn wait(&mut self, pending: Pending) -> Result<Reply> {
-        let mut updates = Vec::new();
+        let (mut updates, mut events) = (Vec::new(), 0);
         loop {
             match self.incoming.recv_timeout(PATIENCE).context("the agent did not answer")? {
                 Incoming::Update { at, update } => updates.push(Update { at, update }),
+                Incoming::Event => events += 1,
                 Incoming::Response { at, id, outcome } if id == pending.id => {
                     return match outcome {
-                        Ok(result) => Ok(Reply { asked: pending.asked, answered: at, result, updates }),
+                        Ok(result) => {
+                            Ok(Reply { asked: pending.asked, answered: at, result, updates, events })
+                        }
                         Err(error) => bail!("the agent answered with an error: {error}"),
                     };
                 }
@@ -141,6 +155,7 @@ fn read(mut from: impl BufRead, pipe: &Pipe, editor: &Mutex<Editor>, to: &Sender
                 continue;
             }
             Some("session/update") => Incoming::Update { at, update: message["params"]["update"].take() },
+            Some(method) if method.starts_with("_tiller/") => Incoming::Event,
             Some(_) => continue,
             None => {
                 let id =

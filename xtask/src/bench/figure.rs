@@ -22,6 +22,11 @@ impl Quantity {
         Self { name, unit: "ms", target: None }
     }
 
+    /// A share of something, in percent.
+    pub(super) const fn percent(name: &'static str, target: f64) -> Self {
+        Self { name, unit: "%", target: Some(target) }
+    }
+
     /// Memory in MiB.
     pub(super) const fn mib(name: &'static str, target: f64) -> Self {
         Self { name, unit: "MiB", target: Some(target) }

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod delegation;
+mod events;
 mod memory;
 mod replay;
 mod scripts;
@@ -42,6 +43,7 @@ const ALL: [(&str, Measurement); 12] = [
     ("start", start::measure),
     ("warm turn", turns::one_chunk),
     ("burst", text::burst),
+    ("events", events::measure),
     ("reading speed", text::paced),
     ("tool turn", turns::tools),
     ("servers", servers::measure),

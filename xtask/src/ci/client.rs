@@ -1,5 +1,5 @@
-//! The official SDKs' clients in `tests/clients`, which drive the real binary, and others' servers, which it drives: set up below the target
-//! folder, and told apart from what cannot run here.
+//! The official SDKs' clients in `tests/clients` and our own in `clients`, which drive the real binary, and others' servers, which it drives: set up
+//! below the target folder, and told apart from what cannot run here.
 //!
 //! Nobody needs Python or Node to work on this project, so a client that cannot be set up is left out, with the reason said.
 //! One that is set up must pass.
@@ -15,12 +15,14 @@ use std::process::{Command, Stdio};
 pub(super) struct Client {
     /// The step's name.
     pub(super) name: &'static str,
-    /// The folder in `tests/clients`, and below the target folder.
+    /// The folder in the tree.
+    source: &'static str,
+    /// The folder below `clients` in the target folder.
     folder: &'static str,
     /// What runs it, and the oldest version that can.
     runtime: &'static str,
     oldest: (u32, u32, u32),
-    /// The file that pins what it needs. What was installed for the same text and the same runtime is used again.
+    /// The file that pins what it needs, if anything. What was installed for the same text and the same runtime is used again.
     pins: &'static str,
     /// The commands that install into the folder given; the source folder comes second.
     install: fn(&Path, &Path) -> Vec<Command>,
@@ -29,10 +31,11 @@ pub(super) struct Client {
 }
 
 /// All of them.
-pub(super) const CLIENTS: [Client; 3] = [PYTHON, TYPESCRIPT, SERVERS];
+pub(super) const CLIENTS: [Client; 5] = [PYTHON, TYPESCRIPT, SERVERS, NATIVE_PYTHON, NATIVE_TYPESCRIPT];
 
 const PYTHON: Client = Client {
     name: "python client",
+    source: "tests/clients/python",
     folder: "python",
     runtime: "python3",
     oldest: (3, 10, 0),
@@ -56,6 +59,7 @@ const PYTHON: Client = Client {
 
 const TYPESCRIPT: Client = Client {
     name: "typescript client",
+    source: "tests/clients/typescript",
     folder: "typescript",
     runtime: "node",
     oldest: (20, 6, 0),
@@ -65,7 +69,41 @@ const TYPESCRIPT: Client = Client {
 };
 
 /// MCP servers that somebody else wrote.
-const SERVERS: Client = Client { name: "MCP servers", folder: "servers", ..TYPESCRIPT };
+const SERVERS: Client =
+    Client { name: "MCP servers", source: "tests/clients/servers", folder: "servers", ..TYPESCRIPT };
+
+/// Our own client of the native layer. Needs nothing beside the language.
+const NATIVE_PYTHON: Client = Client {
+    name: "native python",
+    source: "clients/python",
+    folder: "native-python",
+    runtime: "python3",
+    oldest: (3, 11, 0),
+    pins: "pyproject.toml",
+    install: |_, _| Vec::new(),
+    start: |_, source| {
+        let mut python = command("python3");
+        python.arg("-B").arg(source.join("tests/drive.py"));
+        python
+    },
+};
+
+/// The same in TypeScript. Needs its compiler to be made, and nothing to run.
+const NATIVE_TYPESCRIPT: Client = Client {
+    name: "native typescript",
+    source: "clients/typescript",
+    folder: "native-typescript",
+    runtime: "node",
+    oldest: (20, 6, 0),
+    pins: "package-lock.json",
+    install: npm_ci,
+    start: |folder, _| {
+        let mut shell = command("sh");
+        let made = "cd \"$(dirname \"$0\")\" && node_modules/.bin/tsc && exec node dist/test/drive.js \"$1\"";
+        shell.args(["-c", made]).arg(folder.join("package.json"));
+        shell
+    },
+};
 
 fn npm_ci(folder: &Path, _source: &Path) -> Vec<Command> {
     let mut npm = command("npm");
@@ -95,7 +133,7 @@ impl Client {
     /// The reason why it cannot be played here, in words: no runtime, too old a one, or what it needs cannot be installed.
     pub(super) fn ready(&self) -> Result<Command> {
         let version = self.runtime_version()?;
-        let source = root().join("tests/clients").join(self.folder);
+        let source = root().join(self.source);
         let folder = target_dir().join("clients").join(self.folder);
         self.installed(&version, &folder, &source)?;
         // Node looks for packages beside the script, wherever it is started; so the scripts go where the packages are.
@@ -144,13 +182,19 @@ fn stamp(folder: &Path) -> PathBuf {
     folder.join("installed-for")
 }
 
+/// Folders that are made from the others.
+const MADE: [&str; 3] = ["node_modules", "dist", "__pycache__"];
+
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> std::io::Result<()> {
         fs::create_dir_all(to)?;
         for entry in fs::read_dir(from)? {
             let entry = entry?;
-            if entry.file_type()?.is_file() {
-                fs::copy(entry.path(), to.join(entry.file_name()))?;
+            let (kind, name) = (entry.file_type()?, entry.file_name());
+            if kind.is_file() {
+                fs::copy(entry.path(), to.join(name))?;
+            } else if kind.is_dir() && !MADE.iter().any(|made| name == *made) {
+                copy_files(&entry.path(), &to.join(name)).map_err(std::io::Error::other)?;
             }
         }
         Ok(())
@@ -166,6 +210,7 @@ mod tests {
     fn client(runtime: &'static str, oldest: (u32, u32, u32)) -> Client {
         Client {
             name: "test client",
+            source: "test",
             folder: "test",
             runtime,
             oldest,
@@ -198,10 +243,11 @@ mod tests {
     #[test]
     fn an_installation_that_fails_is_begun_anew() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().join("target");
-        fs::write(dir.path().join("pins"), "a 1").unwrap();
+        let (source, folder) = (dir.path().join("source"), dir.path().join("target"));
+        fs::create_dir(&source).unwrap();
+        fs::write(source.join("pins"), "a 1").unwrap();
         let broken = Client { install: |_, _| vec![command("false")], ..client("cargo", (1, 0, 0)) };
-        let error = broken.installed("1\n", &folder, dir.path()).unwrap_err();
+        let error = broken.installed("1\n", &folder, &source).unwrap_err();
         assert_eq!(error.to_string(), "its packages cannot be installed: `false` failed");
         assert!(!stamp(&folder).exists());
     }
@@ -217,7 +263,7 @@ mod tests {
     #[test]
     fn each_client_has_its_pins_and_its_script() {
         for client in CLIENTS {
-            let source = root().join("tests/clients").join(client.folder);
+            let source = root().join(client.source);
             assert!(source.join(client.pins).is_file(), "{}", client.name);
             let start = (client.start)(&source, &source);
             let script = start.get_args().last().unwrap();

@@ -1,6 +1,9 @@
 //! The events as they go over the wire.
 
-use super::Prefix;
+use super::{
+    Prefix,
+    schema::{IntegrationOperation, McpOperation},
+};
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
 use schemars::JsonSchema;
@@ -94,10 +97,10 @@ pub(crate) enum Event {
     RuntimeChanged(RuntimeChange),
     /// A request about integrations, or Lua, began or ended.
     #[serde(rename = "integration_event")]
-    Integration(Operation),
+    Integration(#[schemars(with = "IntegrationOperation")] Operation),
     /// A request about MCP servers began or ended.
     #[serde(rename = "mcp_event")]
-    Mcp(Operation),
+    Mcp(#[schemars(with = "McpOperation")] Operation),
     /// Something that the user should know and that is no part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.

@@ -14,6 +14,7 @@ mod names;
 mod projection;
 mod requests;
 mod route;
+mod schema;
 mod services;
 mod shape;
 mod switch;
@@ -24,6 +25,7 @@ pub(crate) use event::{Event, Frame, send};
 pub(crate) use names::Prefix;
 pub(crate) use projection::{Projection, StateKind, Step, delta};
 pub(crate) use route::route;
+pub use schema::schema;
 pub use services::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, Hidden,
     ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions, Scene, Scope,

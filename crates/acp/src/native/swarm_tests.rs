@@ -142,3 +142,56 @@ fn a_crowd_of_siblings_is_cut() {
         )
     );
 }
+
+/// The examples in the documentation are what would be sent.
+#[test]
+fn events_of_subagents_are_as_documented() {
+    use SubagentStatus::{Done, Queued, Running};
+    let args = || json!({ "id": "scan", "type": "explore", "task": "Look at scan" });
+    let call = || vec![SubagentCall { id: "tool_3".into(), args: args() }];
+    let end = SubagentEnd {
+        args: args(),
+        result: "Three places use it.".to_owned(),
+        success: true,
+        background: false,
+        state: SubagentState { ended_at: Some(3_500), ..agent("scan", None, Done, 3_500) },
+        descendants: Vec::new(),
+    };
+    let state = SwarmState {
+        agents: vec![agent("scan", None, Running, 2_000), agent("deep", Some("scan"), Queued, 1_500)],
+        at: 3_000,
+        model: "openai/test".to_owned(),
+        ..SwarmState::default()
+    };
+    let swarm = [
+        SwarmEvent::Spawned(call()),
+        SwarmEvent::Running(call()),
+        SwarmEvent::Completed(vec![end]),
+        SwarmEvent::State(state),
+    ];
+    let mut text = String::new();
+    for mut params in swarm.into_iter().flat_map(told) {
+        let name = params["type"].as_str().unwrap().to_owned();
+        let common = json!({
+            "protocolVersion": 1, "runId": "run_1", "sessionId": "0199f0c4-SESSION", "timestamp": 1_767_225_600.25,
+        });
+        params.as_object_mut().unwrap().extend(common.as_object().unwrap().clone());
+        let frame = json!({ "jsonrpc": "2.0", "method": format!("_tiller/{name}"), "params": params });
+        text.push_str(&format!("\n#### `{name}`\n\n```json\n{}\n```\n", sorted(frame)));
+    }
+    let documented = include_str!("../../../../docs/native-layer.md");
+    assert!(documented.contains(&text), "docs/native-layer.md is to have this:\n{text}");
+}
+
+/// Members by name, whatever order the build gives them.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            members.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        plain => plain,
+    }
+}

@@ -6,4 +6,5 @@ mod faults;
 mod machine;
 mod mentions;
 mod offers;
+mod serving;
 mod stage;

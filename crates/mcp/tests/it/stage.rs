@@ -8,7 +8,7 @@ use agent::{
     ToolProvider, TrustRecords,
 };
 use async_trait::async_trait;
-use mcp::{McpOptions, McpProvider, Pins, Values};
+use mcp::{Grants, McpOptions, McpProvider, Pins, Values};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
@@ -49,6 +49,21 @@ impl Values for Known {
 }
 
 #[async_trait]
+impl Grants for Known {
+    async fn load(&self, _server: &str) -> Option<String> {
+        None
+    }
+
+    async fn keep(&self, _server: &str, _grant: Option<String>) -> Result<(), String> {
+        Err("nothing is kept here".to_owned())
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+#[async_trait]
 impl TrustRecords for Known {
     async fn trusted(&self, _folder: &AbsPath) -> Option<String> {
         None
@@ -61,11 +76,13 @@ pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
     Arc::new(McpOptions {
         system: machine.clone(),
         values: known.clone(),
+        grants: known.clone(),
         redactor: Redactor::default(),
         pins: known.clone(),
         http: Arc::new(|_| Err("there is no network".to_owned())),
         trust: FolderTrust::new(machine.clone(), known),
         user_file: AbsPath::new("/home/mcp.json").unwrap(),
+        variables: Vec::new(),
         version: "0".to_owned(),
     })
 }

@@ -4,8 +4,8 @@ use super::Services;
 use crate::{
     config,
     keys::secret_name,
-    mcp::Values,
     options::{Folders, Secret},
+    secrets::Values,
     setup::{self, NotStored, ProviderSetup},
     wiring,
 };

@@ -59,6 +59,17 @@ impl Web {
     }
 }
 
+/// Asks for an address of loopback, as a browser would; the status line and the rest.
+pub(crate) fn get(url: &str) -> (String, String) {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    let (status, rest) = said.split_once("\r\n").unwrap();
+    (status.to_owned(), rest.to_owned())
+}
+
 /// One request a connection. Whoever asked may have stopped waiting.
 fn serve(
     stream: &TcpStream,

@@ -79,7 +79,7 @@ mod tests {
             Update { at: now + Duration::from_millis(index as u64), update }
         };
         let updates = texts.iter().enumerate().map(update).collect();
-        Reply { asked: now, answered: now, result: Value::Null, updates }
+        Reply { asked: now, answered: now, result: Value::Null, updates, events: 0 }
     }
 
     #[test]

@@ -1,0 +1,167 @@
+//! The JSON Schema of this layer: every event, every request and its answer.
+//!
+//! Events are described by the very types that are sent. Parameters are taken apart by hand, with the wire's own words for what is wrong, and
+//! answers come from behind a seam, so theirs are types of their own; tests hold what really goes over the wire against them.
+
+mod operations;
+mod params;
+mod results;
+
+pub(crate) use operations::{IntegrationOperation, McpOperation};
+
+use super::{Prefix, event::Envelope, event::VERSION};
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// The schema as one document: `events` by type, `requests` by method (without prefixes), each with `params` and `result`; shared types in `$defs`.
+pub fn schema() -> Value {
+    let settings = SchemaSettings::draft2020_12;
+    let mut sent = settings().for_serialize().into_generator();
+    let mut taken = settings().for_deserialize().into_generator();
+    let events = events(&mut sent);
+    let mut requests = Map::new();
+    for method in METHODS {
+        let described = json!({
+            "description": method.about,
+            "ownPrefixOnly": method.own,
+            "params": (method.params)(&mut taken),
+            "result": (method.result)(&mut sent),
+        });
+        requests.insert(method.name.to_owned(), described);
+    }
+    let mut definitions = sent.take_definitions(true);
+    for (name, definition) in taken.take_definitions(true) {
+        let other = definitions.insert(name, definition.clone()).filter(|other| *other != definition);
+        debug_assert_eq!(other, None, "two types have one name");
+    }
+    sorted(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The native layer of Tiller",
+        "version": VERSION,
+        "prefixes": Prefix::ALL.map(Prefix::text),
+        "events": events,
+        "requests": requests,
+        "$defs": definitions,
+    }))
+}
+
+/// Each event: what all have, and its own.
+fn events(generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let envelope = schemars::Schema::to_value(generator.root_schema_for::<Envelope<'_>>());
+    let common = |member: &str| envelope.get(member).cloned().unwrap_or_default();
+    let variants = envelope["oneOf"].as_array().cloned().unwrap_or_default();
+    let mut events = Map::new();
+    for mut event in variants {
+        let Some(name) = event["properties"]["type"]["const"].as_str().map(str::to_owned) else { continue };
+        if let (Value::Object(own), Value::Object(shared)) = (&mut event["properties"], common("properties"))
+        {
+            own.extend(shared);
+        }
+        if let (Value::Array(own), Value::Array(shared)) = (&mut event["required"], common("required")) {
+            own.extend(shared);
+        }
+        events.insert(name, event);
+    }
+    events
+}
+
+/// A request.
+struct Method {
+    name: &'static str,
+    /// What it does, in a sentence.
+    about: &'static str,
+    /// Whether it is served under `_tiller/` alone.
+    own: bool,
+    params: fn(&mut SchemaGenerator) -> Value,
+    result: fn(&mut SchemaGenerator) -> Value,
+}
+
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    generator.subschema_for::<T>().to_value()
+}
+
+const fn method<P: JsonSchema, R: JsonSchema>(name: &'static str, about: &'static str) -> Method {
+    Method { name, about, own: false, params: of::<P>, result: of::<R> }
+}
+
+const fn own<P: JsonSchema, R: JsonSchema>(name: &'static str, about: &'static str) -> Method {
+    Method { own: true, ..method::<P, R>(name, about) }
+}
+
+/// Every request of the layer.
+const METHODS: &[Method] = &[
+    method::<params::Nothing, results::Capabilities>("capabilities", "What there is."),
+    method::<params::SetRuntime, super::event::RuntimeState>(
+        "runtime/set",
+        "Changes what a session is set to.",
+    ),
+    method::<params::SetSetting, results::SettingSet>("settings/set", "Stores a setting."),
+    method::<params::ConfigureProvider, results::ProviderConfigured>(
+        "providers/configure",
+        "Stores how a provider is reached.",
+    ),
+    method::<params::ListFunctions, results::Functions>(
+        "integrations/list",
+        "Lists functions of integrations.",
+    ),
+    method::<params::NamedFunction, results::Function>("integrations/describe", "Describes a function."),
+    method::<params::CallFunction, results::FunctionCalled>("integrations/call", "Calls a function."),
+    method::<params::ConfigureIntegration, results::IntegrationConfigured>(
+        "integrations/configure",
+        "Stores an integration's credentials, whether it is on, and what it may do.",
+    ),
+    method::<params::Forced, results::Servers>("mcp/list_servers", "Lists the MCP servers of a session."),
+    method::<params::ListTools, results::Tools>("mcp/list_tools", "Lists tools of MCP servers."),
+    method::<params::ForcedFunction, results::Tool>("mcp/schema", "Describes a tool of an MCP server."),
+    method::<params::CallTool, results::ToolCalled>("mcp/call_tool", "Calls a tool of an MCP server."),
+    method::<params::AddServer, results::ServerAdded>("mcp/add_stdio_server", "Stores an MCP server."),
+    method::<params::SetSecret, results::SecretSet>("mcp/set_secret", "Stores a secret of an MCP server."),
+    method::<params::ExecuteLua, results::LuaExecuted>("lua/execute", "Runs a script."),
+    own::<params::Search, results::Hits>("sessions/search", "Searches stored sessions."),
+    own::<params::Export, results::Exported>("sessions/export", "Exports a stored session."),
+    own::<params::Named, results::Checkpoints>("sessions/checkpoints", "Lists the turns that changed files."),
+    own::<params::Rewind, results::Rewound>("sessions/rewind", "Takes changes of files back."),
+    own::<params::Explain, results::Explained>("permissions/explain", "Explains what would be allowed."),
+    own::<params::Named, results::Decisions>("permissions/log", "Lists what was decided."),
+    own::<params::Named, results::Usage>("usage/get", "Tells what a session has used."),
+    own::<params::Nothing, results::Report>("doctor", "Tells what this machine and the settings give."),
+];
+
+/// Members by name, whatever order the build gives them.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut members: Vec<_> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            members.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        plain => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_and_every_reference_is_there() {
+        let schema = schema();
+        let events = schema["events"].as_object().unwrap();
+        assert_eq!(events.len(), 20, "{:?}", events.keys());
+        for (name, event) in events {
+            for field in ["type", "sessionId", "runId", "timestamp", "protocolVersion"] {
+                assert!(event["properties"].get(field).is_some(), "{name} lacks {field}");
+                assert!(event["required"].as_array().unwrap().contains(&json!(field)), "{name}: {field}");
+            }
+        }
+        let text = schema.to_string();
+        for reference in text.split("\"#/$defs/").skip(1) {
+            let name = reference.split('"').next().unwrap();
+            assert!(schema["$defs"].get(name).is_some(), "{name}");
+        }
+        assert_eq!(schema["requests"].as_object().unwrap().len(), METHODS.len());
+        let required = &schema["$defs"]["CallTool"]["required"];
+        assert_eq!(required, &json!(["sessionId", "function"]));
+    }
+}

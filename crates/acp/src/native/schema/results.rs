@@ -1,0 +1,332 @@
+//! The answers to requests.
+
+#![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The same twice, for clients of either name.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Capabilities {
+    kosmo_capabilities: CapabilityTable,
+    kosmokrator_capabilities: CapabilityTable,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct CapabilityTable {
+    protocol_version: u32,
+    #[schemars(flatten)]
+    each: BTreeMap<String, bool>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct SettingSet {
+    path: String,
+    scope: String,
+    configured: bool,
+}
+
+/// What is known of a provider; never its key.
+#[derive(JsonSchema)]
+pub(super) struct ProviderConfigured {
+    provider: String,
+    scope: String,
+    configured: bool,
+    #[schemars(rename = "hasApiKey")]
+    has_api_key: bool,
+    #[schemars(rename = "baseUrlConfigured")]
+    base_url_configured: bool,
+    model: Option<String>,
+    label: String,
+    description: String,
+    auth_mode: String,
+    auth_status: String,
+    source: String,
+    driver: String,
+    url: Option<String>,
+    default_model: Option<String>,
+    configured_api_key: bool,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(crate) struct Functions {
+    functions: Vec<Function>,
+    providers: Map<String, Value>,
+    locally_runnable_providers: Vec<String>,
+}
+
+/// A function of an integration.
+#[derive(JsonSchema)]
+pub(crate) struct Function {
+    provider: String,
+    /// `PROVIDER.FUNCTION`.
+    function: String,
+    name: String,
+    slug: String,
+    title: String,
+    description: String,
+    /// `read` or `write`.
+    operation: String,
+    active: bool,
+    configured: bool,
+    accounts: Value,
+    auth: Value,
+    auth_strategy: Value,
+    host_availability: Value,
+    runtime_requirements: Value,
+    compatibility: Value,
+    compatibility_summary: Value,
+    cli_setup_supported: bool,
+    cli_runtime_supported: bool,
+    input_schema: Value,
+}
+
+#[derive(JsonSchema)]
+pub(crate) struct FunctionCalled {
+    function: String,
+    success: bool,
+    data: Value,
+    error: Option<String>,
+    meta: FunctionMeta,
+    duration_ms: f64,
+}
+
+#[derive(JsonSchema)]
+struct FunctionMeta {
+    dry_run: bool,
+    operation: Option<String>,
+    permission_bypassed: bool,
+    account: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(crate) struct IntegrationConfigured {
+    integration: String,
+    account: String,
+    scope: String,
+    enabled: bool,
+    enabled_changed: bool,
+    credential_scope: String,
+    /// Their names, and never their values.
+    credential_keys: Vec<String>,
+    permissions: Map<String, Value>,
+}
+
+#[derive(JsonSchema)]
+pub(crate) struct Servers {
+    servers: Vec<Server>,
+}
+
+/// What may be done without asking: `allow`, `ask` or `deny`.
+#[derive(JsonSchema)]
+struct ServerPermissions {
+    read: String,
+    write: String,
+}
+
+#[derive(JsonSchema)]
+struct Server {
+    name: String,
+    /// `stdio` or `http`.
+    #[schemars(rename = "type")]
+    kind: String,
+    enabled: bool,
+    trusted: bool,
+    /// `acp`, `global` or `project`.
+    source: String,
+    path: Option<String>,
+    command: Option<String>,
+    args: Vec<String>,
+    url: Option<String>,
+    /// Seconds.
+    timeout: f64,
+    permissions: ServerPermissions,
+}
+
+#[derive(JsonSchema)]
+pub(crate) struct Tools {
+    tools: Vec<Tool>,
+}
+
+/// A tool of an MCP server.
+#[derive(JsonSchema)]
+pub(crate) struct Tool {
+    server: String,
+    name: String,
+    /// `SERVER.TOOL`.
+    function: String,
+    /// `app.mcp.SERVER.TOOL`.
+    lua_path: String,
+    description: String,
+    /// `read` or `write`.
+    operation: String,
+    /// The schema of each parameter.
+    parameters: Map<String, Value>,
+    /// The schema of the arguments.
+    schema: Map<String, Value>,
+}
+
+#[derive(JsonSchema)]
+pub(crate) struct ToolCalled {
+    function: String,
+    success: bool,
+    data: Value,
+    error: Option<String>,
+    meta: ToolMeta,
+    duration_ms: f64,
+}
+
+#[derive(JsonSchema)]
+struct ToolMeta {
+    dry_run: bool,
+    operation: Option<String>,
+    permission_bypassed: bool,
+    server: Option<String>,
+}
+
+#[derive(JsonSchema)]
+pub(crate) struct ServerAdded {
+    name: String,
+    scope: String,
+    path: String,
+    enabled: bool,
+    trusted: bool,
+    permissions: ServerPermissions,
+}
+
+/// Never the secret.
+#[derive(JsonSchema)]
+pub(crate) struct SecretSet {
+    server: String,
+    key: String,
+    configured: bool,
+}
+
+#[derive(JsonSchema)]
+pub(crate) struct LuaExecuted {
+    success: bool,
+    /// What it printed.
+    output: String,
+    error: Option<String>,
+    /// What it returned, as text.
+    result: Option<String>,
+    execution_time_ms: f64,
+    /// Bytes.
+    memory_usage: u64,
+    integration_calls: u64,
+    meta: LuaMeta,
+}
+
+#[derive(JsonSchema)]
+struct LuaMeta {
+    permission_bypassed: bool,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct Hits {
+    hits: Vec<Hit>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct Hit {
+    session_id: String,
+    cwd: String,
+    title: Option<String>,
+    seq: u64,
+    excerpt: String,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Exported {
+    session_id: String,
+    format: String,
+    text: String,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct Checkpoints {
+    checkpoints: Vec<Checkpoint>,
+}
+
+#[derive(JsonSchema)]
+struct Checkpoint {
+    turn: u64,
+    prompt: String,
+    files: Vec<String>,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct Rewound {
+    restored: Vec<String>,
+    merged: Vec<String>,
+    left: Vec<Left>,
+}
+
+#[derive(JsonSchema)]
+struct Left {
+    path: String,
+    reason: String,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct Explained {
+    steps: Vec<Step>,
+}
+
+#[derive(JsonSchema)]
+struct Step {
+    rule: String,
+    says: String,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Decisions {
+    decisions: Vec<Decision>,
+    left_out: u64,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct Decision {
+    tool_call_id: String,
+    tool: String,
+    title: String,
+    /// `allow`, `always`, `deny` or `never`.
+    decision: String,
+    rule: String,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Usage {
+    model: Option<String>,
+    tokens_in: u64,
+    tokens_out: u64,
+    cache_read: u64,
+    cache_write: u64,
+    /// In US dollars; null where the price is not known.
+    cost: Option<f64>,
+    context_used: u64,
+    max_context: Option<u64>,
+}
+
+/// The report of `tiller doctor --json`.
+#[derive(JsonSchema)]
+pub(super) struct Report {
+    success: bool,
+    version: String,
+    sandbox: Map<String, Value>,
+    paths: BTreeMap<String, String>,
+    providers: Vec<Map<String, Value>>,
+    notices: Vec<String>,
+    issues: Vec<String>,
+}
