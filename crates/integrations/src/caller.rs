@@ -162,6 +162,7 @@ impl Caller {
         if call.dry_run {
             return Ok((request.shown(&schemes), None));
         }
+        self.redactor.learn(Request::written(&schemes, account));
         let token = self.token(call, &schemes, account, network).await?;
         request.authorise(&schemes, account, token.as_deref(), network).map_err(words)?;
         let client = (self.http)(request.url.as_str(), network)?;

@@ -153,6 +153,20 @@ impl Request {
         Ok(())
     }
 
+    /// The secrets of an account as a request has them, where that is in another writing.
+    pub(crate) fn written(schemes: &[&Scheme], account: &Account) -> Vec<String> {
+        let field = |name: &str| account.get(name).unwrap_or_default();
+        let other = schemes.iter().filter_map(|scheme| match scheme {
+            Scheme::KeyInQuery { field: name, .. } => Some(form(&json!({ "k": field(name) })).split_off(2)),
+            Scheme::KeyInCookie { field: name, .. } => Some(encoded(field(name), false)),
+            Scheme::Basic { username, password } => {
+                Some(basic(field(username), field(password)).split_off("Basic ".len()))
+            }
+            _ => None,
+        });
+        other.collect()
+    }
+
     /// What would be sent, for people.
     pub(crate) fn shown(&self, schemes: &[&Scheme]) -> Value {
         let headers = self.headers.iter().filter(|(_, value)| !value.is_sensitive());

@@ -241,6 +241,8 @@ fn the_gates_speak_in_order_and_a_failure_is_an_exit_code() {
     let output = home.run(&["integrations", "call", "pets.create_pet", "--account", "work", "--name=x"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("--write allow") && service.asked().is_empty(), "{}", stdout(&output));
+    let lua = home.run(&["integrations", "lua", "--eval", "app.integrations.pets.work.get_pet(1).path"]);
+    assert_eq!((stdout(&lua).as_str(), service.lines().len()), ("/pets/1\n", 1), "{}", stderr(&lua));
     // A list of tools that are denied holds here too.
     let settings = home.path().join("home/.config/tiller/config.toml");
     let before = std::fs::read_to_string(&settings).unwrap();
@@ -383,6 +385,31 @@ fn s26_what_a_call_prints_has_no_key_in_it() {
     }
     assert!(said.contains("HTTP 401 Unauthorized: [secret] is no key"), "{said}");
     assert!(said.contains("integrations.pets.default.api_key") && !said.contains(CANARY), "{said}");
+}
+
+#[test]
+fn s26_a_key_in_an_address_is_nowhere_to_be_seen_in_any_writing() {
+    let service = Service::start(|_, asked| {
+        (403, String::new(), json!({ "message": format!("no: {}", asked.path) }).to_string())
+    });
+    let home = Home::new();
+    let key = "canary+of/the=query &more";
+    let mut document = document(&service.url);
+    document["components"]["securitySchemes"]["key"] =
+        json!({ "type": "apiKey", "in": "query", "name": "key" });
+    home.write("pets.json", &document.to_string());
+    assert!(home.run(&["integrations", "add", "pets", "--openapi", "pets.json", "--local"]).status.success());
+    let configure = ["integrations", "configure", "pets", "--api-key-stdin", "--enable", "--read", "allow"];
+    assert!(with_stdin(&home, &configure, key).0);
+    let output = home
+        .tiller(&["integrations:pets", "list_pets", "--limit=1"])
+        .env("TILLER_LOG", "trace")
+        .output()
+        .unwrap();
+    let said = stdout(&output) + &stderr(&output);
+    assert!(said.contains("HTTP 403 Forbidden: no: /pets?limit=1&key=[secret]"), "{said}");
+    assert!(!said.contains("canary"), "{said}");
+    assert_eq!(service.lines(), ["GET /pets?limit=1&key=canary%2Bof%2Fthe%3Dquery+%26more"]);
 }
 
 #[test]
