@@ -1,16 +1,20 @@
 //! One connection, from its first byte to its last.
 
+#[cfg(feature = "v2")]
+use crate::v2::V2;
 use crate::{
-    AcpOptions, Protocol,
-    connections::Connections,
+    AcpOptions,
+    connection::{Connection, Dispatcher, Wire},
+    dialect::Dialect,
     legacy,
     limits::{LAST_WRITES, SETTLE},
-    transport::{Gauge, incoming, write_lines},
+    transport::{Gauge, LineSink, incoming, write_lines},
+    v1::V1,
 };
 use agent::Runtime;
-use agent_client_protocol::Lines;
-use futures::StreamExt;
-use std::sync::Arc;
+use agent_client_protocol::{Agent, Builder, Lines};
+use futures::{Stream, StreamExt, stream};
+use std::{io, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::oneshot,
@@ -37,34 +41,47 @@ pub async fn serve(
     options: AcpOptions,
 ) -> Result<(), ServeError> {
     let gauge = Arc::new(Gauge::default());
-    let frame_cap = options.frame_cap;
-    let protocol = options.protocol;
-    let older = (runtime.clone(), options.clone());
-    let connection = Connections::new(runtime, options, gauge.clone());
+    let (sink, write) = write_lines(writer, gauge.clone());
+    let mut writing = tokio::spawn(write);
+    let mut lines = Box::pin(incoming(reader, options.frame_cap).peekable());
+    let first = lines.as_mut().peek().await.and_then(|first| first.as_deref().ok());
+    let served = match Dialect::of(options.protocol, first) {
+        Dialect::First => speak(Connection::<V1>::new(runtime, options, gauge), lines, sink).await,
+        #[cfg(feature = "v2")]
+        Dialect::Second => speak(Connection::<V2>::new(runtime, options, gauge), lines, sink).await,
+        Dialect::Older => legacy::serve(runtime, options, lines, sink).await,
+    };
+    if timeout(LAST_WRITES, &mut writing).await.is_err() {
+        tracing::warn!("the client does not read; what was left to say is lost");
+        writing.abort();
+    }
+    served
+}
+
+/// Serves the client in one version of the protocol. Its messages are taken undecoded (decision 8).
+async fn speak<W: Wire>(
+    connection: Arc<Connection<W>>,
+    lines: impl Stream<Item = io::Result<String>> + Send + 'static,
+    sink: LineSink,
+) -> Result<(), ServeError> {
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
-    let lines = incoming(reader, frame_cap, move || {
+    let last = stream::once(async move {
         // First of all: what runs must not take the client's silence for an answer and go on.
         leaving.cancel();
         // Nobody waits any more when the connection ended first.
         let _ = ended.send(());
     });
-    let (sink, write) = write_lines(writer, gauge);
-    let mut writing = tokio::spawn(write);
-    let mut lines = Box::pin(lines.peekable());
-    if protocol == Protocol::Auto
-        && let Some(Ok(first)) = lines.as_mut().peek().await
-        && legacy::speaks(first)
-    {
-        let served = legacy::serve(older.0, older.1, lines, sink).await;
-        if timeout(LAST_WRITES, &mut writing).await.is_err() {
-            writing.abort();
-        }
-        return served;
-    }
-    let served = connection.serve(protocol, Lines::new(sink, lines));
-    let result = tokio::select! {
-        served = served => {
+    let lines = lines.chain(last.filter_map(async |()| None));
+    let closing = connection.clone();
+    let agent = Builder::new_with(Agent, Dispatcher(connection.clone())).name("tiller").on_close(
+        async move |_client| {
+            closing.settle().await;
+            Ok(())
+        },
+    );
+    tokio::select! {
+        served = agent.connect_to(Lines::new(sink, lines)) => {
             // After a failed connection turns still run; after a closed one nothing is left and this returns at once.
             if timeout(SETTLE, connection.settle()).await.is_err() {
                 tracing::warn!("turns did not settle in time");
@@ -75,12 +92,7 @@ pub async fn serve(
             tracing::warn!("the client is gone and turns did not settle in time");
             Ok(())
         }
-    };
-    if timeout(LAST_WRITES, &mut writing).await.is_err() {
-        tracing::warn!("the client does not read; what was left to say is lost");
-        writing.abort();
     }
-    result
 }
 
 /// Completes when everything should long have settled after the end of the input.

@@ -26,8 +26,24 @@ pub(crate) async fn expand(content: Vec<Content>, system: &dyn System, open: &Op
     expanded
 }
 
+/// Whether an address is one of a file that may be read. One that is no file's address may be.
+pub(crate) async fn may_read(uri: &str, system: &dyn System, open: &Open<'_>) -> bool {
+    if !uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+        return true;
+    }
+    let Some(path) = file_path(uri) else { return false };
+    match system.resolve(&path).await {
+        Ok(canonical) => open(&path, &canonical).is_some(),
+        Err(_) => false,
+    }
+}
+
+fn file_path(uri: &str) -> Option<AbsPath> {
+    AbsPath::new(percent_decode(uri.strip_prefix("file://")?)?).ok()
+}
+
 async fn linked_text(uri: &str, system: &dyn System, open: &Open<'_>) -> Option<String> {
-    let path = AbsPath::new(percent_decode(uri.strip_prefix("file://")?)?).ok()?;
+    let path = file_path(uri)?;
     let canonical = system.resolve(&path).await.ok()?;
     let text = open(&path, &canonical)?.read_text(&path, None).await.ok()?;
     (text.len() <= LINKED_BYTES).then_some(text)

@@ -1,22 +1,38 @@
 //! Slash commands: prompts that change the session instead of asking the model.
 
-use crate::{Mode, PermissionMode, RewindTarget};
+use crate::{Mode, PermissionMode, RewindTarget, source::Sources};
+use std::borrow::Cow;
 
 /// A slash command, as clients list it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlashCommand {
     /// Its name, without the slash.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it does.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// What may follow it, if anything.
-    pub hint: Option<&'static str>,
+    pub hint: Option<Cow<'static, str>>,
 }
 
-/// Every slash command.
+/// The built-in slash commands and those of a session's sources; a name belongs to whoever comes first.
+pub(crate) fn all(sources: &Sources) -> Vec<SlashCommand> {
+    let mut all = commands().to_vec();
+    for command in sources.commands() {
+        if !all.iter().any(|known| known.name == command.name) {
+            all.push(command);
+        }
+    }
+    all
+}
+
+/// Every built-in slash command.
 pub fn commands() -> &'static [SlashCommand] {
     const fn command(name: &'static str, description: &'static str) -> SlashCommand {
-        SlashCommand { name, description, hint: None }
+        SlashCommand { name: Cow::Borrowed(name), description: Cow::Borrowed(description), hint: None }
+    }
+    const fn hinted(name: &'static str, description: &'static str, hint: &'static str) -> SlashCommand {
+        let (name, description) = (Cow::Borrowed(name), Cow::Borrowed(description));
+        SlashCommand { name, description, hint: Some(Cow::Borrowed(hint)) }
     }
     const COMMANDS: &[SlashCommand] = &[
         command("guardian", "Permission mode Guardian: safe operations pass, risky ones ask"),
@@ -25,21 +41,13 @@ pub fn commands() -> &'static [SlashCommand] {
         command("edit", "Mode Edit: full coding access"),
         command("plan", "Mode Plan: read-only planning"),
         command("ask", "Mode Ask: read-only questions and answers"),
-        SlashCommand {
-            name: "model",
-            description: "Show the models, or change to one",
-            hint: Some("provider/model"),
-        },
-        SlashCommand {
-            name: "rewind",
-            description: "Show the turns that changed files, or take back what was changed after one",
-            hint: Some("turn number, or redo"),
-        },
-        SlashCommand {
-            name: "steer",
-            description: "Tell the running turn something before the model is asked again",
-            hint: Some("text"),
-        },
+        hinted("model", "Show the models, or change to one", "provider/model"),
+        hinted(
+            "rewind",
+            "Show the turns that changed files, or take back what was changed after one",
+            "turn number, or redo",
+        ),
+        hinted("steer", "Tell the running turn something before the model is asked again", "text"),
         command("help", "What can be said here"),
     ];
     COMMANDS
@@ -84,11 +92,19 @@ pub(crate) fn steering(prompt: &str) -> Option<&str> {
     (rest.starts_with(char::is_whitespace) && !text.is_empty()).then_some(text)
 }
 
+/// The name and the rest of a prompt that begins as a slash command does.
+pub(crate) fn named(prompt: &str) -> Option<(&str, &str)> {
+    let rest = prompt.trim_start().strip_prefix('/')?;
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let (name, arguments) = rest.split_at(end);
+    (!name.is_empty()).then(|| (name, arguments.trim()))
+}
+
 /// The answer to `/help`.
-pub(crate) fn help() -> String {
+pub(crate) fn help(commands: &[SlashCommand]) -> String {
     let mut text = String::from("Commands:\n\n");
-    for command in commands() {
-        let hint = command.hint.map(|hint| format!(" [{hint}]")).unwrap_or_default();
+    for command in commands {
+        let hint = command.hint.as_ref().map(|hint| format!(" [{hint}]")).unwrap_or_default();
         text.push_str(&format!("- `/{}{hint}`: {}\n", command.name, command.description));
     }
     text.push_str("\nEverything else is said to the model.\n");

@@ -5,8 +5,8 @@
 //! state follows from the log.
 
 use crate::{
-    Content, Effort, FileChange, Location, MessageId, Mode, PermissionMode, Rewound, Snapshot, SwarmEvent,
-    ToolCallId, ToolContent, TurnId, Usage,
+    Content, Effort, FileChange, Location, MessageId, Mode, PermissionMode, Rewound, SlashCommand, Snapshot,
+    SwarmEvent, ToolCallId, ToolContent, TurnId, Usage,
 };
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
@@ -85,6 +85,8 @@ pub enum SessionEvent {
     },
     /// What the turn is busy with. Live only.
     Phase(Phase),
+    /// The slash commands have become others: all there are now. Live only.
+    Commands(Vec<SlashCommand>),
     /// Something changed among the subagents. Live only.
     Swarm(SwarmEvent),
     /// A tool changed a file. Durable together with the end of its call.
@@ -108,6 +110,7 @@ impl SessionEvent {
             | Self::ThoughtDelta { .. }
             | Self::Notice { .. }
             | Self::Phase(_)
+            | Self::Commands(_)
             | Self::Swarm(_) => false,
             // Progress of a running call is for those who watch; its creation, start and end are kept.
             Self::ToolCall(update) => update.status.is_some(),

@@ -225,6 +225,18 @@ impl Gate {
         may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(settings.mode))))
     }
 
+    /// Why a function must not be called, whoever wants to, where the rules say so.
+    pub(crate) fn refuses(&self, settings: &SessionState, function: &str) -> Option<String> {
+        let call = crate::Access::Call { function: function.to_owned(), read_only: true };
+        let accesses = [Resolved::new(call, None)];
+        let subject =
+            Subject { tool: function, effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
+        match policy::decide(&self.policy(settings, Shelter::Off), &subject) {
+            Decision::Deny { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
     /// Why a file is never written, whatever the user says; `None` for all others.
     pub(crate) fn never_writes(
         &self,

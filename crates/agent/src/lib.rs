@@ -23,6 +23,7 @@ mod inner;
 mod limits;
 mod live;
 mod log;
+mod mentions;
 mod mode;
 mod model;
 mod outside;
@@ -81,7 +82,9 @@ pub use sanitise::{Sanitiser, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
-pub use source::{Offer, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource};
+pub use source::{
+    Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
+};
 pub use store::{
     Archived, Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
 };

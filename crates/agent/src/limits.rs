@@ -159,3 +159,6 @@ pub(crate) const HOOK_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// The most bytes of what a hook says that are passed on.
 pub(crate) const HOOK_NOTE_BYTES: usize = 4096;
+
+/// The most things of sources that one prompt can mention.
+pub(crate) const MENTIONS: usize = 16;

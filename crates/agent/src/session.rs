@@ -2,7 +2,7 @@
 
 use crate::{
     Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
-    RewindTarget, SessionEvent, SessionId, StopReason, StoreError, Surface, Usage, commands,
+    RewindTarget, SessionEvent, SessionId, SlashCommand, StopReason, StoreError, Surface, Usage, commands,
     log::Told,
     server::ClientServer,
     session_task::{Message, Queued},
@@ -138,6 +138,11 @@ impl SessionHandle {
     /// What the session is set to now.
     pub fn state(&self) -> SessionState {
         self.state.borrow().clone()
+    }
+
+    /// The slash commands that a prompt may be now; the client is told when they become others.
+    pub fn commands(&self) -> Vec<SlashCommand> {
+        commands::all(&self.sources)
     }
 
     /// Runs a prompt's turn, after those that wait already, and returns how it ended. Every prompt settles exactly once; dropping the

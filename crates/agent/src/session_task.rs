@@ -6,6 +6,7 @@ use crate::{
     SessionRecord, SessionState, SessionStore, StopReason, StoreError, TaskList, ToolCallId, ToolCallUpdate,
     ToolContext, TurnError, TurnId, Usage, calls,
     checkpoint::restore,
+    commands,
     gate::{Gate, Ruling},
     history::{self, Restored},
     limits::{EVENTS_PAGE, TAIL_EVENTS},
@@ -20,6 +21,7 @@ use crate::{
 use futures::FutureExt as _;
 use std::{
     collections::{HashSet, VecDeque},
+    convert::Infallible,
     panic::{AssertUnwindSafe, resume_unwind},
     sync::Arc,
 };
@@ -348,7 +350,16 @@ pub(crate) struct SessionTask {
 
 impl SessionTask {
     /// Runs until the session is closed or every handle is gone; whoever waits for the end is to be told of it.
-    pub(crate) async fn run(mut self) -> Vec<oneshot::Sender<()>> {
+    pub(crate) async fn run(self) -> Vec<oneshot::Sender<()>> {
+        let telling = tell_commands(self.session.sources.clone(), self.session.log.clone());
+        tokio::select! {
+            biased;
+            closing = self.work() => closing,
+            never = telling => match never {},
+        }
+    }
+
+    async fn work(mut self) -> Vec<oneshot::Sender<()>> {
         let Session { gate, cwd, .. } = &self.session;
         self.session.instructions = prompt::instructions(gate.system.as_ref(), cwd).await;
         while self.closing.is_empty() {
@@ -439,6 +450,14 @@ impl SessionTask {
 
     async fn take(&mut self, message: Message) {
         take(&self.controls, &mut self.waiting, &mut self.closing, message, None).await;
+    }
+}
+
+/// Tells the client whenever the session's slash commands have become others.
+async fn tell_commands(sources: Sources, log: SessionLog) -> Infallible {
+    loop {
+        sources.commands_changed().await;
+        log.tell(SessionEvent::Commands(commands::all(&sources)));
     }
 }
 

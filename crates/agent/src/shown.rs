@@ -34,6 +34,12 @@ impl Cleaner {
                 entries.iter_mut().for_each(|PlanEntry { content, .. }| clean(content))
             }
             SessionEvent::TitleChanged(title) => clean(title),
+            SessionEvent::Commands(commands) => {
+                for command in commands {
+                    clean(command.description.to_mut());
+                    command.hint.iter_mut().for_each(|hint| clean(hint.to_mut()));
+                }
+            }
             SessionEvent::Swarm(event) => clean_swarm(event),
             SessionEvent::Notice { title, description, .. } => {
                 clean(title);

@@ -3,9 +3,12 @@
 //! A [`ToolProvider`] belongs to the runtime and makes a [`ToolSource`] for each session. The session asks its sources before each request to the
 //! model, so tools can come and go while it runs. What they give goes through the same gate as everything else.
 
-use crate::{AnyTool, ClientServer, SessionId, Severity, limits::SOURCE_WAIT};
+use crate::{AnyTool, ClientServer, Content, SessionId, Severity, SlashCommand, limits::SOURCE_WAIT};
 use async_trait::async_trait;
-use futures::{FutureExt as _, future::join_all};
+use futures::{
+    FutureExt as _,
+    future::{join_all, select_all},
+};
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 use system::AbsPath;
 
@@ -22,11 +25,48 @@ pub trait ToolSource: Send + Sync {
     /// be there, and is given up on after 5 s. Cancel-safe.
     async fn offer(&self) -> Offer;
 
+    /// The slash commands that it has now. One with a name that is taken already is left out.
+    fn commands(&self) -> Vec<SlashCommand> {
+        Vec::new()
+    }
+
+    /// Completes when [`ToolSource::commands`] has become another list. Waited for by one at a time; cancel-safe.
+    async fn commands_changed(&self) {
+        std::future::pending().await
+    }
+
+    /// What the user says to the model with one of its commands; the error is for the user. `None` where it has no such command.
+    async fn say(&self, _command: &str, _arguments: &str) -> Option<Result<Vec<Content>, String>> {
+        None
+    }
+
+    /// What a prompt mentions, to be attached to it; the error is for the user. `None` where it has no such thing. `refused` says of a function why it
+    /// must not be called, if it must not.
+    async fn attach(
+        &self,
+        _mention: &Mention,
+        _refused: &Refused<'_>,
+    ) -> Option<Result<Vec<Content>, String>> {
+        None
+    }
+
     /// The client opened the session again, with these servers in place of those that it gave before.
     fn set_servers(&self, _servers: Vec<ClientServer>) {}
 
     /// The session has ended: ends what was started for it. Called once.
     async fn close(&self) {}
+}
+
+/// Says of a function why it must not be called, if it must not.
+pub type Refused<'a> = dyn Fn(&str) -> Option<String> + Send + Sync + 'a;
+
+/// Something that a prompt mentions and a source may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// Who is said to have it; anybody, where nobody is named.
+    pub of: Option<String>,
+    /// Its address.
+    pub uri: String,
 }
 
 /// What a source has for a session.
@@ -114,6 +154,42 @@ impl Sources {
             all.notices.extend(offer.notices);
         }
         all
+    }
+
+    pub(crate) fn commands(&self) -> Vec<SlashCommand> {
+        self.0.iter().flat_map(|source| source.commands()).collect()
+    }
+
+    /// Completes when the commands of one of them are others. Cancel-safe.
+    pub(crate) async fn commands_changed(&self) {
+        match self.0.is_empty() {
+            true => std::future::pending().await,
+            false => drop(select_all(self.0.iter().map(|source| source.commands_changed())).await),
+        }
+    }
+
+    /// What the first that has a command makes of it.
+    pub(crate) async fn say(&self, command: &str, arguments: &str) -> Option<Result<Vec<Content>, String>> {
+        for source in self.0.iter() {
+            if let Some(said) = source.say(command, arguments).await {
+                return Some(said);
+            }
+        }
+        None
+    }
+
+    /// What the first that has what is mentioned gives.
+    pub(crate) async fn attach(
+        &self,
+        mention: &Mention,
+        refused: &Refused<'_>,
+    ) -> Option<Result<Vec<Content>, String>> {
+        for source in self.0.iter() {
+            if let Some(attached) = source.attach(mention, refused).await {
+                return Some(attached);
+            }
+        }
+        None
     }
 
     pub(crate) fn set_servers(&self, servers: &[ClientServer]) {

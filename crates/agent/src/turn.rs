@@ -8,7 +8,7 @@ use crate::{
     checkpoint::{Timeline, restore},
     commands::{self, Action},
     limits::{LOOK_WAIT, MODEL_SILENCE, MODEL_WAIT, TITLE_CHARS},
-    prompt,
+    mentions, prompt,
     session_task::{Controls, Session},
     source::{self, Offer, SourceNotice},
 };
@@ -102,20 +102,22 @@ async fn attempt(
     let Prompted { content, recorded } = prompt;
     let content = {
         let state = state();
-        let open = |path: &_, canonical: &_| session.gate.attaching(&state, path, canonical);
-        let expanding = attachments::expand(content.clone(), session.gate.system.as_ref(), &open);
-        let expanded = tokio::select! {
+        let looking = session.look_at(content.clone(), &state);
+        let looked = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            expanded = tokio::time::timeout(LOOK_WAIT, expanding) => expanded.ok(),
+            looked = tokio::time::timeout(LOOK_WAIT, looking) => looked.ok(),
         };
-        // What was said is kept whatever becomes of the files it names.
-        expanded.unwrap_or(content)
+        // What was said is kept whatever becomes of what it names.
+        looked.unwrap_or(content)
     };
     let command = single_text(&content).and_then(commands::parse);
     let (content, denial) = match command {
         Some(_) => (content, None),
-        None => session.ask_hooks(content, cancel).await,
+        None => match session.say_command(content, &state(), cancel).await {
+            (content, None) => session.ask_hooks(content, cancel).await,
+            refused => refused,
+        },
     };
     let message = session.next_message();
     let mut prompt = prompt_events(controls, turn, &message, &content);
@@ -379,7 +381,7 @@ async fn run_command(
             Err(RewindError::Cancelled) => return Ok(StopReason::Cancelled),
             Err(error) => format!("Nothing was changed: {error}."),
         },
-        Action::Help => commands::help(),
+        Action::Help => commands::help(&commands::all(&session.sources)),
     };
     let stop = say(session, text, course);
     // What was done to files comes after the answer: it is news to the model, which sees neither the command nor its answer.
@@ -460,6 +462,52 @@ impl Repetition {
 }
 
 impl Session {
+    /// A prompt with what it links to and mentions.
+    async fn look_at(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
+        let system = self.gate.system.as_ref();
+        let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
+        let content = attachments::expand(content, system, &open).await;
+        if self.sources.is_empty() {
+            return content;
+        }
+        let refused = |function: &str| self.gate.refuses(state, function);
+        let (content, problems) = mentions::attach(content, &self.sources, system, &open, &refused).await;
+        for title in problems {
+            self.log.tell(SessionEvent::Notice { severity: Severity::Warning, title, description: None });
+        }
+        content
+    }
+
+    /// A prompt that is a command of a source, with what the user says with it; and why that cannot be, if it cannot.
+    async fn say_command(
+        &self,
+        mut content: Vec<Content>,
+        state: &SessionState,
+        cancel: &CancellationToken,
+    ) -> (Vec<Content>, Option<String>) {
+        let Some(Content::Text(text)) = content.first() else { return (content, None) };
+        let Some((name, arguments)) = commands::named(text) else { return (content, None) };
+        let said = async {
+            match self.gate.refuses(state, name) {
+                Some(reason) => Some(Err(reason)),
+                None => self.sources.say(name, arguments).await,
+            }
+        };
+        let said = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            said = said => said,
+        };
+        match said {
+            None => (content, None),
+            Some(Ok(more)) => {
+                content.extend(more);
+                (content, None)
+            }
+            Some(Err(why)) => (content, Some(why)),
+        }
+    }
+
     /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.
     async fn ask_hooks(
         &self,

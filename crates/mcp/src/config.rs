@@ -2,6 +2,7 @@
 
 use crate::{
     limits::{FILE_BYTES, SERVERS, TIMEOUT_MAX},
+    listener::Offered,
     names::server_name,
 };
 use agent::{ClientServer, ClientServerKind};
@@ -19,6 +20,8 @@ pub struct ServerConfig {
     pub enabled: bool,
     /// How long it has to connect, and a call to be answered, where that differs from what is usual.
     pub timeout: Option<Duration>,
+    /// What it may ask of us; nothing, unless its description says so.
+    pub offered: Vec<Offered>,
     /// Who described it.
     pub origin: Origin,
 }
@@ -75,7 +78,7 @@ impl ServerConfig {
             ClientServerKind::Sse { .. } => return Err(unsupported(&server_name(&given.name), "sse")),
         };
         let name = server_name(&given.name);
-        Ok(Self { name, how, enabled: true, timeout: None, origin: Origin::Client })
+        Ok(Self { name, how, enabled: true, timeout: None, offered: Vec::new(), origin: Origin::Client })
     }
 
     /// A hash of all that decides what runs. Changes with every byte of it.
@@ -104,6 +107,7 @@ impl ServerConfig {
             part(name);
             part(value);
         }
+        self.offered.iter().for_each(|offered| part(offered.id()));
         hasher.finalize().to_hex().to_string()
     }
 
@@ -120,7 +124,10 @@ impl ServerConfig {
             How::Http { url, headers } => (without_query(url).to_owned(), "headers", headers),
         };
         let with = if pairs.is_empty() { String::new() } else { format!(" ({kind}: {})", names(pairs)) };
-        agent::one_line(&format!("{what}{with}"))
+        let offered: Vec<_> = self.offered.iter().map(|offered| offered.id()).collect();
+        let offers =
+            if offered.is_empty() { String::new() } else { format!(" (is offered: {})", offered.join(", ")) };
+        agent::one_line(&format!("{what}{with}{offers}"))
     }
 }
 
@@ -205,7 +212,27 @@ fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig
             Some(Duration::from_secs_f64(seconds.min(TIMEOUT_MAX.as_secs_f64())))
         }
     };
-    Ok(ServerConfig { name, how, enabled, timeout, origin: origin.clone() })
+    let offered = offered(described).map_err(|what| wrong(&what))?;
+    Ok(ServerConfig { name, how, enabled, timeout, offered, origin: origin.clone() })
+}
+
+fn offered(described: &Map<String, Value>) -> Result<Vec<Offered>, String> {
+    let given = match described.get("offer") {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(given)) => given,
+        Some(_) => return Err("`offer` must be a list".to_owned()),
+    };
+    let mut offered = Vec::new();
+    for word in given {
+        let known = [Offered::Roots, Offered::Elicitation].into_iter().find(|known| *word == known.id());
+        let known = known.ok_or_else(|| {
+            format!("`offer` knows roots and elicitation, not {}", agent::one_line(&word.to_string()))
+        })?;
+        if !offered.contains(&known) {
+            offered.push(known);
+        }
+    }
+    Ok(offered)
 }
 
 fn pairs(described: &Map<String, Value>, keys: &[&str]) -> Result<Vec<(String, String)>, &'static str> {
@@ -305,6 +332,8 @@ mod tests {
             r#"{"command": "x", "args": ["ab"]}"#,
             r#"{"command": "x", "env": {"A": "b"}}"#,
             r#"{"command": "x", "env": {"A": "c"}}"#,
+            r#"{"command": "x", "offer": ["roots"]}"#,
+            r#"{"command": "x", "offer": ["elicitation"]}"#,
             r#"{"url": "http://x"}"#,
         ];
         let prints: std::collections::HashSet<_> =

@@ -2,20 +2,24 @@
 
 use crate::{
     config::{How, ServerConfig, without_query},
-    limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, RESOURCES, TOOLS},
+    limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     lines::{Fault, Lines},
+    listener::{Askers, Asking, Listener, Offered},
+    oauth,
     provider::McpOptions,
     reference,
+    serve::OUR_NAME,
 };
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
-    ClientHandler, Peer, RoleClient, ServiceError, ServiceExt as _,
+    Peer, RoleClient, ServiceError, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, GetPromptRequestParams,
-        GetPromptResult, Implementation, JsonObject, PaginatedRequestParams, Prompt,
-        ReadResourceRequestParams, Resource, ResourceContents, Tool,
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitationCapability,
+        FormElicitationCapability, GetPromptRequestParams, GetPromptResult, Implementation, JsonObject,
+        PaginatedRequestParams, Prompt, ReadResourceRequestParams, Resource, ResourceContents,
+        RootsCapabilities, Tool,
     },
-    service::{NotificationContext, RunningService},
+    service::{ClientInitializeError, RunningService},
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::Value;
@@ -25,7 +29,7 @@ use std::{
     time::Duration,
 };
 use system::{AbsPath, Output, PipedCommand, Process};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::error::Elapsed};
 use tokio_util::sync::CancellationToken;
 
 /// The variables of this process that a server gets, beside those that its description gives it.
@@ -52,6 +56,8 @@ pub struct Client {
     gone: CancellationToken,
     fault: Fault,
     errors: Errors,
+    askers: Askers,
+    name: String,
     /// What it says that it has: `tools`, `resources`, `prompts`.
     has: Vec<String>,
 }
@@ -59,22 +65,6 @@ pub struct Client {
 /// The program behind a connection, and the end of what it wrote to its standard error.
 #[derive(Clone, Default)]
 struct Errors(Arc<tokio::sync::Mutex<Option<Box<dyn Process>>>>);
-
-/// Hears what a server says unasked. Nothing is offered to servers: no roots, no sampling, no questions to the user.
-struct Listener {
-    info: ClientConfig,
-    changed: Arc<Notify>,
-}
-
-impl ClientHandler for Listener {
-    fn get_info(&self) -> ClientConfig {
-        self.info.clone()
-    }
-
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
-    }
-}
 
 impl Client {
     /// Connects; `changed` is told when the server says that its tools have changed. Values behind references become known as secrets before
@@ -91,15 +81,22 @@ impl Client {
         let fault = Fault::default();
         let errors = Errors::default();
         let deadline = server.timeout.unwrap_or(CONNECT);
-        let info = ClientConfig::new(
-            ClientCapabilities::default(),
-            Implementation::new("tiller", options.version.clone()),
-        );
-        let listener = Listener { info, changed };
+        let us = Implementation::new(OUR_NAME, options.version.clone());
+        let askers = Askers::default();
+        let listener = Listener {
+            server: server.name.clone(),
+            info: ClientConfig::new(capabilities(&server.offered), us),
+            changed,
+            offered: server.offered.clone(),
+            cwd: cwd.clone(),
+            askers: askers.clone(),
+        };
         let service = match resolved.how {
             How::Stdio { command, args, env } => {
                 let inherit = INHERITED.map(str::to_owned).to_vec();
                 let (program, cwd) = (command, cwd.clone());
+                // The last of a name counts: no description takes these away.
+                let env = env.into_iter().chain(options.variables.clone()).collect();
                 let command = PipedCommand { program, args, cwd, inherit, env, error_limit: ERROR_BYTES };
                 let piped = options.system.spawn_piped(command).await;
                 let piped = piped.map_err(|error| ConnectError::Hopeless(error.to_string()))?;
@@ -108,26 +105,49 @@ impl Client {
                 tokio::time::timeout(deadline, listener.serve(lines)).await
             }
             How::Http { url, headers } => {
-                let client = (options.http)(&url).map_err(ConnectError::Failed)?;
-                let config = StreamableHttpClientTransportConfig::with_uri(url.clone())
-                    .custom_headers(header_map(&headers).map_err(ConnectError::Hopeless)?);
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                tokio::time::timeout(deadline, listener.serve(transport)).await
+                let own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+                let signed_in = if own { Ok(None) } else { oauth::bearer(options, &server.name, &url).await };
+                let token = signed_in.map_err(|why| not_renewed(options, server, &why))?;
+                let given = |token: &Option<String>| {
+                    let bearer =
+                        token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
+                    headers.iter().cloned().chain(bearer).collect::<Vec<_>>()
+                };
+                let served = over_http(options, &url, &given(&token), listener.clone(), deadline).await?;
+                match (served, token) {
+                    // The token may have been taken back before its time.
+                    (Ok(Err(error)), Some(token)) if oauth::is_unauthorized(&error.to_string()) => {
+                        let renewed = oauth::renew(options, &server.name, &url, &token).await;
+                        let renewed = renewed.map_err(|why| not_renewed(options, server, &why))?;
+                        match renewed {
+                            None => Ok(Err(error)),
+                            some => over_http(options, &url, &given(&some), listener, deadline).await?,
+                        }
+                    }
+                    (served, _) => served,
+                }
             }
         };
         let service: RunningService<RoleClient, Listener> = match service {
             Ok(Ok(service)) => service,
+            Ok(Err(error)) if is_http(server) && oauth::is_unauthorized(&error.to_string()) => {
+                return Err(refused(options, server, "it does not let us in."));
+            }
             Ok(Err(error)) => {
                 let text = explain(server, &error.to_string());
                 return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
             }
             Err(_) => {
+                // Said before it is asked why: a program that ends because its input has ended did not end by itself.
                 let text = format!("timed out after {}s.", deadline.as_secs_f64());
-                return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
+                locked(&fault).get_or_insert(text);
+                let why = errors.why(&fault, String::new()).await;
+                return Err(ConnectError::Failed(options.redactor.redact(&why)));
             }
         };
-        let has = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
-        let has = has.and_then(|info| Some(info.get("capabilities")?.as_object()?.keys().cloned().collect()));
+        let said = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
+        let said = said.unwrap_or_default();
+        let has = said["capabilities"].as_object().map(|has| has.keys().cloned().collect());
         let client = Self {
             peer: service.peer().clone(),
             call_timeout: server.timeout.unwrap_or(CALL),
@@ -136,6 +156,8 @@ impl Client {
             gone: CancellationToken::new(),
             fault,
             errors,
+            askers,
+            name: said["serverInfo"]["name"].as_str().unwrap_or_default().to_owned(),
             has: has.unwrap_or_default(),
         };
         let (stop, gone) = (client.stop.clone(), client.gone.clone());
@@ -149,9 +171,24 @@ impl Client {
         Ok(client)
     }
 
+    /// What it calls itself.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether it says that it has `tools`, `resources` or `prompts`.
     pub fn has(&self, what: &str) -> bool {
         self.has.iter().any(|has| has == what)
+    }
+
+    /// Whether the connection is no more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
+    }
+
+    /// From now on, for as long as what it returns is held, the server can ask the user about this call, where that is offered to it.
+    pub(crate) fn asking(&self, client: Arc<dyn agent::Client>, call: agent::ToolCallId) -> Asking {
+        self.askers.during(client, call)
     }
 
     /// Waits until the connection is no more.
@@ -204,9 +241,21 @@ impl Client {
         Ok(self.within(self.call_timeout, self.peer.read_resource(params)).await?.contents)
     }
 
-    /// Every prompt of the first page.
+    /// Every prompt, up to a limit.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, String> {
-        Ok(self.within(self.request_timeout, self.peer.list_prompts(None)).await?.prompts)
+        let mut prompts = Vec::new();
+        let mut page = None;
+        for _ in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(page.take());
+            let list = self.within(self.request_timeout, self.peer.list_prompts(Some(params))).await?;
+            prompts.extend(list.prompts);
+            page = list.next_cursor.filter(|_| prompts.len() < PROMPTS);
+            if page.is_none() {
+                break;
+            }
+        }
+        prompts.truncate(PROMPTS);
+        Ok(prompts)
     }
 
     /// A prompt, filled in.
@@ -255,7 +304,19 @@ impl Client {
             Ok(Err(ServiceError::UnexpectedResponse)) => {
                 Err("it answered with something that is no answer".to_owned())
             }
-            Ok(Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. })) => Err(self.why().await),
+            Ok(Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. })) => {
+                // Whoever calls next finds it gone.
+                self.stop.cancel();
+                self.gone.cancelled().await;
+                Err(self.why().await)
+            }
+            Ok(Err(error)) if oauth::is_unauthorized(&error.to_string()) => {
+                // Its keeper connects anew, and with another token if there is one.
+                locked(&self.fault).get_or_insert_with(|| "it no longer lets us in.".to_owned());
+                self.stop.cancel();
+                self.gone.cancelled().await;
+                Err("it no longer lets us in; try again".to_owned())
+            }
             Ok(Err(error)) => Err(error.to_string()),
         }
     }
@@ -270,9 +331,9 @@ impl Drop for Client {
 impl Errors {
     /// What is known of an end: what went wrong on the wire, or `text`, and the last that the program wrote to its standard error.
     async fn why(&self, fault: &Fault, text: String) -> String {
-        let fault = fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut process = self.0.lock().await;
-        let Some(process) = process.as_mut() else { return fault.unwrap_or(text) };
+        let known = locked(fault).clone();
+        let Some(process) = process.as_mut() else { return known.unwrap_or(text) };
         let mut said = String::new();
         let mut over = false;
         let gathering = async {
@@ -288,27 +349,72 @@ impl Errors {
         let said = said.trim();
         let start = said.char_indices().rev().nth(ERROR_CHARS - 1).map_or(0, |(at, _)| at);
         let said = agent::one_line(&agent::sanitise(&said[start..]));
-        let text = match fault {
-            Some(fault) => fault,
+        let text = match known {
+            Some(known) => known,
             None if over => "exited before responding.".to_owned(),
             None => text,
         };
-        if said.is_empty() { text } else { format!("{text} Stderr: {said}") }
+        let text = if said.is_empty() { text } else { format!("{text} Stderr: {said}") };
+        if over {
+            // What it said is taken from it once, and asked for by everybody who waited for it.
+            *locked(fault) = Some(text.clone());
+        }
+        text
     }
+}
+
+fn capabilities(offered: &[Offered]) -> ClientCapabilities {
+    let mut capabilities = ClientCapabilities::default();
+    for offer in offered {
+        match offer {
+            Offered::Roots => capabilities.roots = Some(RootsCapabilities::default()),
+            Offered::Elicitation => {
+                let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+                capabilities.elicitation = Some(form);
+            }
+        }
+    }
+    capabilities
 }
 
 fn explain(server: &ServerConfig, error: &str) -> String {
     match &server.how {
-        How::Http { url, .. } => {
-            let wants = if error.to_ascii_lowercase().contains("auth") || error.contains("401") {
-                " It wants authorization: give it an Authorization header."
-            } else {
-                ""
-            };
-            format!("{} could not be reached: {error}.{wants}", without_query(url))
-        }
+        How::Http { url, .. } => format!("{} could not be reached: {error}.", without_query(url)),
         How::Stdio { .. } => error.to_owned(),
     }
+}
+
+fn is_http(server: &ServerConfig) -> bool {
+    matches!(server.how, How::Http { .. })
+}
+
+/// What is said where somebody has to sign in first. Trying again would not help.
+fn refused(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
+    ConnectError::Hopeless(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
+}
+
+/// What is said where there is no new token. One that is refused will be refused again; whoever did not answer may answer later.
+fn not_renewed(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
+    match why.contains(" refused (4") {
+        true => refused(options, server, &format!("{why}.")),
+        false => ConnectError::Failed(options.redactor.redact(why)),
+    }
+}
+
+type Served = Result<Result<RunningService<RoleClient, Listener>, ClientInitializeError>, Elapsed>;
+
+async fn over_http(
+    options: &McpOptions,
+    url: &str,
+    headers: &[(String, String)],
+    listener: Listener,
+    deadline: Duration,
+) -> Result<Served, ConnectError> {
+    let client = (options.http)(url).map_err(ConnectError::Failed)?;
+    let config = StreamableHttpClientTransportConfig::with_uri(url.to_owned())
+        .custom_headers(header_map(headers).map_err(ConnectError::Hopeless)?);
+    let transport = StreamableHttpClientTransport::with_client(client, config);
+    Ok(tokio::time::timeout(deadline, listener.serve(transport)).await)
 }
 
 fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {

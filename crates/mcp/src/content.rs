@@ -1,8 +1,8 @@
 //! What a server's answers become: text and images for the model, the same for the user.
 
-use crate::limits::{IMAGE_BYTES, IMAGES};
-use agent::{Content, ToolContent, ToolLimits, ToolOutput, ToolResult};
-use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use crate::limits::{ATTACHED_BYTES, IMAGE_BYTES, IMAGES};
+use agent::{Content, Redactor, ToolContent, ToolLimits, ToolOutput, ToolResult};
+use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, ResourceContents, Role};
 
 /// The result of a call.
 pub(crate) fn of_call(result: CallToolResult, limits: &ToolLimits) -> ToolOutput {
@@ -22,6 +22,68 @@ pub(crate) fn of_resource(contents: Vec<ResourceContents>, limits: &ToolLimits) 
     let mut parts = Parts::default();
     contents.into_iter().for_each(|contents| parts.resource(contents));
     parts.output(false, limits)
+}
+
+/// What a prompt says, as the user says it to the model. What it lets the assistant say is marked as that.
+pub(crate) fn of_prompt(prompt: GetPromptResult, redactor: &Redactor) -> Vec<Content> {
+    let mut parts = Parts::default();
+    for message in prompt.messages {
+        let before = parts.texts.len();
+        parts.block(message.content);
+        if message.role == Role::Assistant
+            && let Some(text) = parts.texts.get_mut(before)
+        {
+            *text = format!("[as the assistant] {text}");
+        }
+    }
+    let mut said = Vec::new();
+    let text = cut(redactor.redact(&parts.texts.join("\n\n")));
+    if !text.is_empty() {
+        said.push(Content::Text(text));
+    }
+    said.extend(parts.images);
+    said
+}
+
+/// What a resource holds, to be attached to a prompt.
+pub(crate) fn attached(contents: Vec<ResourceContents>, redactor: &Redactor) -> Vec<Content> {
+    let mut attached = Vec::new();
+    for contents in contents {
+        match contents {
+            ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
+                let text = cut(redactor.redact(&text));
+                attached.push(Content::Resource { uri, mime_type, text });
+            }
+            other => {
+                let mut parts = Parts::default();
+                parts.resource(other);
+                attached.extend(parts.texts.into_iter().map(Content::Text));
+                attached.extend(parts.images);
+            }
+        }
+    }
+    attached
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > ATTACHED_BYTES {
+        let bytes = text.len();
+        let end = (0..=ATTACHED_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str(&format!("\n[… cut; the whole has {bytes} bytes]"));
+    }
+    text
+}
+
+/// The same without secrets.
+pub(crate) fn redacted(mut output: ToolOutput, redactor: &Redactor) -> ToolOutput {
+    output.result.text = redactor.redact(&output.result.text);
+    for shown in output.shown.iter_mut().flatten() {
+        if let ToolContent::Content(Content::Text(text)) = shown {
+            *text = redactor.redact(text);
+        }
+    }
+    output
 }
 
 #[derive(Default)]

@@ -4,13 +4,17 @@ use crate::{
     config::{Origin, ServerConfig},
     connection::locked,
     files,
-    limits::{FIRST_WAIT, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
+    limits::{FIRST_WAIT, HEAD_START, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
+    names::server_name,
     provider::McpOptions,
     search::{Revealed, ToolSearch},
     server::{Server, State},
-    tool::{Definition, McpTool},
+    tool::{Definition, McpTool, read_resource},
 };
-use agent::{AnyTool, ClientServer, Offer, SessionScope, Severity, SourceNotice, ToolSource};
+use agent::{
+    AnyTool, ClientServer, Content, Mention, Offer, Refused, SessionScope, Severity, SlashCommand,
+    SourceNotice, ToolSource,
+};
 use async_trait::async_trait;
 use futures::future::join_all;
 use std::{
@@ -18,7 +22,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 use system::AbsPath;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 /// The servers of one session: those that its client gave and those of files, kept running until it ends.
 pub(crate) struct Hub {
@@ -27,8 +34,12 @@ pub(crate) struct Hub {
     first: Instant,
     /// Whether the files were read.
     read: watch::Sender<bool>,
+    /// Told when tools are asked for, so that the files are read now.
+    asked: Arc<Notify>,
     inner: Mutex<Inner>,
     revealed: Revealed,
+    /// Told when a server's prompts are others.
+    news: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -50,13 +61,18 @@ impl Hub {
             cwd: session.cwd.clone(),
             first: Instant::now() + FIRST_WAIT,
             read: watch::channel(false).0,
+            asked: Arc::default(),
             inner: Mutex::default(),
             revealed: Revealed::default(),
+            news: Arc::default(),
         });
         hub.set_servers(session.servers.clone());
         let reading = Arc::downgrade(&hub);
         let (options, cwd) = (Arc::clone(&hub.options), hub.cwd.clone());
+        let asked = Arc::clone(&hub.asked);
         tokio::spawn(async move {
+            // Whoever waits for the session comes first. Not to be asked in that time is no error.
+            let _ = tokio::time::timeout(HEAD_START, asked.notified()).await;
             let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
             let Some(hub) = reading.upgrade() else { return };
             {
@@ -84,10 +100,15 @@ impl Hub {
             wanted.truncate(SERVERS);
         }
         // What is dropped stops by itself.
+        let before = inner.servers.len();
         inner.servers.retain(|running| wanted.contains(&running.config));
+        if inner.servers.len() < before {
+            self.news.notify_one();
+        }
         for config in wanted {
             if !inner.servers.iter().any(|running| running.config == config) {
-                inner.servers.push(Server::start(config, Arc::clone(&self.options), self.cwd.clone()));
+                let (options, news) = (Arc::clone(&self.options), Arc::clone(&self.news));
+                inner.servers.push(Server::start(config, options, self.cwd.clone(), news));
             }
         }
     }
@@ -111,8 +132,17 @@ impl Hub {
         locked(&self.inner).servers.clone()
     }
 
+    /// Waits until it is known which servers there are.
+    async fn files_read(&self) {
+        self.asked.notify_one();
+        let mut read = self.read.subscribe();
+        // The sender is ours, so it does not fail; a file that is never read is given up on.
+        let _ = tokio::time::timeout_at(self.first, read.wait_for(|read| *read)).await;
+    }
+
     /// Waits until everything has started or failed, or the first wait is over.
     async fn settled(&self) {
+        self.asked.notify_one();
         let settled = async {
             let mut read = self.read.subscribe();
             // The sender is ours, so this cannot fail.
@@ -172,6 +202,57 @@ impl ToolSource for Hub {
         let redact = |notice: &mut SourceNotice| notice.title = self.options.redactor.redact(&notice.title);
         notices.iter_mut().for_each(redact);
         Offer { tools, notices }
+    }
+
+    fn commands(&self) -> Vec<SlashCommand> {
+        let prompts = self.servers().into_iter().flat_map(|server| server.prompts.all());
+        prompts.map(|prompt| prompt.slash_command()).collect()
+    }
+
+    async fn commands_changed(&self) {
+        self.news.notified().await;
+    }
+
+    async fn say(&self, command: &str, arguments: &str) -> Option<Result<Vec<Content>, String>> {
+        // Without a server of that name it is none of ours, whatever else begins so.
+        let named = command.strip_prefix("mcp__")?.split("__").next()?;
+        self.settled().await;
+        let server = self.servers().into_iter().find(|server| server.config.name == named)?;
+        let said = server.say(command, arguments, &self.options.redactor).await;
+        Some(said.map_err(|why| self.options.redactor.redact(&format!("MCP server '{named}': {why}"))))
+    }
+
+    async fn attach(&self, mention: &Mention, refused: &Refused<'_>) -> Option<Result<Vec<Content>, String>> {
+        let named = mention.of.as_deref().map(server_name);
+        // Addresses of files and of the web are nobody's in particular.
+        let everybodys = ["file:", "http:", "https:"].iter().any(|scheme| mention.uri.starts_with(scheme));
+        if named.is_none() && everybodys {
+            return None;
+        }
+        self.files_read().await;
+        let mut servers = self.servers();
+        servers.retain(|server| named.as_ref().is_none_or(|name| *name == server.config.name));
+        if servers.is_empty() {
+            return None;
+        }
+        self.settled().await;
+        for server in servers {
+            let name = &server.config.name;
+            if named.is_none() && !server.has_resource(&mention.uri).await {
+                continue;
+            }
+            let attached = match refused(&read_resource(name).function) {
+                Some(reason) => Err(reason),
+                None => server.attach(&mention.uri, &self.options.redactor).await,
+            };
+            let uri = agent::one_line(&mention.uri);
+            return Some(attached.map_err(|why| {
+                self.options
+                    .redactor
+                    .redact(&format!("{uri} of the MCP server '{name}' is not attached: {why}"))
+            }));
+        }
+        None
     }
 
     fn set_servers(&self, servers: Vec<ClientServer>) {

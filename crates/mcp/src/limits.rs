@@ -10,6 +10,8 @@ pub(crate) const CALL: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 /// How long the first request to a model waits for servers that are still starting, counted from the session's start.
 pub(crate) const FIRST_WAIT: Duration = Duration::from_secs(3);
+/// How long the files of servers are left alone after a session's start, unless its tools are asked for: its answer comes first.
+pub(crate) const HEAD_START: Duration = Duration::from_millis(20);
 /// How long a call waits for a server that is being started again.
 pub(crate) const RESTART_WAIT: Duration = Duration::from_secs(10);
 /// How often in a row a server is started in vain before it is given up.
@@ -60,3 +62,31 @@ pub(crate) const IMAGES: usize = 8;
 pub(crate) const RESOURCES: usize = 200;
 /// Bytes of a file that describes servers.
 pub(crate) const FILE_BYTES: usize = 1024 * 1024;
+/// Fields of a form that a server asks the user to fill in.
+pub(crate) const FIELDS: usize = 8;
+/// Characters of one text of a server in a question to the user.
+pub(crate) const QUESTION_CHARS: usize = 1_000;
+/// Prompts of one server.
+pub(crate) const PROMPTS: usize = 100;
+/// Characters of a prompt's description that clients are told.
+pub(crate) const PROMPT_CHARS: usize = 200;
+/// Bytes of text of one resource, or of one prompt, that go into a message.
+pub(crate) const ATTACHED_BYTES: usize = 100_000;
+/// How long a server has to tell its resources, or one of them, for a prompt that mentions it.
+pub(crate) const MENTION: Duration = Duration::from_secs(15);
+/// Requests that a gateway works on at the same time.
+pub(crate) const SERVED_AT_ONCE: usize = 16;
+/// Requests of its client that run or wait, and answers that wait to be read.
+pub(crate) const SERVED_WAITING: usize = 256;
+/// Bytes of an answer of an authorization server.
+pub(crate) const OAUTH_BYTES: usize = 256 * 1024;
+/// How long an authorization server has to answer.
+pub(crate) const OAUTH_REQUEST: Duration = Duration::from_secs(20);
+/// How long somebody has to sign in.
+pub(crate) const OAUTH_LOGIN: Duration = Duration::from_secs(300);
+/// A token that ends sooner than this is renewed before it is used.
+pub(crate) const OAUTH_MARGIN: Duration = Duration::from_secs(60);
+/// Bytes of the browser's request that brings the answer.
+pub(crate) const OAUTH_ANSWER: usize = 16 * 1024;
+/// How long the browser has to send it.
+pub(crate) const OAUTH_HEAD: Duration = Duration::from_secs(5);

@@ -1,6 +1,9 @@
 //! The wire of a server that is a program: one JSON message a line, from a program that may write anything.
 
-use crate::limits::{GARBAGE_LINES, MESSAGE_BYTES, SEND};
+use crate::{
+    limits::{GARBAGE_LINES, MESSAGE_BYTES, SEND},
+    line_reader::{Line, LineReader},
+};
 use rmcp::{
     RoleClient,
     model::Tool,
@@ -12,7 +15,7 @@ use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
 };
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 /// What went wrong on a wire, for whoever asks why it ended.
 pub(crate) type Fault = Arc<Mutex<Option<String>>>;
@@ -21,8 +24,7 @@ pub(crate) type Fault = Arc<Mutex<Option<String>>>;
 pub(crate) struct Lines {
     // Held while a message is written: two that are written at once must not mix.
     input: Arc<tokio::sync::Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
-    output: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
-    line: Vec<u8>,
+    output: LineReader,
     garbage: usize,
     fault: Fault,
 }
@@ -34,34 +36,25 @@ impl Lines {
         fault: Fault,
     ) -> Self {
         let input = Arc::new(tokio::sync::Mutex::new(Some(input)));
-        Self { input, output: BufReader::new(output), line: Vec::new(), garbage: 0, fault }
+        Self { input, output: LineReader::new(output, MESSAGE_BYTES), garbage: 0, fault }
     }
 
     fn fail(&self, why: String) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
     }
 
-    /// Reads on until a line is complete; `None` at the end, or when it is too long. Cancel-safe: what was read is kept.
+    /// The next line; `None` at the end, or when it is too long.
     async fn next_line(&mut self) -> Option<Vec<u8>> {
-        loop {
-            let read = match self.output.fill_buf().await {
-                Ok([]) => return None,
-                Ok(read) => read,
-                Err(error) => {
-                    self.fail(format!("its output cannot be read: {error}"));
-                    return None;
-                }
-            };
-            let end = read.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(read.len(), |at| at + 1);
-            if self.line.len() + taken > MESSAGE_BYTES {
+        match self.output.next().await {
+            Ok(Line::Whole(line)) => Some(line),
+            Ok(Line::End) => None,
+            Ok(Line::TooLong) => {
                 self.fail(format!("it wrote a message of more than {} MB", MESSAGE_BYTES / (1024 * 1024)));
-                return None;
+                None
             }
-            self.line.extend_from_slice(&read[..taken]);
-            self.output.consume(taken);
-            if end.is_some() {
-                return Some(std::mem::take(&mut self.line));
+            Err(error) => {
+                self.fail(format!("its output cannot be read: {error}"));
+                None
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Servers for every session of a runtime.
 
-use crate::{Pins, SessionServers, Values, connection::locked, hub::Hub};
+use crate::{Grants, Pins, SessionServers, Values, connection::locked, hub::Hub};
 use agent::{FolderTrust, Redactor, SessionId, SessionScope, ToolProvider, ToolSource};
 use std::sync::{Arc, Mutex, Weak};
 use system::{AbsPath, System};
@@ -9,11 +9,14 @@ use system::{AbsPath, System};
 pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
 
 /// What servers are started with; resolved once, at the edge.
+#[derive(Clone)]
 pub struct McpOptions {
     /// The machine that programs run on and files are read from: this one.
     pub system: Arc<dyn System>,
     /// Where values behind references are.
     pub values: Arc<dyn Values>,
+    /// Where it is kept what was granted to those who signed in.
+    pub grants: Arc<dyn Grants>,
     /// Is told of every secret before it is used, and takes them out of what is said.
     pub redactor: Redactor,
     /// What was seen of tools before.
@@ -24,6 +27,8 @@ pub struct McpOptions {
     pub trust: FolderTrust,
     /// The user's own file of servers.
     pub user_file: AbsPath,
+    /// Variables that every program gets beside its own.
+    pub variables: Vec<(String, String)>,
     /// What servers are told of our version.
     pub version: String,
 }

@@ -5,6 +5,7 @@ use crate::{
     connection::{Client, ConnectError, locked},
     limits::{BACK_OFF, BACK_OFF_MAX, CLOSE, DEBOUNCE, RELIST_EVERY, STEADY, TOOLS, TRIES},
     pins::{Change, changes, definition_hash},
+    prompts::{self, Prompts},
     provider::McpOptions,
     tool::{Definition, read_resource},
 };
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 /// A server of a session.
 pub(crate) struct Server {
     pub(crate) config: ServerConfig,
+    pub(crate) prompts: Arc<Prompts>,
     state: watch::Receiver<State>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -51,12 +53,19 @@ pub(crate) struct Live {
 }
 
 impl Server {
-    /// Starts it in the background.
-    pub(crate) fn start(config: ServerConfig, options: Arc<McpOptions>, cwd: AbsPath) -> Arc<Self> {
+    /// Starts it in the background; `news` is told when its prompts are others.
+    pub(crate) fn start(
+        config: ServerConfig,
+        options: Arc<McpOptions>,
+        cwd: AbsPath,
+        news: Arc<Notify>,
+    ) -> Arc<Self> {
+        let prompts = Arc::new(Prompts::new(news));
         let (told, state) = watch::channel(State::Starting);
         let stop = CancellationToken::new();
         let keeper = Keeper {
             config: config.clone(),
+            prompts: Arc::clone(&prompts),
             options,
             cwd,
             told,
@@ -66,7 +75,7 @@ impl Server {
             had: Vec::new(),
         };
         let task = Mutex::new(Some(tokio::spawn(keeper.run())));
-        Arc::new(Self { config, state, stop, task })
+        Arc::new(Self { config, prompts, state, stop, task })
     }
 
     /// How it is doing now.
@@ -84,7 +93,12 @@ impl Server {
     /// The connection, once there is one; the error says why there is none.
     pub(crate) async fn ready(&self, wait: Duration) -> Result<Arc<Client>, String> {
         let mut state = self.state.clone();
-        let there = state.wait_for(|state| matches!(state, State::Up(_) | State::Down(_)));
+        // One that is gone is up until its keeper has heard of it.
+        let there = state.wait_for(|state| match state {
+            State::Up(live) => !live.client.is_gone(),
+            State::Down(_) => true,
+            State::Starting | State::Trying { .. } => false,
+        });
         let now = match tokio::time::timeout(wait, there).await {
             Ok(Ok(state)) => state.clone(),
             _ => self.state(),
@@ -119,6 +133,7 @@ impl Drop for Server {
 /// The task that keeps a server running.
 struct Keeper {
     config: ServerConfig,
+    prompts: Arc<Prompts>,
     options: Arc<McpOptions>,
     cwd: AbsPath,
     told: watch::Sender<State>,
@@ -170,6 +185,7 @@ impl Keeper {
 
     fn give_up(&self, why: String) {
         tracing::info!(server = self.config.name, why, "an MCP server was given up");
+        self.prompts.set(Vec::new());
         self.told.send_replace(State::Down(why));
     }
 
@@ -188,6 +204,12 @@ impl Keeper {
             self.had.clone_from(&live.tools);
             self.told.send_replace(State::Up(Arc::new(live)));
             let looked = Instant::now();
+            if client.has("prompts") {
+                match client.prompts().await {
+                    Ok(prompts) => self.prompts.set(self.prompts_of(&prompts)),
+                    Err(why) => tracing::info!(server = self.config.name, why, "its prompts cannot be had"),
+                }
+            }
             tokio::select! {
                 () = client.ended() => {
                     let why = self.options.redactor.redact(&client.why().await);
@@ -200,6 +222,10 @@ impl Keeper {
             let next = (looked + RELIST_EVERY).max(Instant::now() + DEBOUNCE);
             tokio::time::sleep_until(next).await;
         }
+    }
+
+    fn prompts_of(&self, given: &[rmcp::model::Prompt]) -> Vec<Arc<prompts::Definition>> {
+        given.iter().map(|prompt| Arc::new(prompts::Definition::new(&self.config.name, prompt))).collect()
     }
 
     /// Asks for the tools, and compares them with what they were.

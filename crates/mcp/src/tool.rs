@@ -29,7 +29,8 @@ pub(crate) struct Definition {
     pub(crate) read_only: bool,
     /// The size of what models are told of it.
     pub(crate) bytes: usize,
-    reads_resources: bool,
+    /// Whether it is ours, and reads the server's resources.
+    pub(crate) reads_resources: bool,
 }
 
 impl Definition {
@@ -146,6 +147,7 @@ impl Call {
     async fn carry_out(&self, cx: &ToolContext) -> Result<ToolOutput, String> {
         let client = self.server.ready(RESTART_WAIT).await?;
         if !self.definition.reads_resources {
+            let _asking = client.asking(cx.client.clone(), cx.call.clone());
             let result = client.call(&self.definition.tool, self.arguments.clone()).await?;
             return Ok(content::of_call(result, &cx.limits));
         }
@@ -186,9 +188,13 @@ impl AnyCall for Call {
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
             result = self.carry_out(cx) => result,
         };
-        result.map_err(|why| {
-            let text = format!("MCP server '{}': {why}", self.server.config.name);
-            ToolError::message(self.redactor.redact(&text))
-        })
+        match result {
+            // A server knows the secrets that it was given, and may repeat them.
+            Ok(output) => Ok(content::redacted(output, &self.redactor)),
+            Err(why) => {
+                let text = format!("MCP server '{}': {why}", self.server.config.name);
+                Err(ToolError::message(self.redactor.redact(&text)))
+            }
+        }
     }
 }

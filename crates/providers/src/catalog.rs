@@ -3,7 +3,7 @@
 mod build;
 
 use crate::{
-    ProvidersOptions, catalogue,
+    ProvidersOptions, VendorOptions, catalogue,
     discovery::{self, Candidate, LocalModel},
     http::Http,
     limits::DISCOVERY_WAIT,
@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 ///
 /// Building one costs nothing: no connection, no certificate, no file is touched before a model is asked.
 pub struct Catalog {
-    options: ProvidersOptions,
+    options: RwLock<Arc<ProvidersOptions>>,
     system: Arc<dyn System>,
     pilot: Arc<dyn LanguageModel>,
     http: Arc<Http>,
@@ -44,10 +44,20 @@ impl Catalog {
             found: RwLock::default(),
             looked: OnceCell::new(),
             replays: Mutex::default(),
-            options,
+            options: RwLock::new(Arc::new(options)),
             system,
             pilot,
         }
+    }
+
+    /// Changes how vendors are reached: models that are asked for from then on are reached that way. What decides about servers on this
+    /// machine and recordings stays as it was.
+    pub fn reconfigure(&self, change: impl FnOnce(&mut ProvidersOptions)) {
+        change(Arc::make_mut(&mut self.options.write().unwrap_or_else(PoisonError::into_inner)));
+    }
+
+    fn options(&self) -> Arc<ProvidersOptions> {
+        self.options.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Looks for model servers on this machine, once; later calls wait for the first. To be spawned at start-up, so that the list is
@@ -67,15 +77,15 @@ impl Catalog {
 
     /// The vendors that somebody set up: by a key, or by an address of a server that may need none.
     fn configured(&self) -> impl Iterator<Item = &'static str> {
-        let vendors = [("openai", &self.options.openai), ("anthropic", &self.options.anthropic)];
-        let set_up =
-            vendors.into_iter().filter(|(_, vendor)| vendor.api_key.is_some() || vendor.base_url.is_some());
-        set_up.map(|(provider, _)| provider)
+        let options = self.options();
+        let set_up = |vendor: &VendorOptions| vendor.api_key.is_some() || vendor.base_url.is_some();
+        let vendors = [("openai", set_up(&options.openai)), ("anthropic", set_up(&options.anthropic))];
+        vendors.into_iter().filter_map(|(provider, set_up)| set_up.then_some(provider))
     }
 
     /// The default as far as it is known without waiting.
     fn default_now(&self) -> Option<String> {
-        if let Some(id) = &self.options.default_model {
+        if let Some(id) = &self.options().default_model {
             return Some(id.clone());
         }
         if let Some(provider) = self.configured().next() {
@@ -108,7 +118,7 @@ impl Catalog {
     }
 
     async fn replay(&self, file: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let path = match (&self.options.replay_base, AbsPath::new(file)) {
+        let path = match (&self.options().replay_base, AbsPath::new(file)) {
             (_, Ok(path)) => path,
             (Some(base), Err(_)) if !file.is_empty() => base.join(file),
             _ => {
@@ -154,9 +164,10 @@ impl Models for Catalog {
     }
 
     fn credentials(&self, id: &str) -> Credentials {
+        let options = self.options();
         let vendor = match id.split_once('/').map(|(provider, _)| provider) {
-            Some("openai") => &self.options.openai,
-            Some("anthropic") => &self.options.anthropic,
+            Some("openai") => &options.openai,
+            Some("anthropic") => &options.anthropic,
             _ => return Credentials::NotNeeded,
         };
         match (&vendor.api_key, &vendor.base_url) {

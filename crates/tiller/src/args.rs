@@ -2,10 +2,25 @@
 
 mod mcp;
 
-pub(crate) use mcp::{Add, Called, Common, Edited, McpCommand, SecretCommand};
+pub(crate) use mcp::{
+    Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve,
+};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use std::{ffi::OsString, path::PathBuf};
+
+/// The command line as it is parsed: `mcp:secret:set` is another spelling of `mcp secret set`.
+pub(crate) fn spelled(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut given: Vec<_> = given.into_iter().collect();
+    let Some(first) = given.get(1).and_then(|first| first.to_str()) else { return given };
+    let Some((command, _)) = first.split_once(':') else { return given };
+    let has_more = |command: &clap::Command| command.has_subcommands();
+    if Cli::command().find_subcommand(command).is_some_and(has_more) {
+        let words: Vec<_> = first.split(':').map(OsString::from).collect();
+        given.splice(1..2, words);
+    }
+    given
+}
 
 /// A coding agent that works through the editor.
 #[derive(Debug, Parser)]
@@ -27,6 +42,8 @@ pub(crate) enum Command {
     /// List, show, search, export, import, archive, delete or rewind stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is not given.
+    Setup(SetupArgs),
     /// List the models that can be chosen now.
     Models,
     /// Tell what this machine and these settings give, and what is wrong with them.
@@ -121,6 +138,9 @@ pub(crate) struct AcpArgs {
     /// The native event layer beside the protocol's own: for clients that ask for it, always in one spelling, or never.
     #[arg(long, value_enum, default_value_t = Events::Auto)]
     pub(crate) events: Events,
+    /// Do what `tiller setup` does, and serve nothing: what editors run in a terminal to log in.
+    #[arg(long, hide = true)]
+    pub(crate) setup: bool,
 }
 
 /// Which version of the protocol is served.
@@ -313,6 +333,35 @@ pub(crate) enum ExportFormat {
     Markdown,
 }
 
+/// `tiller setup`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SetupArgs {
+    /// The provider: openai, anthropic, or a name of your own for a server that speaks OpenAI's protocol.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// The model of new sessions.
+    #[arg(short, long, value_name = "[PROVIDER/]NAME")]
+    pub(crate) model: Option<String>,
+    /// Where the provider's API is.
+    #[arg(long, value_name = "URL", requires = "provider")]
+    pub(crate) base_url: Option<String>,
+    /// Read the key from standard input and store it.
+    #[arg(long, requires = "provider")]
+    pub(crate) api_key_stdin: bool,
+    /// Take the key from this variable of the environment whenever it is needed, and store none.
+    #[arg(long, value_name = "VARIABLE", requires = "provider", conflicts_with = "api_key_stdin")]
+    pub(crate) api_key_env: Option<String>,
+    /// Remove the provider's stored key.
+    #[arg(long, requires = "provider", conflicts_with_all = ["api_key_stdin", "api_key_env", "base_url", "model"])]
+    pub(crate) forget: bool,
+    /// Write settings for the current project alone. A key is stored for all projects.
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `tiller doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -359,4 +408,29 @@ pub(crate) enum PermissionsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_colon_joins_commands() {
+        for (given, expected) in [
+            (&["tiller", "mcp:list", "--json"][..], &["tiller", "mcp", "list", "--json"][..]),
+            (&["tiller", "mcp:secret:set", "k:x"], &["tiller", "mcp", "secret", "set", "k:x"]),
+            (&["tiller", "sessions:list"], &["tiller", "sessions", "list"]),
+            (&["tiller", "models:list"], &["tiller", "models:list"]),
+            (&["tiller", "-p", "mcp:list"], &["tiller", "-p", "mcp:list"]),
+            (&["tiller", "fix: this"], &["tiller", "fix: this"]),
+            (&["tiller"], &["tiller"]),
+        ] {
+            assert_eq!(spelled(given.iter().map(OsString::from)), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Bytes of a file that `sessions import` reads.
 pub(crate) const IMPORT_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of a provider's key read from stdin.
+pub(crate) const KEY_BYTES: u64 = 16 * 1024;
 /// Bytes of a prompt read from stdin.
 pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a cancelled turn may take to settle before the run ends without it.
@@ -32,3 +34,6 @@ pub(crate) const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long it may take at the most.
 pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
+
+/// Bytes of what the system's opener of addresses says that are kept.
+pub(crate) const BROWSER: usize = 4 * 1024;

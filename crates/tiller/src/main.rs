@@ -10,6 +10,7 @@ mod environment;
 mod exit;
 mod folders;
 mod headless;
+mod keys;
 mod limits;
 mod logging;
 mod mcp;
@@ -20,6 +21,7 @@ mod redacting;
 mod scripts;
 mod services;
 mod sessions;
+mod setup;
 mod signals;
 mod start;
 mod stdio;
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
         // Before there is a second thread: this process confines itself and becomes a command.
         return system::run_sandboxed(given.map(|arg| arg.to_string_lossy().into_owned()));
     }
-    let cli = args::Cli::parse();
+    let cli = args::Cli::parse_from(args::spelled(std::env::args_os()));
     match start::run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

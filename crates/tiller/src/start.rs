@@ -1,18 +1,19 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SchemaCommand, SessionArgs},
+    args::{AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SchemaCommand, SessionArgs, SetupArgs},
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
     exit, folders,
     headless::{self, Begin, Overrides, Run},
+    keys::StoredKeys,
     limits, logging, mcp, models,
     options::{Folders, Options},
     permissions,
     scripts::{self, Callable},
     services::Services,
-    sessions,
+    sessions, setup,
     signals::Signals,
     trust,
     wiring::{self, Keep},
@@ -87,6 +88,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             writeln!(std::io::stdout().lock(), "{:#}", acp::native::schema())?;
             Ok(exit::OK)
         }
+        Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await
@@ -95,8 +97,16 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
     }
 }
 
+async fn setup(args: &SetupArgs, environment: &Environment) -> Result<u8> {
+    let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+    setup::run(&options, environment, &cwd, args).await
+}
+
 async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
-    let AcpArgs { cwd, session, protocol, events } = args;
+    let AcpArgs { cwd, session, protocol, events, setup: for_setup } = args;
+    if for_setup {
+        return setup(&SetupArgs::default(), environment).await;
+    }
     let Settled { options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let mcp = wiring::mcp_options(&options, environment);
@@ -107,6 +117,7 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
         options: options.clone(),
         notices,
         environment: environment.clone(),
+        catalog: wired.catalog.clone(),
         mcp,
         servers,
         writing: tokio::sync::Mutex::default(),
@@ -201,7 +212,8 @@ pub(crate) async fn resolved(environment: &Environment, cwd: &AbsPath, flags: Fl
         Some(file) => Some(project_layer(&folders, cwd, file).await),
         None => None,
     };
-    let resolved = config::resolve(Layers { folders, user, project, environment, flags })?;
+    let keys = &StoredKeys::read(&folders)?;
+    let resolved = config::resolve(Layers { folders, user, project, environment, keys, flags })?;
     environment.redactor().learn(resolved.options.keys());
     Ok(resolved)
 }

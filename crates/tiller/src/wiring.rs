@@ -105,13 +105,16 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
     let system = local_system(options);
     let folders = &options.folders;
     let clients = HttpClients::default();
+    let values = Arc::new(Values::new(environment.clone(), system.clone(), folders));
     Arc::new(McpOptions {
-        values: Arc::new(Values::new(environment.clone(), system.clone(), folders)),
+        grants: values.clone(),
+        values,
         redactor: environment.redactor().clone(),
         pins: Arc::new(Pins::new(system.clone(), folders)),
         http: Arc::new(move |url| clients.client(url)),
         trust: trust::folder_trust(folders),
         user_file: folders.config.join("mcp.json"),
+        variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,
     })
@@ -237,6 +240,18 @@ fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {
         replay_base: Some(cwd.clone()),
         ..ProvidersOptions::default()
     }
+}
+
+/// Reaches a provider from now on as the options say, and takes their model for sessions that name none.
+pub(crate) fn reconfigure(catalog: &Catalog, options: &Options, provider: &str) {
+    catalog.reconfigure(|known| {
+        match provider {
+            "openai" => known.openai = vendor(&options.openai),
+            "anthropic" => known.anthropic = vendor(&options.anthropic),
+            name => known.custom.extend(options.custom.get(name).map(|set| (name.to_owned(), vendor(set)))),
+        }
+        known.default_model.clone_from(&options.model);
+    });
 }
 
 fn vendor(provider: &Provider) -> VendorOptions {

@@ -6,6 +6,7 @@ mod events;
 mod memory;
 mod replay;
 mod scripts;
+mod servers;
 mod start;
 mod text;
 mod turns;
@@ -36,7 +37,7 @@ struct Bench<'a> {
 
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
-const ALL: [(&str, Measurement); 12] = [
+const ALL: [(&str, Measurement); 13] = [
     ("decisions", decisions::measure),
     ("scripts", scripts::measure),
     ("start", start::measure),
@@ -45,6 +46,7 @@ const ALL: [(&str, Measurement); 12] = [
     ("events", events::measure),
     ("reading speed", text::paced),
     ("tool turn", turns::tools),
+    ("servers", servers::measure),
     ("delegation", delegation::measure),
     ("cancel", turns::cancel),
     ("memory", memory::measure),

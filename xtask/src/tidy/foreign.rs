@@ -4,12 +4,12 @@ use super::Problem;
 use super::manifest::members;
 use super::tree::Tree;
 
-/// A dependency and the crates that may name it: one, but for HTTP, which has two kinds of peers.
+/// A dependency and the crates that may name it: one, but for HTTP, which has three kinds of peers.
 const OWNERS: [(&str, &[&str]); 13] = [
     ("agent-client-protocol", &["acp"]),
     ("agent-client-protocol-schema", &["acp"]),
     ("eventsource-stream", &["providers"]),
-    ("reqwest", &["providers", "mcp"]),
+    ("reqwest", &["providers", "mcp", "integrations"]),
     ("rustls", &["providers"]),
     ("rusqlite", &["store"]),
     ("landlock", &["system"]),

@@ -5,13 +5,23 @@ use agent::Credentials;
 use agent_client_protocol::Error;
 use std::sync::atomic::Ordering;
 
-/// The one method offered.
+/// The method that every client is offered.
 pub(crate) const METHOD: &str = "tiller-provider";
 /// Its name for people.
 pub(crate) const METHOD_NAME: &str = "Configured provider";
 /// What it does, for people.
 pub(crate) const METHOD_DESCRIPTION: &str =
     "Uses the model provider from tiller's settings or environment; the built-in default needs none";
+
+/// The method of clients that can show a terminal: the program itself asks there.
+pub(crate) const TERMINAL_METHOD: &str = "tiller-setup";
+/// Its name for people.
+pub(crate) const TERMINAL_METHOD_NAME: &str = "Set up a provider";
+/// What it does, for people.
+pub(crate) const TERMINAL_METHOD_DESCRIPTION: &str =
+    "Asks in a terminal for a model provider and its key, and keeps them";
+/// What is appended to the arguments that the client starts the agent with.
+pub(crate) const TERMINAL_METHOD_ARGS: [&str; 1] = ["--setup"];
 
 /// Whether the model of new sessions could be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! What goes wrong, as JSON-RPC errors: a code and data for programs, a message for people.
 
 use agent::{ModelError, SessionError, SessionId, StoreError, TurnError};
+#[cfg(feature = "v2")]
+use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{Error, ErrorCode};
 use serde_json::json;
 
@@ -12,6 +14,13 @@ pub(crate) fn invalid_params(message: impl Into<String>) -> Error {
 /// `-32600` with a message that names what is wrong.
 pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::INVALID_REQUEST, message)
+}
+
+/// `-32022`: a client that wants an earlier version than the one that is served.
+#[cfg(feature = "v2")]
+pub(crate) fn unsupported_version(requested: ProtocolVersion, served: ProtocolVersion) -> Error {
+    let message = format!("unsupported protocol version {requested}; version {served} is served here");
+    Error::new(ErrorCode::new(-32022), message).data(json!({ "requested": requested, "supported": [served] }))
 }
 
 /// `-32601` naming the method.

@@ -172,6 +172,7 @@ impl Projection {
             | SessionEvent::PermissionRequested { .. }
             | SessionEvent::Plan(_)
             | SessionEvent::TitleChanged(_)
+            | SessionEvent::Commands(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }

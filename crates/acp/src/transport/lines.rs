@@ -15,35 +15,29 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 /// The method that stands for a line that could not be passed on.
 pub(crate) const BAD_LINE: &str = "_tiller/bad_line";
 
-/// The lines of `reader`, ready for the protocol library; ends at the end of the input or at an error of it. `on_end` is called
-/// once, then.
+/// The lines of `reader`, ready for the protocol library; ends at the end of the input or at an error of it.
 pub(crate) fn incoming(
     reader: impl AsyncRead + Send + Unpin + 'static,
     cap: usize,
-    on_end: impl FnOnce() + Send + 'static,
 ) -> impl Stream<Item = io::Result<String>> + Send + 'static {
     let lines = LineReader { reader: BufReader::with_capacity(64 * 1024, reader), buffer: Vec::new(), cap };
-    stream::unfold((lines, Some(on_end)), |(mut lines, mut on_end)| async move {
+    stream::unfold(lines, |mut lines| async move {
         loop {
             match lines.next().await {
                 Ok(Some(Line::Whole(line))) => {
                     if let Some(line) = accept(line) {
-                        return Some((Ok(line), (lines, on_end)));
+                        return Some((Ok(line), lines));
                     }
                 }
                 Ok(Some(Line::TooLong(size))) => {
                     let message =
                         format!("the line is longer than {} bytes ({size} bytes); discarded", lines.cap);
-                    return Some((Ok(bad_line(-32600, &message)), (lines, on_end)));
+                    return Some((Ok(bad_line(-32600, &message)), lines));
                 }
+                Ok(None) => return None,
                 // A client that vanished in the middle of a byte is gone as much as one that closed its side.
-                ended => {
-                    if let Err(error) = ended {
-                        tracing::warn!(%error, "reading from the client failed; taken as its end");
-                    }
-                    if let Some(on_end) = on_end.take() {
-                        on_end();
-                    }
+                Err(error) => {
+                    tracing::warn!(%error, "reading from the client failed; taken as its end");
                     return None;
                 }
             }
@@ -142,7 +136,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     async fn check(input: &[u8], cap: usize) -> Vec<String> {
-        incoming(io::Cursor::new(input.to_vec()), cap, || {}).map(|line| line.unwrap()).collect().await
+        incoming(io::Cursor::new(input.to_vec()), cap).map(|line| line.unwrap()).collect().await
     }
 
     fn error_of(line: &str) -> (i64, String) {
@@ -204,17 +198,9 @@ mod tests {
     #[tokio::test]
     async fn reassembles_characters_split_over_reads() {
         let (mut writer, reader) = tokio::io::duplex(1);
-        let lines = tokio::spawn(incoming(reader, 100, || {}).map(|line| line.unwrap()).collect::<Vec<_>>());
+        let lines = tokio::spawn(incoming(reader, 100).map(|line| line.unwrap()).collect::<Vec<_>>());
         writer.write_all("{\"a\":\"ü→🦀\"}\n".as_bytes()).await.unwrap();
         drop(writer);
         assert_eq!(lines.await.unwrap(), ["{\"a\":\"ü→🦀\"}"]);
-    }
-
-    #[tokio::test]
-    async fn tells_of_the_end_once() {
-        let (ended, end) = std::sync::mpsc::channel();
-        let lines = incoming(&b"{}\n"[..], 100, move || ended.send(()).unwrap());
-        assert_eq!(lines.count().await, 1);
-        assert_eq!(end.try_iter().count(), 1);
     }
 }

@@ -102,6 +102,7 @@ impl Projection {
             SessionEvent::Notice { severity, title, description } => {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
             }
+            SessionEvent::Commands(commands) => vec![available_commands(commands)],
             SessionEvent::TurnStarted { .. }
             | SessionEvent::UserMessage { .. }
             | SessionEvent::PermissionRequested { .. }
@@ -280,10 +281,9 @@ pub(crate) fn chunk(id: &MessageId, content: acp::ContentBlock) -> acp::ContentC
 /// The slash commands that a prompt may be.
 pub(crate) fn available_commands(commands: &[SlashCommand]) -> Update {
     let command = |command: &SlashCommand| {
-        let input = command
-            .hint
-            .map(|hint| acp::AvailableCommandInput::Unstructured(acp::UnstructuredCommandInput::new(hint)));
-        acp::AvailableCommand::new(command.name, command.description).input(input)
+        let hint = |hint| acp::AvailableCommandInput::Unstructured(acp::UnstructuredCommandInput::new(hint));
+        let input = command.hint.as_deref().map(hint);
+        acp::AvailableCommand::new(&*command.name, &*command.description).input(input)
     };
     let update = acp::AvailableCommandsUpdate::new(commands.iter().map(command).collect());
     Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(update))

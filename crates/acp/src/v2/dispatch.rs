@@ -5,7 +5,8 @@ use crate::{
     connection::{Reply, errors, unknown},
     native::{self, Prefix},
 };
-use agent_client_protocol::{Client, ConnectionTo, Error, v2::schema as acp};
+use agent_client_protocol::{Client, ConnectionTo, Error};
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use crate::connection::answers::{FIELD, answered};
 use agent::{Question, QuestionOutcome, SessionId};
-use agent_client_protocol::v2::schema as acp;
+use agent_client_protocol_schema::v2 as acp;
 
 /// The form of a question: a text, or one of the choices.
 pub(crate) fn request(session: &SessionId, question: &Question) -> acp::CreateElicitationRequest {

@@ -2,7 +2,8 @@
 
 use crate::connection::content::{blob, blocks, image};
 use agent::Content;
-use agent_client_protocol::{Error, v2::schema as acp};
+use agent_client_protocol::Error;
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
 /// The blocks of a prompt. An error names the block and what is wrong with it.

@@ -14,8 +14,10 @@ use crate::connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire, auth::A
 use agent::{
     MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
 };
-use agent_client_protocol::{Client, ConnectionTo, Error, v2::schema as acp};
+use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
+use agent_client_protocol_schema::v2 as acp;
 use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -51,11 +53,13 @@ impl Wire for V2 {
         session: &SessionId,
         update: acp::SessionUpdate,
     ) -> Result<(), Error> {
-        connection.send_notification(acp::UpdateSessionNotification::new(session.as_str().to_owned(), update))
+        let update = acp::UpdateSessionNotification::new(session.as_str().to_owned(), update);
+        connection.send_notification(UntypedMessage::new("session/update", update)?)
     }
 
     fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
-        connection.send_notification(acp::AuthStatusUpdateNotification::new(handlers::auth_word(state)))
+        let state = acp::AuthStatusUpdateNotification::new(handlers::auth_word(state));
+        connection.send_notification(UntypedMessage::new("auth/status_update", state)?)
     }
 
     async fn request_permission(
@@ -64,7 +68,8 @@ impl Wire for V2 {
         request: PermissionRequest,
     ) -> Result<PermissionOutcome, Error> {
         let request = permission::request(session, request);
-        let response = connection.send_request(request).block_task().await?;
+        let response: acp::RequestPermissionResponse =
+            ask(connection, "session/request_permission", request).await?;
         Ok(permission::outcome(&response.outcome))
     }
 
@@ -74,7 +79,7 @@ impl Wire for V2 {
         question: Question,
     ) -> Result<QuestionOutcome, Error> {
         let request = elicitation::request(session, &question);
-        let response = connection.send_request(request).block_task().await?;
+        let response: acp::CreateElicitationResponse = ask(connection, "elicitation/create", request).await?;
         Ok(elicitation::outcome(response.action, &question))
     }
 
@@ -92,4 +97,15 @@ impl Wire for V2 {
     ) {
         dispatch::route(&method, params, reply, connection, client).await;
     }
+}
+
+/// Sends a request and waits for its answer. Messages are untyped because the library knows this version only together with its router
+/// (decision 13).
+async fn ask<T: DeserializeOwned>(
+    connection: &ConnectionTo<Client>,
+    method: &str,
+    request: impl Serialize,
+) -> Result<T, Error> {
+    let answer = connection.send_request(UntypedMessage::new(method, request)?).block_task().await?;
+    Ok(serde_json::from_value(answer)?)
 }

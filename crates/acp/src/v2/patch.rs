@@ -2,7 +2,7 @@
 
 use crate::limits::PATCH_BYTES;
 use agent::Diff;
-use agent_client_protocol::v2::schema as acp;
+use agent_client_protocol_schema::v2 as acp;
 use imara_diff::{Algorithm, InternedInput, Interner, Token, UnifiedDiffConfig, UnifiedDiffPrinter};
 use std::fmt::{self, Write};
 

@@ -3,7 +3,7 @@
 use super::to_acp;
 use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId};
-use agent_client_protocol::v2::schema as acp;
+use agent_client_protocol_schema::v2 as acp;
 
 /// The request: the question is its description, the call as it would run its subject.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {

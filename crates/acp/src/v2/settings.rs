@@ -2,7 +2,7 @@
 
 use crate::connection::settings::{Category, Choice, Setting, Settings};
 use agent::ModelInfo;
-use agent_client_protocol::v2::schema as acp;
+use agent_client_protocol_schema::v2 as acp;
 
 /// All configuration options with their current values.
 pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<acp::SessionConfigOption> {

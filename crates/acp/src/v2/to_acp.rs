@@ -7,7 +7,8 @@ use agent::{
     SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind,
     ToolStatus, TurnEnd,
 };
-use agent_client_protocol::{Error, ErrorCode, v2::schema as acp};
+use agent_client_protocol::{Error, ErrorCode};
+use agent_client_protocol_schema::v2 as acp;
 use std::collections::{HashMap, HashSet};
 
 pub(super) type Update = connection::Update<acp::SessionUpdate>;
@@ -144,6 +145,10 @@ impl Projection {
                 };
                 let notice = acp::Notice::new(severity, title).description(description.clone());
                 vec![Update::urgent(acp::SessionUpdate::Notice(notice))]
+            }
+            SessionEvent::Commands(commands) => {
+                let commands = acp::AvailableCommandsUpdate::new(available_commands(commands));
+                vec![Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(commands))]
             }
             SessionEvent::TurnStarted { .. }
             | SessionEvent::TurnEnded { .. }
@@ -352,9 +357,9 @@ impl connection::Projection<acp::SessionUpdate> for Projection {
 /// The slash commands that a prompt may be.
 pub(crate) fn available_commands(commands: &[SlashCommand]) -> Vec<acp::AvailableCommand> {
     let command = |command: &SlashCommand| {
-        let hint =
-            command.hint.map(|hint| acp::AvailableCommandInput::Text(acp::TextCommandInput::new(hint)));
-        acp::AvailableCommand::Command(acp::Command::new(command.name, command.description).input(hint))
+        let hint = |hint| acp::AvailableCommandInput::Text(acp::TextCommandInput::new(hint));
+        let hint = command.hint.as_deref().map(hint);
+        acp::AvailableCommand::Command(acp::Command::new(&*command.name, &*command.description).input(hint))
     };
     commands.iter().map(command).collect()
 }

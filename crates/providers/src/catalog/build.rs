@@ -27,10 +27,11 @@ struct Route<'a> {
 
 impl Catalog {
     pub(super) fn build(&self, provider: &str, model: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        let options = self.options();
         let vendor = match provider {
-            "openai" => &self.options.openai,
-            "anthropic" => &self.options.anthropic,
-            name => self.options.custom.get(name).ok_or_else(|| self.unknown(name))?,
+            "openai" => &options.openai,
+            "anthropic" => &options.anthropic,
+            name => options.custom.get(name).ok_or_else(|| self.unknown(name))?,
         };
         let official = match provider {
             "openai" => Some((OPENAI_URL, "OPENAI_API_KEY")),
@@ -45,7 +46,7 @@ impl Catalog {
             (Some(url), _) => url.as_str(),
             (None, Some(_)) if vendor.api_key.is_none() => {
                 return Err(ModelError::NotConfigured(format!(
-                    "{provider} has no API key: set {key_setting}, or choose another model"
+                    "{provider} has no API key: run `tiller setup`, set {key_setting}, or choose another model"
                 )));
             }
             (None, Some((url, _))) => url,
@@ -109,11 +110,9 @@ impl Catalog {
             key,
         };
         let http = self.http.clone();
-        let tuning = Tuning {
-            idle: self.options.idle_timeout,
-            tries: self.options.tries,
-            retry_delay: self.options.retry_delay,
-        };
+        let options = self.options();
+        let tuning =
+            Tuning { idle: options.idle_timeout, tries: options.tries, retry_delay: options.retry_delay };
         Ok(match route.wire {
             Wire::Anthropic => Arc::new(AnthropicModel { info, http, endpoint, peer, tuning }),
             Wire::Responses => Arc::new(ResponsesModel { info, http, endpoint, peer, tuning }),
@@ -123,9 +122,10 @@ impl Catalog {
 
     /// No provider has that name; the nearest one is probably meant.
     fn unknown(&self, name: &str) -> ModelError {
+        let options = self.options();
         let built_in = ["openai", "anthropic", "local", "offline", "replay"];
         let names: Vec<&str> =
-            built_in.into_iter().chain(self.options.custom.keys().map(String::as_str)).collect();
+            built_in.into_iter().chain(options.custom.keys().map(String::as_str)).collect();
         let nearest = names
             .iter()
             .map(|known| (strsim::damerau_levenshtein(known, name), known))

@@ -75,6 +75,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::ThoughtDelta { .. }
         | SessionEvent::Notice { .. }
         | SessionEvent::Phase(_)
+        | SessionEvent::Commands(_)
         | SessionEvent::Swarm(_) => return None,
     })
 }

@@ -51,6 +51,41 @@ pub(crate) enum McpCommand {
         #[command(flatten)]
         common: Common,
     },
+    /// Read one resource of a server.
+    Resource {
+        /// The server.
+        server: String,
+        /// The resource's URI.
+        uri: String,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Fill in one prompt of a server.
+    Prompt {
+        /// The server.
+        server: String,
+        /// The prompt.
+        prompt: String,
+        /// One argument, as NAME=VALUE; may be repeated.
+        #[arg(long = "arg", value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Well-known servers, ready to be added.
+    #[command(subcommand)]
+    Preset(PresetCommand),
+    /// Sign in to a server over HTTP, in your browser.
+    Login(Login),
+    /// Forget that you signed in to a server.
+    Logout {
+        /// The server.
+        server: String,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Be an MCP server on stdin and stdout, for the tools of chosen servers.
+    Serve(Serve),
     /// Secrets that descriptions refer to as `@secret:KEY`.
     #[command(subcommand)]
     Secret(SecretCommand),
@@ -159,4 +194,76 @@ pub(crate) enum SecretCommand {
         #[command(flatten)]
         common: Common,
     },
+}
+
+/// Descriptions of well-known servers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PresetCommand {
+    /// List them.
+    List(Common),
+    /// Show one, and what it needs.
+    Show {
+        /// The preset.
+        preset: String,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Describe the server of one in your own file, or in the project's.
+    Add {
+        /// The preset.
+        preset: String,
+        /// What the server is to be called; as the preset is, without it.
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+        #[command(flatten)]
+        scope: Scope,
+    },
+}
+
+/// Signing in.
+#[derive(Debug, Args)]
+pub(crate) struct Login {
+    /// The server.
+    pub(crate) server: String,
+    /// Open no browser; the page's address is printed to stderr either way.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// What is asked to be allowed, in place of what the server names.
+    #[arg(long, value_name = "SCOPES")]
+    pub(crate) scope: Option<String>,
+    /// The id of a client that you registered by hand, where the server registers none by itself.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What is served, and how much of it.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// A described server whose tools are served; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) upstream: Vec<String>,
+    /// An integration whose functions are served; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) integration: Vec<String>,
+    /// Whether tools are served that do not say of themselves that they only read.
+    #[arg(long, value_enum, default_value_t = WriteAccess::Deny)]
+    pub(crate) write: WriteAccess,
+}
+
+/// Whether what may change something is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum WriteAccess {
+    /// It is not.
+    Deny,
+    /// It is.
+    Allow,
+}
+
+impl WriteAccess {
+    /// Whether it is.
+    pub(crate) fn allows(self) -> bool {
+        self == Self::Allow
+    }
 }

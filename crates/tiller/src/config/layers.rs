@@ -3,6 +3,7 @@
 use super::{ConfigError, InProject, SettingsFile, keys, parse::parse, variables};
 use crate::{
     environment::Environment,
+    keys::StoredKeys,
     options::{Folders, HookOptions, NO_ALLOW_LIST, Network, Options},
 };
 use agent::{Mode, PermissionMode};
@@ -25,6 +26,8 @@ pub(crate) struct Layers<'a> {
     pub(crate) user: Option<SettingsFile>,
     pub(crate) project: Option<ProjectLayer>,
     pub(crate) environment: &'a Environment,
+    /// What stands in for variables of keys that are not set.
+    pub(crate) keys: &'a StoredKeys,
     pub(crate) flags: Flags,
 }
 
@@ -53,7 +56,7 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
         apply_project(&mut options, layer, &mut notices)?;
     }
     complete(&options)?;
-    variables::apply(&mut options, layers.environment)?;
+    variables::apply(&mut options, layers.environment, layers.keys)?;
     apply_flags(&mut options, layers.flags);
     if options.network == Network::AllowList {
         notices.push(NO_ALLOW_LIST.to_owned());

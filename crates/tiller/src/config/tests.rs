@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     environment::Environment,
+    keys::StoredKeys,
     options::{Options, Wire},
 };
 use agent::{Mode, PermissionMode};
@@ -41,6 +42,7 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
         }),
         folders,
         environment: &environment,
+        keys: &StoredKeys::default(),
         flags: case.flags,
     })
 }

@@ -3,6 +3,7 @@
 use super::{ConfigError, KEYS, Place, key::Value};
 use crate::{
     environment::Environment,
+    keys::StoredKeys,
     options::{Options, Secret},
 };
 
@@ -15,8 +16,12 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("ANTHROPIC_BASE_URL", "providers.anthropic.base_url"),
 ];
 
-/// Lays the environment over the options, and takes the keys from the variables that hold them.
-pub(super) fn apply(options: &mut Options, environment: &Environment) -> Result<(), ConfigError> {
+/// Lays the environment over the options, and takes the keys from the variables that hold them, or else from those that are stored.
+pub(super) fn apply(
+    options: &mut Options,
+    environment: &Environment,
+    stored: &StoredKeys,
+) -> Result<(), ConfigError> {
     for (variable, name) in VARIABLES {
         let Some(text) = environment.get(variable) else { continue };
         let key = KEYS.iter().find(|key| key.name == *name).expect("VARIABLES names settings that exist");
@@ -26,9 +31,11 @@ pub(super) fn apply(options: &mut Options, environment: &Environment) -> Result<
             problem,
         })?;
     }
-    let vendors = [&mut options.openai, &mut options.anthropic];
-    for provider in vendors.into_iter().chain(options.custom.values_mut()) {
-        provider.api_key = environment.get(&provider.api_key_env).map(Secret::new);
+    let vendors = [("openai", &mut options.openai), ("anthropic", &mut options.anthropic)];
+    let custom = options.custom.iter_mut().map(|(name, provider)| (name.as_str(), provider));
+    for (name, provider) in vendors.into_iter().chain(custom) {
+        let key = environment.get(&provider.api_key_env).map(Secret::new);
+        provider.api_key = key.or_else(|| stored.of(name));
     }
     Ok(())
 }

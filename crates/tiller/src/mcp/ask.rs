@@ -10,7 +10,7 @@ use std::{fmt::Write as _, time::Instant};
 
 impl Desk<'_> {
     /// The enabled servers, or the one that is named.
-    async fn chosen(&self, name: Option<&str>) -> Result<Vec<ServerConfig>> {
+    pub(super) async fn chosen(&self, name: Option<&str>) -> Result<Vec<ServerConfig>> {
         let found = self.found().await;
         let Some(name) = name else {
             return Ok(found.servers.into_iter().filter(|server| server.enabled).collect());

@@ -1,10 +1,16 @@
 //! What is kept about MCP servers beside their descriptions: secrets, and what tools said of themselves.
 
-use crate::{environment::Environment, options::Folders};
+use crate::{environment::Environment, keys, options::Folders};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, io, os::unix::fs::OpenOptionsExt as _, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io,
+    os::unix::fs::OpenOptionsExt as _,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 use system::{AbsPath, System};
 
 /// Variables of this process, and secrets of a file that only its owner can read.
@@ -16,7 +22,7 @@ pub(crate) struct Values {
 
 impl Values {
     pub(crate) fn new(environment: Environment, system: Arc<dyn System>, folders: &Folders) -> Self {
-        Self { environment, system, path: folders.data.join("secrets.json") }
+        Self { environment, system, path: keys::secrets_path(folders) }
     }
 
     /// Every secret by its key. Whoever gets them has told the redactor.
@@ -60,6 +66,34 @@ impl ::mcp::Values for Values {
                 None
             }
         }
+    }
+}
+
+/// The key of what was granted for a server.
+fn grant_key(server: &str) -> String {
+    format!("mcp.{server}.oauth")
+}
+
+#[async_trait]
+impl ::mcp::Grants for Values {
+    async fn load(&self, server: &str) -> Option<String> {
+        ::mcp::Values::secret(self, &grant_key(server)).await
+    }
+
+    async fn keep(&self, server: &str, grant: Option<String>) -> std::result::Result<(), String> {
+        let kept = async {
+            let mut secrets = self.secrets().await?;
+            match grant {
+                Some(grant) => secrets.insert(grant_key(server), grant),
+                None => secrets.remove(&grant_key(server)),
+            };
+            Self::keep(self, &secrets).await
+        };
+        kept.await.map_err(|error| format!("{error:#}"))
+    }
+
+    fn now(&self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
     }
 }
 

@@ -5,15 +5,18 @@ mod described;
 mod direct;
 mod file;
 mod kept;
+mod login;
+mod preset;
 mod script;
+mod serve;
 
-pub(crate) use described::{NewServer, add, give_trust, keep_secret, may_trust, secret_key};
+pub(crate) use described::{NewServer, add, keep_secret, secret_key, trust_written, trusted_so_far};
 pub(crate) use direct::{Direct, DirectTool, NoTool};
 pub(crate) use kept::{Pins, Values};
 pub(crate) use script::{DirectReach, ServerFunctions};
 
 use crate::{
-    args::{Add, Common, Edited, McpCommand, SecretCommand},
+    args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand},
     environment::Environment,
     exit,
     options::Options,
@@ -66,6 +69,11 @@ pub(crate) async fn run(
     let json = command.common().json;
     let servers = wiring::mcp_options(options, environment);
     let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd };
+    let command = match command {
+        // What goes to stdout is the protocol's.
+        McpCommand::Serve(serve) => return serve::run(&desk, serve).await,
+        command => command,
+    };
     let report = match desk.carry_out(command).await {
         Ok(report) => report,
         Err(error) if json => Report::new(json!({ "error": format!("{error:#}") }), "").failed(true),
@@ -93,9 +101,14 @@ impl McpCommand {
             Self::Remove(edited) | Self::Enable(edited) | Self::Disable(edited) => &edited.scope.common,
             Self::Status(named) | Self::Tools(named) | Self::Trust(named) => &named.common,
             Self::Schema(called) | Self::Call(called) => &called.common,
-            // Has an output of its own.
-            Self::Lua(_) => &Common { json: false },
+            // Each has an output of its own.
+            Self::Lua(_) | Self::Serve(_) => &Common { json: false },
             Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
+            Self::Resource { common, .. } | Self::Prompt { common, .. } => common,
+            Self::Preset(PresetCommand::List(common) | PresetCommand::Show { common, .. }) => common,
+            Self::Login(login) => &login.common,
+            Self::Logout { common, .. } => common,
+            Self::Preset(PresetCommand::Add { scope, .. }) => &scope.common,
             Self::Secret(
                 SecretCommand::Set { common, .. }
                 | SecretCommand::List(common)
@@ -118,6 +131,14 @@ impl Desk<'_> {
             McpCommand::Schema(called) => self.schema(&called.function).await,
             McpCommand::Call(called) => self.call(called).await,
             McpCommand::Lua(_) => bail!("scripts are run elsewhere"),
+            McpCommand::Serve(_) => bail!("serving is done elsewhere"),
+            McpCommand::Login(login) => self.login(login).await,
+            McpCommand::Logout { server, .. } => self.logout(&server).await,
+            McpCommand::Preset(command) => self.preset(command).await,
+            McpCommand::Resource { server, uri, .. } => self.resources(&server, Some(&uri)).await,
+            McpCommand::Prompt { server, prompt, arguments, .. } => {
+                self.prompts(&server, Some(&prompt), &arguments).await
+            }
             McpCommand::Trust(named) => self.trust(named.server.as_deref()).await,
             McpCommand::Doctor(_) => Ok(self.doctor().await),
             McpCommand::Resources { server, uri, .. } => self.resources(&server, uri.as_deref()).await,

@@ -23,6 +23,7 @@ use acp::native::{
 };
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
+use providers::Catalog;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub(crate) struct Services {
     /// What was ignored of the settings, and why.
     pub(crate) notices: Vec<String>,
     pub(crate) environment: Environment,
+    pub(crate) catalog: Arc<Catalog>,
     pub(crate) mcp: Arc<McpOptions>,
     /// What gives sessions their servers.
     pub(crate) servers: Arc<McpProvider>,

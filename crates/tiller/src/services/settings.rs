@@ -2,81 +2,99 @@
 
 use super::Services;
 use crate::{
-    config::{self, SettingsFile},
-    options::Folders,
+    config,
+    keys::secret_name,
+    mcp::{self, Values},
+    options::{Folders, Secret},
+    setup::{self, NotStored, ProviderSetup},
     wiring,
 };
 use acp::native::{ConfigureProvider, Scene, Scope, ServiceError, SetSetting};
+use agent::TrustContent;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use system::{AbsPath, System};
+use system::AbsPath;
 
 /// Stores a setting. It holds for what begins after it: requests of this layer, and sessions of the next start.
 pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
     let name = ["kosmokrator.", "tiller."].iter().find_map(|root| set.path.strip_prefix(root));
+    let before = services.trusted_so_far(on, set.scope).await;
     services.store(on, set.scope, name.unwrap_or(&set.path), &set.value).await?;
+    services.stay_trusted(on, before).await?;
     Ok(json!({ "path": set.path, "scope": set.scope.id(), "configured": true }))
 }
 
-/// Stores how a provider is reached.
+/// Stores how a provider is reached: its key with the secrets, all else in a settings file. Models that are asked for from then on are
+/// reached that way.
 pub(super) async fn configure_provider(
     services: &Services,
     on: &Scene,
     set: ConfigureProvider,
 ) -> Result<Value, ServiceError> {
+    let _one_at_a_time = services.writing.lock().await;
+    let options = &services.options;
+    let system = wiring::local_system(options);
+    let values = Values::new(services.environment.clone(), system, &options.folders);
+    let wanted = ProviderSetup {
+        provider: set.provider.clone(),
+        model: set.model,
+        base_url: set.base_url,
+        key: set.api_key.as_ref().map(|key| Secret::new(key.reveal())),
+        key_variable: None,
+    };
+    services.environment.redactor().learn(wanted.key.iter().map(|key| key.reveal().to_owned()));
+    let file = path(&options.folders, &on.cwd, set.scope);
+    let before = services.trusted_so_far(on, set.scope).await;
+    let stored = setup::set_up(options, &values, &file, &wanted).await?;
+    services.stay_trusted(on, before).await?;
+    // As the settings of the session's folder come out now, so that a project's redirect counts only where it is trusted.
+    let now = services.options_on(on).await?;
     let name = set.provider.as_str();
-    let (settings, known) = match name {
-        "openai" => ("providers.openai".to_owned(), Some(&services.options.openai)),
-        "anthropic" => ("providers.anthropic".to_owned(), Some(&services.options.anthropic)),
-        "local" | "offline" | "replay" => {
-            let message = format!("Provider '{name}' has nothing to configure.");
-            return Err(ServiceError::InvalidParams(message));
-        }
-        _ => (format!("providers.custom.{name}"), services.options.custom.get(name)),
+    wiring::reconfigure(&services.catalog, &now, name);
+    let known = match name {
+        "openai" => Some(&now.openai),
+        "anthropic" => Some(&now.anthropic),
+        _ => now.custom.get(name),
     };
-    let variable = match known {
-        Some(provider) => provider.api_key_env.clone(),
-        None => {
-            services.options.clone().custom(name).map_err(ServiceError::InvalidParams)?.api_key_env.clone()
-        }
-    };
-    if set.api_key.is_some() {
-        return Err(ServiceError::Failed(format!(
-            "Keys are read from the environment and never stored: start tiller with {variable} set."
-        )));
-    }
-    let model = set.model.as_deref().map(|model| match model.strip_prefix(&format!("{name}/")) {
-        Some(_) => model.to_owned(),
-        None => format!("{name}/{model}"),
-    });
-    if let Some(url) = &set.base_url {
-        services.store(on, set.scope, &format!("{settings}.base_url"), &json!(url)).await?;
-    }
-    if let Some(model) = &model {
-        services.store(on, set.scope, "agent.default_model", &json!(model)).await?;
-    }
     let has_key = known.is_some_and(|provider| provider.api_key.is_some());
-    let url = set.base_url.or_else(|| known.and_then(|provider| provider.base_url.clone()));
+    let kept = values.secrets().await.is_ok_and(|secrets| secrets.contains_key(&secret_name(name)));
+    let url = known.and_then(|provider| provider.base_url.clone());
+    let variable = known.map(|provider| provider.api_key_env.as_str()).unwrap_or_default();
     Ok(json!({
         "provider": name,
         "scope": set.scope.id(),
         "configured": true,
         "hasApiKey": has_key,
         "baseUrlConfigured": url.is_some(),
-        "model": model,
+        "model": stored.model,
         "label": name,
-        "description": format!("The key is in the environment variable {variable}."),
+        "description": format!("The key is in the environment variable {variable}, or with tiller's secrets."),
         "auth_mode": "api_key",
         "auth_status": if has_key { "configured" } else { "missing" },
-        "source": "environment",
+        "source": if kept { "stored" } else { "environment" },
         "driver": name,
         "url": url,
-        "default_model": model.or_else(|| services.options.model.clone()),
+        "default_model": now.model,
         "configured_api_key": has_key,
     }))
 }
 
 impl Services {
+    /// What is trusted of a session's folder, if all of it is and its settings are to be changed.
+    async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<TrustContent> {
+        match scope {
+            Scope::Project => mcp::trusted_so_far(&self.mcp, &on.cwd).await,
+            Scope::Global => None,
+        }
+    }
+
+    /// What a program stores for its user does not make the user's own folder one to be looked at again.
+    async fn stay_trusted(&self, on: &Scene, before: Option<TrustContent>) -> Result<(), ServiceError> {
+        let Some(before) = before else { return Ok(()) };
+        let folders = &self.options.folders;
+        let trusted = mcp::trust_written(&self.mcp, folders, &on.cwd, &before, &[config::PROJECT_FILE]).await;
+        trusted.map_err(|error| self.failed(&error))
+    }
+
     /// Stores a setting in a file of the scope. It holds from the next start on.
     pub(super) async fn store(
         &self,
@@ -86,17 +104,17 @@ impl Services {
         value: &Value,
     ) -> Result<(), ServiceError> {
         let _one_at_a_time = self.writing.lock().await;
-        let path = path(&self.options.folders, &on.cwd, scope);
-        let failed = |error: &dyn std::fmt::Display| ServiceError::Failed(error.to_string());
-        let file = config::read(path.clone()).map_err(|error| failed(&error))?;
-        let file = file.unwrap_or(SettingsFile { path: path.clone(), text: String::new() });
-        let text = config::with_setting(&file, &self.options.folders, name, value)
-            .map_err(|error| ServiceError::InvalidParams(error.to_string()))?;
-        let system: Arc<dyn System> = wiring::local_system(&self.options);
-        if let Some(folder) = path.parent() {
-            system.create_dir_all(&folder).await.map_err(|error| failed(&error))?;
+        let file = path(&self.options.folders, &on.cwd, scope);
+        Ok(setup::store_setting(&self.options, &file, name, value).await?)
+    }
+}
+
+impl From<NotStored> for ServiceError {
+    fn from(error: NotStored) -> Self {
+        match error {
+            NotStored::Wrong(message) => Self::InvalidParams(message),
+            NotStored::Failed(message) => Self::Failed(message),
         }
-        system.write(&path, text.as_bytes()).await.map_err(|error| failed(&error))
     }
 }
 

@@ -13,10 +13,10 @@ use std::{
 };
 
 const SERVER: &str = include_str!("mcp_server.sh");
-const CANARY: &str = "canary-5d1f0c77";
+pub(crate) const CANARY: &str = "canary-5d1f0c77";
 
 /// A home with the server in it, and a model that answers with these calls, one an answer, and then with so many texts.
-fn stage(calls: &[(&str, &str)], texts: usize) -> (Home, ModelServer) {
+pub(crate) fn stage(calls: &[(&str, &str)], texts: usize) -> (Home, ModelServer) {
     let delta = |delta: Value, reason: Option<&str>| {
         let choice = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
         format!("data: {choice}\n\n")
@@ -39,13 +39,13 @@ fn stage(calls: &[(&str, &str)], texts: usize) -> (Home, ModelServer) {
 }
 
 /// A server of the editor that plays a part.
-fn played(home: &Home, name: &str, part: &str, env: &[(&str, &str)]) -> Value {
+pub(crate) fn played(home: &Home, name: &str, part: &str, env: &[(&str, &str)]) -> Value {
     let env: Vec<_> = env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let script = home.path().join("server.sh");
     json!({ "name": name, "command": "/bin/sh", "args": [script, part], "env": env })
 }
 
-fn start(home: &Home) -> Agent {
+pub(crate) fn start(home: &Home) -> Agent {
     let mut agent = Agent::start_with(home, &[], &[("OPENAI_API_KEY", "key")]);
     let notices = json!({ "session": { "notices": {} } });
     let answer = agent.initialize(notices);
@@ -53,25 +53,25 @@ fn start(home: &Home) -> Agent {
     agent
 }
 
-fn open(agent: &mut Agent, home: &Home, servers: Value) -> String {
+pub(crate) fn open(agent: &mut Agent, home: &Home, servers: Value) -> String {
     let params = json!({ "cwd": home.project(), "mcpServers": servers });
     agent.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned()
 }
 
-fn notices(agent: &Agent) -> String {
+pub(crate) fn notices(agent: &Agent) -> String {
     let notices = agent.updates.iter().filter(|update| update["sessionUpdate"] == "notice");
     notices.map(|notice| format!("{}\n", notice["title"].as_str().unwrap())).collect()
 }
 
 /// The names of the tools that a request to the model tells of.
-fn tools((_, body): &(String, String)) -> Vec<String> {
+pub(crate) fn tools((_, body): &(String, String)) -> Vec<String> {
     let body: Value = serde_json::from_str(body).unwrap();
     let names = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]);
     names.map(|name| name.as_str().unwrap().to_owned()).filter(|name| name.starts_with("mcp__")).collect()
 }
 
 /// What the model was told of the last call.
-fn last_result((_, body): &(String, String)) -> String {
+pub(crate) fn last_result((_, body): &(String, String)) -> String {
     let body: Value = serde_json::from_str(body).unwrap();
     let mut results = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
     results.next_back().unwrap()["content"].to_string()
@@ -159,7 +159,7 @@ fn project_server(home: &Home, part: &str) {
     home.write(".mcp.json", &json!({ "mcpServers": { "proj": server } }).to_string());
 }
 
-fn json_of(home: &Home, args: &[&str]) -> (bool, Value) {
+pub(crate) fn json_of(home: &Home, args: &[&str]) -> (bool, Value) {
     let output = home.run(args);
     let value = serde_json::from_str(&stdout(&output));
     (

@@ -93,17 +93,18 @@ fn a_client_of_the_kosmokrator_wire_works_unchanged() {
     let (answer, _) = call(&mut agent, "kosmokrator/providers/configure", provider);
     let answer = answer.unwrap();
     assert_eq!((&answer["model"], &answer["hasApiKey"]), (&json!("openai/gpt-5.4-mini"), &json!(true)));
-    let key = json!({ "sessionId": session, "provider": "openai", "apiKey": "another-canary-key" });
-    let (refused, _) = call(&mut agent, "kosmokrator/providers/configure", key);
-    let refused = refused.unwrap_err();
-    assert!(refused["message"].as_str().unwrap().contains("OPENAI_API_KEY"), "{refused}");
+    let key = json!({ "sessionId": session, "scope": "global", "provider": "anthropic", "apiKey": "another-canary-key" });
+    let (stored, events) = call(&mut agent, "kosmokrator/providers/configure", key);
+    let stored = stored.unwrap();
+    assert_eq!((&stored["hasApiKey"], &stored["source"]), (&json!(true), &json!("stored")));
+    assert_eq!(events[0].1["operation"], "provider_configured");
 
     let (report, _) = call(&mut agent, "_tiller/doctor", json!({}));
     let (export, _) =
         call(&mut agent, "_tiller/sessions/export", json!({ "sessionId": session, "format": "markdown" }));
     let export = export.unwrap();
     assert!(export["text"].as_str().unwrap().contains("## User"), "{export}");
-    for told in [report.unwrap(), answer, refused, export] {
+    for told in [report.unwrap(), answer, stored, events[0].1.clone(), export] {
         assert!(!told.to_string().contains("canary"), "{told}");
     }
     assert!(agent.hang_up().0.success());

@@ -21,7 +21,7 @@ pub(crate) async fn fork(connection: &Connection, peer: &Peer, params: Value, re
                 .config_options(config_options(&settings, &connection.models()));
             reply.send(Ok(answer));
             peer.outbox.release(handle.id());
-            tell_commands(peer, handle.id());
+            tell_commands(peer, &handle);
         }
         Err(error) => reply.send(Err::<(), _>(error)),
     }

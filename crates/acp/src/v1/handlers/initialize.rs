@@ -3,7 +3,10 @@
 use crate::{
     TerminalPlace,
     connection::{
-        auth::{METHOD, METHOD_DESCRIPTION, METHOD_NAME},
+        auth::{
+            METHOD, METHOD_DESCRIPTION, METHOD_NAME, TERMINAL_METHOD, TERMINAL_METHOD_ARGS,
+            TERMINAL_METHOD_DESCRIPTION, TERMINAL_METHOD_NAME,
+        },
         errors,
     },
     native,
@@ -29,6 +32,7 @@ pub(crate) fn initialize(
         .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
         .unwrap_or_default();
     let options = &connection.options;
+    let in_terminal = capabilities.auth.terminal;
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
     if !connection.introduce(client, forms, traits(&capabilities, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
@@ -54,12 +58,19 @@ pub(crate) fn initialize(
         .session_capabilities(session)
         .auth(auth);
     let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());
+    let mut methods = vec![acp::AuthMethod::Agent(provider)];
+    if in_terminal {
+        let setup = acp::AuthMethodTerminal::new(TERMINAL_METHOD, TERMINAL_METHOD_NAME)
+            .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
+            .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
+        methods.push(acp::AuthMethod::Terminal(setup));
+    }
     let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
         return Err(Error::internal_error());
     };
     let answer = acp::InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
-        .auth_methods(vec![acp::AuthMethod::Agent(provider)])
+        .auth_methods(methods)
         .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;

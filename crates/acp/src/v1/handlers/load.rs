@@ -37,7 +37,7 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
     reply.send(answer);
     drop(held);
     if loaded {
-        tell_commands(peer, handle.id());
+        tell_commands(peer, &handle);
     }
 }
 

@@ -28,9 +28,9 @@ pub(crate) use set_model::set_model;
 pub(crate) use status::status;
 
 use super::{Peer, to_acp::available_commands};
-use agent::SessionId;
+use agent::SessionHandle;
 
 /// Tells the slash commands of a session that the client has just been told of.
-fn tell_commands(peer: &Peer, session: &SessionId) {
-    peer.outbox.push(session, vec![available_commands(agent::commands())]);
+fn tell_commands(peer: &Peer, session: &SessionHandle) {
+    peer.outbox.push(session.id(), vec![available_commands(&session.commands())]);
 }

@@ -21,7 +21,7 @@ pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, rep
                 .config_options(config_options(&settings, &connection.models()));
             reply.send(Ok(answer));
             peer.outbox.release(handle.id());
-            tell_commands(peer, handle.id());
+            tell_commands(peer, &handle);
         }
         Err(error) => reply.send(Err::<(), _>(error)),
     }

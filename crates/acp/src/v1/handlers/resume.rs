@@ -22,7 +22,7 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, params: Value, 
                 .config_options(config_options(&settings, &connection.models()));
             reply.send(Ok(answer));
             drop(held);
-            tell_commands(peer, handle.id());
+            tell_commands(peer, &handle);
         }
         Err(error) => reply.send(Err::<(), _>(error)),
     }

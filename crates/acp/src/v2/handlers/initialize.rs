@@ -2,26 +2,40 @@
 
 use crate::{
     connection::{
-        auth::{METHOD, METHOD_DESCRIPTION, METHOD_NAME},
+        auth::{
+            METHOD, METHOD_DESCRIPTION, METHOD_NAME, TERMINAL_METHOD, TERMINAL_METHOD_ARGS,
+            TERMINAL_METHOD_DESCRIPTION, TERMINAL_METHOD_NAME,
+        },
         errors,
     },
     native,
     v2::Connection,
 };
-use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v2::schema as acp};
+use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion};
+use agent_client_protocol_schema::v2 as acp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Answers with version 2; the library lets nobody else through to here.
+/// Answers with version 2 whoever asked for it or for a later one, and refuses whoever asked for an earlier.
 pub(crate) fn initialize(
     connection: &Connection,
     client: ConnectionTo<Client>,
     params: Value,
 ) -> Result<Value, Error> {
+    let asked = params.get("protocolVersion").and_then(|asked| ProtocolVersion::deserialize(asked).ok());
+    match asked {
+        None => return Err(errors::invalid_params("protocolVersion is not a version of the protocol")),
+        Some(asked) if asked < ProtocolVersion::V2 => {
+            return Err(errors::unsupported_version(asked, ProtocolVersion::V2));
+        }
+        Some(_) => {}
+    }
     // What a client says of itself beyond what is understood here is its own business: never an error.
     let capabilities: acp::ClientCapabilities = params
         .get("capabilities")
         .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
         .unwrap_or_default();
+    let in_terminal = capabilities.auth.as_ref().is_some_and(|auth| auth.terminal.is_some());
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
     if !connection.introduce(client, forms, ()) {
         return Err(errors::invalid_request("already initialized"));
@@ -49,13 +63,20 @@ pub(crate) fn initialize(
         .status(acp::SessionStatusCapabilities::new());
     let auth = acp::AgentAuthCapabilities::new().status(acp::AuthStatusCapabilities::new());
     let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());
+    let mut methods = vec![acp::AuthMethod::Agent(provider)];
+    if in_terminal {
+        let setup = acp::AuthMethodTerminal::new(TERMINAL_METHOD, TERMINAL_METHOD_NAME)
+            .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
+            .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
+        methods.push(acp::AuthMethod::Terminal(setup));
+    }
     let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
         return Err(Error::internal_error());
     };
     let info = acp::Implementation::new(&options.name, &options.version).title(options.title.clone());
     let answer = acp::InitializeResponse::new(ProtocolVersion::V2, info)
         .capabilities(acp::AgentCapabilities::new().session(session).auth(auth))
-        .auth_methods(vec![acp::AuthMethod::Agent(provider)])
+        .auth_methods(methods)
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
     native::announce(&mut answer, false);

@@ -2,7 +2,8 @@
 
 use crate::{connection::rfc3339, v2::Connection};
 use agent::SessionRecord;
-use agent_client_protocol::{Error, v2::schema as acp};
+use agent_client_protocol::Error;
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
 /// Answers with the last used first.

@@ -4,7 +4,7 @@ use crate::{
     connection::{Reply, auth::AuthState, params},
     v2::{Connection, Peer},
 };
-use agent_client_protocol::v2::schema as acp;
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
 /// Succeeds for the method offered, however often it is called.

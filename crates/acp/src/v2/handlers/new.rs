@@ -4,7 +4,7 @@ use crate::{
     connection::Reply,
     v2::{Connection, Peer, settings::config_options, to_acp::available_commands},
 };
-use agent_client_protocol::v2::schema as acp;
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
 /// Answers first; what else there is to say of the session follows the answer.
@@ -14,7 +14,7 @@ pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, rep
             let settings = connection.settings(&handle);
             let answer = acp::NewSessionResponse::new(handle.id().as_str().to_owned())
                 .config_options(config_options(&settings, &connection.models()))
-                .available_commands(available_commands(agent::commands()));
+                .available_commands(available_commands(&handle.commands()));
             reply.send(Ok(answer));
             peer.outbox.release(handle.id());
         }
@@ -29,7 +29,7 @@ pub(crate) async fn fork(connection: &Connection, peer: &Peer, params: Value, re
             let settings = connection.settings(&handle);
             let answer = acp::ForkSessionResponse::new(handle.id().as_str().to_owned())
                 .config_options(config_options(&settings, &connection.models()))
-                .available_commands(available_commands(agent::commands()));
+                .available_commands(available_commands(&handle.commands()));
             reply.send(Ok(answer));
             peer.outbox.release(handle.id());
         }

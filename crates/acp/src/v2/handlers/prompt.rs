@@ -5,7 +5,8 @@ use crate::{
     v2::{Connection, from_acp},
 };
 use agent::{Content, SessionHandle};
-use agent_client_protocol::{Error, v2::schema as acp};
+use agent_client_protocol::Error;
+use agent_client_protocol_schema::v2 as acp;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -9,7 +9,8 @@ use crate::{
     },
 };
 use agent::{SessionEvent, SessionHandle};
-use agent_client_protocol::{Error, v2::schema as acp};
+use agent_client_protocol::Error;
+use agent_client_protocol_schema::v2 as acp;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
         let settings = connection.settings(&handle);
         acp::ResumeSessionResponse::new()
             .config_options(config_options(&settings, &connection.models()))
-            .available_commands(available_commands(agent::commands()))
+            .available_commands(available_commands(&handle.commands()))
     }));
     drop(held);
 }

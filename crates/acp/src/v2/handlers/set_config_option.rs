@@ -1,7 +1,8 @@
 //! `session/set_config_option`: changes a mode, the model or its thought level, and answers with all options.
 
 use crate::v2::{Connection, settings::config_options};
-use agent_client_protocol::{Error, v2::schema as acp};
+use agent_client_protocol::Error;
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
 /// Answers with the full list once the change is in force and recorded.

@@ -1,7 +1,8 @@
 //! `session/status`: whether a session is in memory or only stored.
 
 use crate::v2::Connection;
-use agent_client_protocol::{Error, v2::schema as acp};
+use agent_client_protocol::Error;
+use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
 /// Opens nothing.

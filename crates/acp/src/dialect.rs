@@ -1,0 +1,81 @@
+//! What a client speaks, told by what it says first.
+
+use crate::{Protocol, legacy};
+
+/// Who serves a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// The protocol's first version.
+    First,
+    /// Its second.
+    #[cfg(feature = "v2")]
+    Second,
+    /// The dialect that is older than both.
+    Older,
+}
+
+impl Dialect {
+    /// Of a connection that begins with this line; `None` where it ended before. Whoever does not introduce itself first is served in the first
+    /// version, which answers what it is sent.
+    pub(crate) fn of(protocol: Protocol, first: Option<&str>) -> Self {
+        match protocol {
+            Protocol::First => Self::First,
+            #[cfg(feature = "v2")]
+            Protocol::Second => Self::Second,
+            Protocol::Auto => match first {
+                Some(line) if legacy::speaks(line) => Self::Older,
+                #[cfg(feature = "v2")]
+                Some(line) if asks_for_a_later_version(line) => Self::Second,
+                _ => Self::First,
+            },
+        }
+    }
+}
+
+/// Whether a line is an introduction that asks for more than the first version.
+#[cfg(feature = "v2")]
+fn asks_for_a_later_version(line: &str) -> bool {
+    use agent_client_protocol::schema::ProtocolVersion;
+
+    #[derive(serde::Deserialize)]
+    struct Introduction {
+        method: String,
+        params: Asked,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asked {
+        protocol_version: ProtocolVersion,
+    }
+    serde_json::from_str::<Introduction>(line)
+        .is_ok_and(|said| said.method == "initialize" && said.params.protocol_version > ProtocolVersion::V1)
+}
+
+#[cfg(all(test, feature = "v2"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_decides_where_the_options_leave_a_choice() {
+        let asking = |version: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":{version}}}}}"#
+            )
+        };
+        for (protocol, line, dialect) in [
+            (Protocol::Auto, asking("0"), Dialect::First),
+            (Protocol::Auto, asking("1"), Dialect::First),
+            (Protocol::Auto, asking("2"), Dialect::Second),
+            (Protocol::Auto, asking("65535"), Dialect::Second),
+            (Protocol::Auto, asking("\"2\""), Dialect::First),
+            (Protocol::Auto, r#"{"method":"initialize","id":0,"params":{}}"#.to_owned(), Dialect::Older),
+            (Protocol::Auto, r#"{"method":"session/new","id":0}"#.to_owned(), Dialect::First),
+            (Protocol::Auto, "no JSON".to_owned(), Dialect::First),
+            (Protocol::First, asking("2"), Dialect::First),
+            (Protocol::Second, asking("1"), Dialect::Second),
+        ] {
+            assert_eq!(Dialect::of(protocol, Some(&line)), dialect, "{protocol:?} {line}");
+        }
+        assert_eq!(Dialect::of(Protocol::Auto, None), Dialect::First);
+    }
+}

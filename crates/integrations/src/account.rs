@@ -1,0 +1,88 @@
+//! On whose behalf a function is called.
+
+use crate::{
+    auth::Scheme,
+    integration::{Function, Integration},
+};
+use async_trait::async_trait;
+use std::{collections::BTreeMap, fmt};
+
+/// The account that is meant when none is named.
+pub const DEFAULT_ACCOUNT: &str = "default";
+
+/// The field with an address of one's own.
+pub(crate) const BASE_URL: &str = "base_url";
+
+/// What an account has, by field.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Account(BTreeMap<String, String>);
+
+/// The user's accounts.
+#[async_trait]
+pub trait Accounts: Send + Sync {
+    /// The names of an integration's accounts that have anything.
+    async fn names(&self, integration: &str) -> Vec<String>;
+
+    /// What an account has. Whoever gives it has told the redactor of what is secret.
+    async fn account(&self, integration: &str, account: &str) -> Account;
+}
+
+impl Account {
+    /// A field that is set to something.
+    pub fn get(&self, field: &str) -> Option<&str> {
+        self.0.get(field).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The fields that are set.
+    pub fn fields(&self) -> Vec<String> {
+        self.0.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether it has all that the integration cannot do without, for this function or for any.
+    pub fn is_complete(&self, integration: &Integration, function: Option<&Function>) -> bool {
+        let settings = integration.settings.iter().filter(|field| field.required);
+        let has_place = integration.base_url.is_some() || self.get(BASE_URL).is_some();
+        let mut settings = settings.map(|field| &field.name);
+        has_place
+            && settings.all(|name| self.get(name).is_some())
+            && match function {
+                Some(function) => {
+                    function.security.is_empty() || self.satisfied(integration, function).is_some()
+                }
+                None => integration.functions.values().any(|function| {
+                    function.security.is_empty() || self.satisfied(integration, function).is_some()
+                }),
+            }
+    }
+
+    /// The first set of schemes that it has everything for.
+    pub(crate) fn satisfied<'a>(
+        &self,
+        integration: &'a Integration,
+        function: &Function,
+    ) -> Option<Vec<&'a Scheme>> {
+        let has = |scheme: &&Scheme| {
+            scheme.is_supported() && scheme.fields().iter().all(|field| self.get(&field.name).is_some())
+        };
+        let sets = function.security.iter().map(|names| {
+            let schemes = names.iter().map(|name| integration.schemes.get(name).filter(has));
+            schemes.collect::<Option<Vec<_>>>()
+        });
+        // A set that says who calls comes before one that says nothing.
+        let mut satisfied: Vec<_> = sets.flatten().collect();
+        satisfied.sort_by_key(Vec::is_empty);
+        satisfied.into_iter().next()
+    }
+}
+
+impl FromIterator<(String, String)> for Account {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(fields: T) -> Self {
+        Self(fields.into_iter().collect())
+    }
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}

@@ -1,0 +1,381 @@
+//! What a function is called with: gathered from JSON, `NAME=VALUE` and flags, and made what the function's schema says.
+//!
+//! JSON is the lowest layer, then `--arg`, then flags: what stands nearer to the call counts. Texts become numbers, flags, lists and objects where the
+//! schema wants those; what is given as JSON is left, unless it is a text where none belongs.
+
+use crate::{
+    integration::{ALL_PAGES, Function},
+    names::alike,
+};
+use serde_json::{Map, Value, json};
+
+/// Arguments as they were given, by layer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Given {
+    /// A JSON object.
+    pub json: Map<String, Value>,
+    /// `NAME=VALUE`.
+    pub pairs: Vec<(String, String)>,
+    /// `--NAME=VALUE`, and `--NAME` alone.
+    pub flags: Vec<(String, Option<String>)>,
+}
+
+/// Why arguments do not fit a function.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentError {
+    /// The function takes no such thing.
+    #[error("Unknown parameter(s): {}{}", .names.join(", "), suggestion(.nearest))]
+    Unknown {
+        /// What was given.
+        names: Vec<String>,
+        /// What was perhaps meant by the first.
+        nearest: Option<String>,
+    },
+    /// It takes something else.
+    #[error("Parameter '{name}' takes {wanted}, not {given}")]
+    Wrong {
+        /// The parameter.
+        name: String,
+        /// What it takes.
+        wanted: String,
+        /// What it got, shortened.
+        given: String,
+    },
+    /// A flag without a value is `true`, and only where that is taken.
+    #[error("--{0} takes a value: --{0}=VALUE")]
+    NoValue(String),
+}
+
+/// One argument of any layer.
+enum Raw {
+    Json(Value),
+    Text(String),
+    Flag(bool),
+}
+
+/// Lays the layers over each other, each value as the function's schema has it, under the names of its parameters.
+pub fn merged(function: &Function, given: Given) -> Result<Map<String, Value>, ArgumentError> {
+    let mut found: Map<String, Value> = Map::new();
+    let mut unknown = Vec::new();
+    let json = given.json.into_iter().map(|(name, value)| (name, Raw::Json(value)));
+    let pairs = given.pairs.into_iter().map(|(name, value)| (name, Raw::Text(value)));
+    let flags = given.flags.into_iter().map(|(name, value)| (name, value.map_or(Raw::Flag(true), Raw::Text)));
+    for layer in [json.collect::<Vec<_>>(), pairs.collect(), flags.collect()] {
+        // Within one layer, what is given twice is a list where lists are taken.
+        let mut here: Map<String, Value> = Map::new();
+        for (name, raw) in layer {
+            let (key, schema, raw) = match parameter(function, &name) {
+                Some((key, schema)) => (key, schema, raw),
+                None => match negated(function, &name, &raw) {
+                    Some((key, schema)) => (key, schema, Raw::Flag(false)),
+                    None => {
+                        unknown.push(name);
+                        continue;
+                    }
+                },
+            };
+            let value = match raw {
+                Raw::Json(value) => fitted(&key, &schema, value)?,
+                Raw::Text(text) => of_text(&key, &schema, &text)?,
+                Raw::Flag(flag) if takes(&schema, "boolean") => Value::Bool(flag),
+                Raw::Flag(_) => return Err(ArgumentError::NoValue(name)),
+            };
+            match (here.get_mut(&key), value) {
+                (Some(Value::Array(known)), Value::Array(more)) if takes(&schema, "array") => {
+                    known.extend(more)
+                }
+                (_, value) => {
+                    here.insert(key, value);
+                }
+            }
+        }
+        found.extend(here);
+    }
+    match unknown.first() {
+        None => Ok(found),
+        Some(first) => {
+            let nearest = nearest(function, first);
+            Err(ArgumentError::Unknown { names: unknown, nearest })
+        }
+    }
+}
+
+/// A parameter by its name, in any spelling.
+fn parameter(function: &Function, name: &str) -> Option<(String, Value)> {
+    let all = &function.parameters;
+    let exact = all.iter().find(|p| p.key == name || p.name == name);
+    let found = exact.or_else(|| {
+        let mut like = all.iter().filter(|p| alike(&p.key, name));
+        // Two that are alike must be spelled out.
+        like.next().filter(|_| like.next().is_none())
+    });
+    let pages = || function.pages.is_some() && alike(name, ALL_PAGES);
+    match found {
+        Some(parameter) => Some((parameter.key.clone(), parameter.schema.clone())),
+        None => pages().then(|| (ALL_PAGES.to_owned(), json!({ "type": "boolean" }))),
+    }
+}
+
+/// `--no-NAME`, of something that is true or false.
+fn negated(function: &Function, name: &str, raw: &Raw) -> Option<(String, Value)> {
+    let positive = name.strip_prefix("no-").filter(|_| matches!(raw, Raw::Flag(true)))?;
+    parameter(function, positive).filter(|(_, schema)| takes(schema, "boolean"))
+}
+
+fn nearest(function: &Function, name: &str) -> Option<String> {
+    let likeness = |key: &String| strsim::jaro_winkler(key, name);
+    let keys = function.parameters.iter().map(|parameter| parameter.key.clone());
+    let nearest = keys.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&nearest) > 0.75).then_some(nearest)
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(". Did you mean '{name}'?")).unwrap_or_default()
+}
+
+/// The types that a schema takes; none where it does not say.
+fn types(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::String(kind) => vec![kind],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => {
+            let ways = ["oneOf", "anyOf"].into_iter().flat_map(|choice| schema[choice].as_array());
+            ways.flatten().flat_map(types).collect()
+        }
+    }
+}
+
+fn takes(schema: &Value, kind: &str) -> bool {
+    types(schema).contains(&kind)
+}
+
+/// A text as the schema's type. The narrowest comes first: a text is what remains.
+fn of_text(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
+    let types = types(schema);
+    if types.is_empty() {
+        // Nobody says what it is: JSON if it reads as that.
+        return Ok(serde_json::from_str(text).unwrap_or_else(|_| json!(text)));
+    }
+    let trimmed = text.trim();
+    for kind in ["null", "boolean", "integer", "number", "array", "object"] {
+        if !types.contains(&kind) {
+            continue;
+        }
+        let value = match kind {
+            "null" => (trimmed == "null").then_some(Value::Null),
+            "boolean" => flag(trimmed),
+            "integer" => whole(trimmed),
+            "number" => trimmed.parse::<f64>().ok().and_then(|_| serde_json::from_str(trimmed).ok()),
+            "array" => return list(name, schema, trimmed),
+            _ => serde_json::from_str(trimmed).ok().filter(Value::is_object),
+        };
+        if let Some(value) = value {
+            return Ok(value);
+        }
+    }
+    if types.contains(&"string") {
+        return Ok(json!(text));
+    }
+    Err(wrong(name, schema, &json!(text)))
+}
+
+/// A JSON array, or its items between commas.
+fn list(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
+    if let Ok(Value::Array(items)) = serde_json::from_str(text) {
+        return Ok(Value::Array(items));
+    }
+    if text.is_empty() {
+        return Ok(json!([]));
+    }
+    let items = text.split(',').map(|item| of_text(name, &schema["items"], item.trim()));
+    Ok(Value::Array(items.collect::<Result<_, _>>()?))
+}
+
+/// A value that was given as JSON: left as it is where it fits, mended where it is only written otherwise.
+fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentError> {
+    let types = types(schema);
+    let fits = |kind: &&str| match *kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => true,
+    };
+    if types.is_empty() || types.iter().any(fits) {
+        return Ok(match value.as_f64() {
+            // A script has no whole numbers but those that look like it.
+            Some(number) if !types.contains(&"number") && takes(schema, "integer") && value.is_f64() => {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "it has no fraction, and a cast saturates"
+                )]
+                let whole = number as i64;
+                json!(whole)
+            }
+            _ => value,
+        });
+    }
+    match &value {
+        Value::String(text) => of_text(name, schema, text),
+        Value::Number(_) | Value::Bool(_) if types.contains(&"string") => Ok(json!(value.to_string())),
+        // A null is as good as nothing.
+        Value::Null => Ok(Value::Null),
+        // An empty table of a script may be either.
+        Value::Object(members) if members.is_empty() && types.contains(&"array") => Ok(json!([])),
+        Value::Array(items) if items.is_empty() && types.contains(&"object") => Ok(json!({})),
+        // One thing where several are taken.
+        one if types.contains(&"array") && !one.is_object() => {
+            Ok(json!([fitted(name, &schema["items"], one.clone())?]))
+        }
+        _ => Err(wrong(name, schema, &value)),
+    }
+}
+
+fn flag(text: &str) -> Option<Value> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(Value::Bool(true)),
+        "false" | "0" | "no" | "off" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+fn whole(text: &str) -> Option<Value> {
+    let signed = text.parse::<i64>().ok().map(|number| json!(number));
+    signed.or_else(|| text.parse::<u64>().ok().map(|number| json!(number)))
+}
+
+fn wrong(name: &str, schema: &Value, given: &Value) -> ArgumentError {
+    let words = |kind: &&str| match *kind {
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        "number" => "a number",
+        "string" => "text",
+        "array" => "a list",
+        "object" => "an object",
+        _ => "null",
+    };
+    let wanted: Vec<_> = types(schema).iter().map(words).collect();
+    let given: String = given.to_string().chars().take(60).collect();
+    ArgumentError::Wrong { name: name.to_owned(), wanted: wanted.join(" or "), given }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::integration::{Operation, Parameter, Place, Style};
+
+    fn function() -> Function {
+        let parameter = |(key, schema): (&str, Value)| Parameter {
+            key: key.to_owned(),
+            name: key.to_owned(),
+            place: Place::Query(Style::Repeated),
+            required: false,
+            schema,
+        };
+        let parameters = [
+            ("workspace_slug", json!({ "type": "string" })),
+            ("perPage", json!({ "type": "integer" })),
+            ("price", json!({ "type": ["number", "null"] })),
+            ("closed", json!({ "type": "boolean" })),
+            ("labels", json!({ "type": "array", "items": { "type": "string" } })),
+            ("ids", json!({ "type": "array", "items": { "type": "integer" } })),
+            ("filter", json!({ "type": "object" })),
+            ("milestone", json!({ "oneOf": [{ "type": "string" }, { "type": "integer" }] })),
+            ("any", json!({})),
+        ];
+        Function {
+            provider: "p".to_owned(),
+            name: "f".to_owned(),
+            title: String::new(),
+            description: String::new(),
+            operation: Operation::Read,
+            method: "GET".to_owned(),
+            path: "/".to_owned(),
+            parameters: parameters.map(parameter).to_vec(),
+            form: false,
+            security: Vec::new(),
+            pages: None,
+            headers: Vec::new(),
+        }
+    }
+
+    /// Arguments on a command line: `{…}` is JSON, `--x` a flag, the rest pairs.
+    fn given(line: &[&str]) -> Given {
+        let mut given = Given::default();
+        for word in line {
+            let pair = word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+            match (word.strip_prefix("--"), word.starts_with('{')) {
+                (_, true) => given.json = serde_json::from_str(word).unwrap(),
+                (Some(flag), _) => given.flags.push(match flag.split_once('=') {
+                    Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                    None => (flag.to_owned(), None),
+                }),
+                (None, _) => given.pairs.push(pair.unwrap()),
+            }
+        }
+        given
+    }
+
+    #[test]
+    fn layers_are_merged_and_values_become_what_the_schema_says() {
+        for (line, expected) in [
+            (&[][..], json!({})),
+            // The nearer layer counts, and names have one spelling afterwards.
+            (
+                &[r#"{"workspaceSlug":"json","perPage":5}"#, "workspace_slug=pair", "--workspace-slug=flag"],
+                json!({ "workspace_slug": "flag", "perPage": 5 }),
+            ),
+            (&["--per-page=20", "per_page=10"], json!({ "perPage": 20 })),
+            // Texts.
+            (&["workspace_slug=007"], json!({ "workspace_slug": "007" })),
+            (&["workspace_slug=true"], json!({ "workspace_slug": "true" })),
+            (&["price=1.50"], json!({ "price": 1.5 })),
+            (&["price=null"], json!({ "price": null })),
+            (&["closed=yes"], json!({ "closed": true })),
+            (&["--closed"], json!({ "closed": true })),
+            (&["--no-closed"], json!({ "closed": false })),
+            (&["labels=a, b"], json!({ "labels": ["a", "b"] })),
+            (&["labels=[\"a,b\"]"], json!({ "labels": ["a,b"] })),
+            (&["labels="], json!({ "labels": [] })),
+            (&["--labels=a", "--labels=b"], json!({ "labels": ["a", "b"] })),
+            (&["ids=1,2"], json!({ "ids": [1, 2] })),
+            (&[r#"filter={"a":1}"#], json!({ "filter": { "a": 1 } })),
+            (&["milestone=5"], json!({ "milestone": 5 })),
+            (&["milestone=none"], json!({ "milestone": "none" })),
+            (&["any=[1]"], json!({ "any": [1] })),
+            (&["any=x"], json!({ "any": "x" })),
+            // JSON.
+            (
+                &[r#"{"perPage":"7","workspace_slug":9,"closed":"false"}"#],
+                json!({ "perPage": 7, "workspace_slug": "9", "closed": false }),
+            ),
+            (&[r#"{"perPage":3.0,"price":3.0}"#], json!({ "perPage": 3, "price": 3.0 })),
+            (
+                &[r#"{"labels":"a","ids":4,"filter":[]}"#],
+                json!({ "labels": ["a"], "ids": [4], "filter": {} }),
+            ),
+            (&[r#"{"labels":{},"workspace_slug":null}"#], json!({ "labels": [], "workspace_slug": null })),
+        ] {
+            assert_eq!(merged(&function(), given(line)).map(Value::Object), Ok(expected), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (line, says) in [
+            (&["perPage=many"][..], "Parameter 'perPage' takes a whole number, not \"many\""),
+            (&["price=cheap"], "Parameter 'price' takes a number or null, not \"cheap\""),
+            (&["ids=1,x"], "Parameter 'ids' takes a whole number, not \"x\""),
+            (&["filter=x"], "Parameter 'filter' takes an object, not \"x\""),
+            (&[r#"{"perPage":[1]}"#], "Parameter 'perPage' takes a whole number, not [1]"),
+            (&["--workspace_slug"], "--workspace_slug takes a value: --workspace_slug=VALUE"),
+            (&["label=x", "zzz=1"], "Unknown parameter(s): label, zzz. Did you mean 'labels'?"),
+            (&["--all-pages"], "Unknown parameter(s): all-pages"),
+        ] {
+            assert_eq!(merged(&function(), given(line)).unwrap_err().to_string(), says, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Whether a function may be called: the gates, in order, with the texts that callers know.
+
+use crate::{
+    account::Account,
+    integration::{Function, Integration, Operation},
+};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What the user says of integrations.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Switches {
+    /// What is done about functions of which nothing else is said.
+    pub default: Permission,
+    /// Of single integrations.
+    pub each: BTreeMap<String, Permissions>,
+}
+
+/// What the user says of one integration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Permissions {
+    /// Whether it is used at all.
+    pub enabled: bool,
+    /// What is done about functions that only read.
+    pub read: Option<Permission>,
+    /// What is done about all others.
+    pub write: Option<Permission>,
+}
+
+/// What is done about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Permission {
+    /// It is made.
+    Allow,
+    /// Somebody is asked, where somebody is there.
+    #[default]
+    Ask,
+    /// It is never made.
+    Deny,
+}
+
+/// Why a function is not called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Blocked {
+    /// There is none.
+    #[error("Unknown integration function: {0}")]
+    Unknown(String),
+    /// There is no such integration, or nothing is known of it.
+    #[error("Integration '{0}' is not installed.")]
+    NotInstalled(String),
+    /// It wants something that is not spoken here.
+    #[error("Integration '{0}' is discoverable but is not supported by the local CLI runtime yet.")]
+    NotRunnable(String),
+    /// The user has not switched it on.
+    #[error("Integration '{0}' is installed but not active. Enable it in settings first.")]
+    NotActive(String),
+    /// The account lacks something.
+    #[error(
+        "Integration '{integration}' is missing required credentials for account '{account}'. Configure it in settings first."
+    )]
+    NoCredentials {
+        /// The integration.
+        integration: String,
+        /// The account.
+        account: String,
+    },
+    /// The user forbids it.
+    #[error("Integration '{integration}' {} access denied. Enable it in /settings → Integrations", .operation.id())]
+    Denied {
+        /// The integration.
+        integration: String,
+        /// What the function does.
+        operation: Operation,
+    },
+    /// The user would have to be asked.
+    #[error(
+        "Integration '{integration}' {} requires approval. Ask the user to change the permission in /settings → Integrations", .operation.id()
+    )]
+    NeedsApproval {
+        /// The integration.
+        integration: String,
+        /// What the function does.
+        operation: Operation,
+    },
+    /// Something is missing.
+    #[error("Missing required parameter(s): {}", .0.join(", "))]
+    Missing(Vec<String>),
+}
+
+impl Blocked {
+    /// Whether the call was right as such, and only not allowed.
+    pub fn is_permission(&self) -> bool {
+        matches!(self, Self::Denied { .. } | Self::NeedsApproval { .. })
+    }
+}
+
+/// A call that stands before the gates.
+pub struct Gates<'a> {
+    /// The integration.
+    pub integration: &'a Integration,
+    /// The function.
+    pub function: &'a Function,
+    /// What the user says.
+    pub switches: &'a Switches,
+    /// The account.
+    pub account: &'a Account,
+    /// What it is called.
+    pub account_name: &'a str,
+}
+
+impl Gates<'_> {
+    /// The gates that do not depend on permissions: runnable, switched on, credentials.
+    pub fn ready(&self) -> Result<(), Blocked> {
+        let name = || self.integration.name.clone();
+        if !self.integration.is_runnable(self.function) {
+            return Err(Blocked::NotRunnable(name()));
+        }
+        if !self.switches.of(&self.integration.name).enabled {
+            return Err(Blocked::NotActive(name()));
+        }
+        if !self.account.is_complete(self.integration, Some(self.function)) {
+            return Err(Blocked::NoCredentials {
+                integration: name(),
+                account: self.account_name.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The permission. `Ok` says whether it passed because of `force` alone, which passes over questions and over no denial.
+    pub fn permitted(&self, force: bool) -> Result<bool, Blocked> {
+        let (integration, operation) = (self.integration.name.clone(), self.function.operation);
+        match self.switches.permission(&integration, operation) {
+            Permission::Allow => Ok(false),
+            Permission::Ask if force => Ok(true),
+            Permission::Ask => Err(Blocked::NeedsApproval { integration, operation }),
+            Permission::Deny => Err(Blocked::Denied { integration, operation }),
+        }
+    }
+
+    /// The parameters that the function cannot do without, of the arguments and the account.
+    pub fn supplied(&self, arguments: &Map<String, Value>) -> Result<(), Blocked> {
+        let given = |key: &str| arguments.get(key).is_some_and(|value| !value.is_null());
+        let missing = self.function.parameters.iter().filter(|parameter| {
+            let filled =
+                || self.integration.fills(&parameter.key) && self.account.get(&parameter.key).is_some();
+            parameter.required && !given(&parameter.key) && !filled()
+        });
+        let missing: Vec<_> = missing.map(|parameter| parameter.key.clone()).collect();
+        if missing.is_empty() { Ok(()) } else { Err(Blocked::Missing(missing)) }
+    }
+}
+
+impl Integration {
+    /// Whether there is a way to say who calls that is spoken here.
+    pub fn is_runnable(&self, function: &Function) -> bool {
+        let spoken = |name: &String| self.schemes.get(name).is_some_and(|scheme| scheme.is_supported());
+        function.security.is_empty() || function.security.iter().any(|set| set.iter().all(spoken))
+    }
+
+    /// Whether accounts have a value for a parameter of this name.
+    pub fn fills(&self, parameter: &str) -> bool {
+        self.settings.iter().any(|field| field.name == parameter)
+    }
+}
+
+impl Switches {
+    /// What is said of one integration.
+    pub fn of(&self, integration: &str) -> Permissions {
+        self.each.get(integration).copied().unwrap_or_default()
+    }
+
+    /// What is done about a call.
+    pub fn permission(&self, integration: &str, operation: Operation) -> Permission {
+        let own = self.of(integration);
+        let said = match operation {
+            Operation::Read => own.read,
+            Operation::Write => own.write,
+        };
+        said.unwrap_or(self.default)
+    }
+}
+
+impl Permission {
+    /// Every one with its word.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
+
+    /// Its word.
+    pub fn id(self) -> &'static str {
+        Self::ALL.iter().find(|(_, permission)| *permission == self).map_or("", |(word, _)| word)
+    }
+
+    /// The one of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, permission)| *permission)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        auth::{Field, Scheme},
+        built_in,
+    };
+    use serde_json::json;
+
+    struct Stage {
+        integration: Integration,
+        switches: Switches,
+        account: Account,
+    }
+
+    impl Stage {
+        /// Everything in order for `plane.list_issues`.
+        fn fine() -> Self {
+            let integration = built_in().into_iter().find(|integration| integration.name == "plane").unwrap();
+            let own = Permissions { enabled: true, read: Some(Permission::Allow), write: None };
+            let fields = [("api_key", "k"), ("workspace_slug", "acme")];
+            Self {
+                integration,
+                switches: Switches { default: Permission::Ask, each: [("plane".to_owned(), own)].into() },
+                account: fields
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .into_iter()
+                    .collect(),
+            }
+        }
+
+        fn said(&self, function: &str, force: bool, arguments: Value) -> String {
+            let function = self.integration.function(function).unwrap();
+            let gates = Gates {
+                integration: &self.integration,
+                function,
+                switches: &self.switches,
+                account: &self.account,
+                account_name: "work",
+            };
+            let arguments = arguments.as_object().unwrap().clone();
+            let passed = gates.ready().and_then(|()| gates.permitted(force));
+            match passed.and_then(|forced| gates.supplied(&arguments).map(|()| forced)) {
+                Ok(forced) => format!("passed{}", if forced { ", forced" } else { "" }),
+                Err(blocked) => blocked.to_string(),
+            }
+        }
+    }
+
+    #[test]
+    fn the_gates_come_in_order_and_say_what_callers_know() {
+        let (list, create) = ("plane.list_issues", "create_issue");
+        let whole = json!({ "project_id": "p" });
+        assert_eq!(Stage::fine().said(list, false, whole.clone()), "passed");
+        let denied = |stage: &mut Stage| {
+            stage.switches.each.get_mut("plane").unwrap().read = Some(Permission::Deny);
+        };
+        type Change = fn(&mut Stage);
+        let changes: [(Change, &str); 5] = [
+            (
+                |stage| {
+                    stage
+                        .integration
+                        .schemes
+                        .insert("key".to_owned(), Scheme::Unsupported("mutualTLS".to_owned()));
+                },
+                "Integration 'plane' is discoverable but is not supported by the local CLI runtime yet.",
+            ),
+            (
+                |stage| stage.switches.each.clear(),
+                "Integration 'plane' is installed but not active. Enable it in settings first.",
+            ),
+            (
+                |stage| stage.account = Account::default(),
+                "Integration 'plane' is missing required credentials for account 'work'. Configure it in settings first.",
+            ),
+            (
+                |stage| stage.switches.each.get_mut("plane").unwrap().read = Some(Permission::Ask),
+                "Integration 'plane' read requires approval. Ask the user to change the permission in /settings → Integrations",
+            ),
+            (|_| {}, "Missing required parameter(s): project_id"),
+        ];
+        // Each gate comes before those after it: with all that follows wrong too, it is the one that speaks.
+        for first in 0..changes.len() {
+            let mut stage = Stage::fine();
+            for (change, _) in changes[first..].iter().rev() {
+                change(&mut stage);
+            }
+            assert_eq!(stage.said(list, false, json!({})), changes[first].1);
+        }
+        let mut stage = Stage::fine();
+        denied(&mut stage);
+        for force in [false, true] {
+            let says = "Integration 'plane' read access denied. Enable it in /settings → Integrations";
+            assert_eq!(stage.said(list, force, whole.clone()), says, "force passes over no denial");
+        }
+        let says = "Integration 'plane' write requires approval. Ask the user to change the permission in /settings → Integrations";
+        assert_eq!(Stage::fine().said(create, false, whole.clone()), says);
+        assert_eq!(Stage::fine().said(create, true, whole), "Missing required parameter(s): name");
+        let whole = json!({ "project_id": "p", "name": "n" });
+        assert_eq!(Stage::fine().said(create, true, whole), "passed, forced");
+        let mut stage = Stage::fine();
+        stage.integration.settings.clear();
+        let says = "Missing required parameter(s): workspace_slug, project_id";
+        assert_eq!(stage.said(list, false, json!({ "project_id": null })), says, "a null is nothing");
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        assert_eq!(Blocked::Unknown("a.b".to_owned()).to_string(), "Unknown integration function: a.b");
+        assert_eq!(Blocked::NotInstalled("a".to_owned()).to_string(), "Integration 'a' is not installed.");
+    }
+
+    #[test]
+    fn a_set_of_schemes_is_satisfied_as_a_whole() {
+        let mut stage = Stage::fine();
+        let basic = Scheme::Basic { username: "user".to_owned(), password: "pass".to_owned() };
+        stage.integration.schemes.insert("basic".to_owned(), basic);
+        let mut function = (**stage.integration.function("list_issues").unwrap()).clone();
+        stage.integration.settings = vec![Field { required: false, ..stage.integration.settings[0].clone() }];
+        let account = |fields: &[&str]| -> Account {
+            fields.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect()
+        };
+        for (sets, fields, ids) in [
+            (&[&["key", "basic"][..]][..], &["api_key", "user"][..], None),
+            (&[&["key", "basic"]], &["api_key", "user", "pass"], Some(vec!["api_key", "basic"])),
+            (&[&["basic"], &["key"]], &["api_key"], Some(vec!["api_key"])),
+            (&[&[], &["key"]], &["api_key"], Some(vec!["api_key"])),
+            (&[&[], &["key"]], &[], Some(vec![])),
+            (&[&["gone"]], &["api_key"], None),
+        ] {
+            function.security =
+                sets.iter().map(|set| set.iter().map(|name| (*name).to_owned()).collect()).collect();
+            let account = account(fields);
+            let found = account.satisfied(&stage.integration, &function);
+            let found = found.map(|schemes| schemes.iter().map(|scheme| scheme.id()).collect::<Vec<_>>());
+            assert_eq!(found, ids, "{sets:?} {fields:?}");
+            assert_eq!(account.is_complete(&stage.integration, Some(&function)), ids.is_some());
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Which addresses are connected to: those of the public internet, and private ones where the user said that a service is there.
+//!
+//! A name is resolved here, its addresses are checked here, and the connection is made to one of those: there is no second look-up in between.
+
+use crate::client::Network;
+use reqwest::{
+    Url,
+    dns::{Addrs, Name, Resolve, Resolving},
+};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+};
+
+type Found = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
+
+/// Resolves names, and keeps addresses from the client that it must not connect to.
+#[derive(Clone)]
+pub struct Guard {
+    network: Network,
+    look_up: Arc<dyn Fn(String) -> Found + Send + Sync>,
+}
+
+/// Why nothing is sent to an address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    /// It is none.
+    #[error("{0:?} is no http or https address")]
+    NoAddress(String),
+    /// Where it leads to.
+    #[error(
+        "the host {host} has the address {address}, which is not on the public internet; if the service is meant to be there, say so (`integrations \
+         add … --local`, or a base_url of your own)"
+    )]
+    Private { host: String, address: IpAddr },
+    /// Secrets would be readable on the way.
+    #[error("{0} is reached without encryption, so no credentials are sent there; use https")]
+    Plain(String),
+}
+
+impl Guard {
+    /// One that lets through what the network has.
+    pub fn new(network: Network) -> Self {
+        let look_up = |name: String| -> Found {
+            Box::pin(async move { Ok(tokio::net::lookup_host((name.as_str(), 0)).await?.collect()) })
+        };
+        Self { network, look_up: Arc::new(look_up) }
+    }
+
+    /// The same with names that are looked up otherwise.
+    #[cfg(test)]
+    pub(crate) fn with(self, addresses: &'static [&'static str]) -> Self {
+        let look_up = move |_: String| -> Found {
+            let found = addresses.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect();
+            Box::pin(async move { Ok(found) })
+        };
+        Self { look_up: Arc::new(look_up), ..self }
+    }
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (network, host) = (self.network, name.as_str().to_owned());
+        let found = (self.look_up)(host.clone());
+        Box::pin(async move {
+            let found = found.await?;
+            // All of them: one private address among public ones is a trick, or a mistake.
+            if let Some(bad) = found.iter().find(|address| !is_allowed(address.ip(), network)) {
+                return Err(Box::new(Refused::Private { host, address: bad.ip() }).into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Checks an address before anything is sent there. Names are checked when they are resolved.
+pub(crate) fn check(url: &Url, network: Network) -> Result<(), Refused> {
+    let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"));
+    let host = host.ok_or_else(|| Refused::NoAddress(url.scheme().to_owned()))?;
+    match literal(host) {
+        Some(address) if !is_allowed(address, network) => {
+            Err(Refused::Private { host: host.to_owned(), address })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An address of a service: http or https, a host, no user, nothing after the path.
+pub(crate) fn checked_base(text: &str) -> Result<Url, Refused> {
+    let bad = || Refused::NoAddress(agent::one_line(text).chars().take(100).collect());
+    let url = Url::parse(text).map_err(|_| bad())?;
+    let plain = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    match url.host_str() {
+        Some(_) if plain && matches!(url.scheme(), "http" | "https") => Ok(url),
+        _ => Err(bad()),
+    }
+}
+
+/// Whether an address that the user wrote names this machine or a private network by itself.
+pub(crate) fn is_literally_local(text: &str) -> bool {
+    let Ok(url) = checked_base(text) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    match literal(host) {
+        Some(address) => !is_allowed(address, Network::Public) && is_allowed(address, Network::Private),
+        None => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+fn literal(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// Whether an address may be connected to.
+pub(crate) fn is_allowed(address: IpAddr, network: Network) -> bool {
+    match (kind(address), network) {
+        (Kind::Public, _) | (Kind::Private, Network::Private) => true,
+        (Kind::Private, Network::Public) | (Kind::Never, _) => false,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Public,
+    /// This machine, or a network that is not routed.
+    Private,
+    /// Nothing that a service has: the link (where clouds tell secrets), no address, many.
+    Never,
+}
+
+fn kind(address: IpAddr) -> Kind {
+    match address {
+        IpAddr::V4(address) => kind_v4(address),
+        IpAddr::V6(address) => kind_v6(address),
+    }
+}
+
+fn kind_v4(address: Ipv4Addr) -> Kind {
+    let [a, b, c, _] = address.octets();
+    match (a, b, c) {
+        (0, ..) | (169, 254, _) | (224..=255, ..) => Kind::Never,
+        (127 | 10, ..) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => Kind::Private,
+        // Benchmarks, documentation, protocol assignments, relays.
+        (198, 18 | 19, _) | (192, 0, 0 | 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => Kind::Never,
+        _ => Kind::Public,
+    }
+}
+
+fn kind_v6(address: Ipv6Addr) -> Kind {
+    let parts = address.segments();
+    let v4_at = |at: usize| {
+        let [a, b] = parts[at].to_be_bytes();
+        let [c, d] = parts[at + 1].to_be_bytes();
+        kind_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match parts {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Kind::Private,
+        // ::ffff:a.b.c.d, and the older ::a.b.c.d.
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0, 0, 0, 0, 0, 0, ..] => v4_at(6),
+        // Translation and tunnels have an IPv4 address inside.
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => v4_at(6),
+        [0x64, 0xff9b, ..] => Kind::Never,
+        [0x2002, ..] => v4_at(1),
+        [0x2001, 0, ..] | [0x2001, 0xdb8, ..] | [0x100, 0, 0, 0, ..] => Kind::Never,
+        [first, ..] if first & 0xfe00 == 0xfc00 => Kind::Private,
+        [first, ..] if first & 0xe000 == 0x2000 => Kind::Public,
+        _ => Kind::Never,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s24_private_addresses_are_refused_in_every_spelling() {
+        // Public; private, which may be allowed; never.
+        for (url, public, private) in [
+            ("https://93.184.216.34/", true, true),
+            ("https://[2606:2800:220:1::1]/", true, true),
+            ("https://service.example/", true, true),
+            ("http://127.0.0.1/", false, true),
+            ("http://127.9.9.9:8080/", false, true),
+            ("http://2130706433/", false, true),
+            ("http://0x7f.1/", false, true),
+            ("http://017700000001/", false, true),
+            ("http://10.1.2.3/", false, true),
+            ("http://172.31.0.1/", false, true),
+            ("http://172.32.0.1/", true, true),
+            ("http://192.168.0.1/", false, true),
+            ("http://100.64.0.1/", false, true),
+            ("http://[::1]/", false, true),
+            ("http://[::ffff:127.0.0.1]/", false, true),
+            ("http://[fd00::1]/", false, true),
+            ("http://169.254.169.254/latest/meta-data", false, false),
+            ("http://[::ffff:169.254.169.254]/", false, false),
+            ("http://[::ffff:a9fe:a9fe]/", false, false),
+            ("http://[64:ff9b::a9fe:a9fe]/", false, false),
+            ("http://[64:ff9b::7f00:1]/", false, true),
+            ("http://[2002:a9fe:a9fe::]/", false, false),
+            ("http://[2002:7f00:1::]/", false, true),
+            ("http://[fe80::1]/", false, false),
+            ("http://[::]/", false, false),
+            ("http://0.0.0.0/", false, false),
+            ("http://0/", false, false),
+            ("http://255.255.255.255/", false, false),
+            ("http://224.0.0.1/", false, false),
+            ("http://[ff02::1]/", false, false),
+            ("ftp://93.184.216.34/", false, false),
+            ("file:///etc/passwd", false, false),
+        ] {
+            let parsed = Url::parse(url).unwrap();
+            let found = [Network::Public, Network::Private].map(|network| check(&parsed, network).is_ok());
+            assert_eq!(found, [public, private], "{url}");
+        }
+    }
+
+    async fn resolved(guard: &Guard) -> Result<Vec<SocketAddr>, String> {
+        let name = "service.example".parse().unwrap();
+        guard.resolve(name).await.map(Iterator::collect).map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn s24_what_a_name_resolves_to_is_checked_and_is_what_is_connected_to() {
+        let public = Guard::new(Network::Public);
+        let private = Guard::new(Network::Private);
+        for (addresses, on_public, on_private) in [
+            (&["93.184.216.34"][..], true, true),
+            (&["127.0.0.1"], false, true),
+            (&["93.184.216.34", "10.0.0.1"], false, true),
+            (&["169.254.169.254"], false, false),
+            (&["::ffff:169.254.169.254"], false, false),
+            (&["0.0.0.0"], false, false),
+        ] {
+            let found = resolved(&public.clone().with(addresses)).await;
+            assert_eq!(found.is_ok(), on_public, "{addresses:?}");
+            match found {
+                Ok(found) => assert_eq!(found.len(), addresses.len()),
+                Err(why) => assert!(why.contains("service.example has the address"), "{why}"),
+            }
+            assert_eq!(resolved(&private.clone().with(addresses)).await.is_ok(), on_private, "{addresses:?}");
+        }
+        let name: Name = "localhost".parse().unwrap();
+        assert!(public.resolve(name).await.is_err());
+    }
+
+    #[test]
+    fn an_address_of_the_users_own_says_by_itself_that_it_is_local() {
+        for (url, local) in [
+            ("http://127.0.0.1:3000", true),
+            ("http://localhost:3000/api", true),
+            ("http://a.localhost", true),
+            ("http://192.168.1.2", true),
+            ("http://[::1]:80", true),
+            ("http://169.254.169.254", false),
+            ("https://localhost.example", false),
+            ("https://127.0.0.1.example", false),
+            ("http://user@127.0.0.1", false),
+            ("nothing", false),
+        ] {
+            assert_eq!(is_literally_local(url), local, "{url}");
+        }
+    }
+}

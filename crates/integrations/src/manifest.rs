@@ -1,0 +1,204 @@
+//! What is kept about an integration that the user added, beside its document: where it came from, and what is to be read differently.
+
+use crate::{
+    integration::{Function, Integration, Operation, Origin, Pages},
+    names::integration_name,
+    openapi::{self, DocumentError},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The version of the stored form.
+const VERSION: u32 = 1;
+
+/// What is kept beside a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The version of this form.
+    version: u32,
+    /// The integration's name.
+    pub name: String,
+    /// The file or the address that the document was read from.
+    pub source: String,
+    /// The service's address, in place of the document's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Whether the service is on this machine or in a private network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub local: bool,
+    /// How more of a long answer is had, for everything that is got.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pages: Option<SaidPages>,
+    /// What is to be read differently, by function.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub functions: BTreeMap<String, Override>,
+}
+
+/// What is to be read differently of one function.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Override {
+    /// Whether it changes anything: `read` or `write`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<SaidOperation>,
+    /// Another name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether there is no such function.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
+    /// Another description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How more of a long answer is had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<SaidPages>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SaidOperation {
+    Read,
+    Write,
+}
+
+/// [`Pages`] as they are written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum SaidPages {
+    Next {
+        #[serde(default)]
+        at: Option<String>,
+        #[serde(default)]
+        items: String,
+    },
+    Number {
+        parameter: String,
+        #[serde(default = "one")]
+        first: u64,
+        #[serde(default)]
+        items: String,
+    },
+    Cursor {
+        parameter: String,
+        at: String,
+        #[serde(default)]
+        more: Option<String>,
+        #[serde(default)]
+        items: String,
+    },
+}
+
+/// Why an integration that was added cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// What is kept about it is wrong.
+    #[error("the manifest is wrong: {0}")]
+    Wrong(String),
+    /// The document is.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+}
+
+impl Manifest {
+    /// A new one. The error says what is wrong with the name or the address.
+    pub fn new(name: &str, source: &str, base_url: Option<&str>, local: bool) -> Result<Self, ManifestError> {
+        let name = integration_name(name).ok_or_else(|| {
+            ManifestError::Wrong(format!("{name:?} cannot be a name; use letters, digits and underscores"))
+        })?;
+        let base_url = base_url.map(|url| url.trim_end_matches('/').to_owned());
+        let manifest = Self {
+            version: VERSION,
+            name,
+            source: source.to_owned(),
+            base_url,
+            local,
+            pages: None,
+            functions: BTreeMap::new(),
+        };
+        manifest.checked()
+    }
+
+    /// Reads the stored form.
+    pub fn parse(text: &str) -> Result<Self, ManifestError> {
+        let manifest: Self =
+            serde_json::from_str(text).map_err(|error| ManifestError::Wrong(error.to_string()))?;
+        manifest.checked()
+    }
+
+    /// The stored form.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("a manifest has nothing but texts, flags and maps of them")
+    }
+
+    fn checked(self) -> Result<Self, ManifestError> {
+        if self.version != VERSION {
+            return Err(ManifestError::Wrong(format!("its version is {}, not {VERSION}", self.version)));
+        }
+        if integration_name(&self.name).as_ref() != Some(&self.name) {
+            return Err(ManifestError::Wrong(format!("{:?} is no name of an integration", self.name)));
+        }
+        if let Some(url) = &self.base_url
+            && crate::guard::checked_base(url).is_err()
+        {
+            return Err(ManifestError::Wrong(format!("{url:?} is no http or https address")));
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn pages(&self) -> Option<Pages> {
+        self.pages.clone().map(Pages::from)
+    }
+}
+
+impl Integration {
+    /// An integration that the user added, from its manifest and its document.
+    pub fn added(manifest: &Manifest, document: &Value) -> Result<Self, ManifestError> {
+        let described = openapi::read(document, manifest)?;
+        let own = manifest.base_url.as_deref();
+        Ok(Self {
+            name: manifest.name.clone(),
+            title: described.title,
+            description: described.description,
+            origin: Origin::Added { source: manifest.source.clone() },
+            base_url: manifest.base_url.clone().or(described.base_url),
+            local: manifest.local || own.is_some_and(crate::guard::is_literally_local),
+            schemes: described.schemes,
+            settings: Vec::new(),
+            functions: described.functions,
+            left_out: described.left_out,
+        })
+    }
+}
+
+impl Override {
+    pub(crate) fn apply(&self, function: &mut Function) {
+        match self.operation {
+            Some(SaidOperation::Read) => function.operation = Operation::Read,
+            Some(SaidOperation::Write) => function.operation = Operation::Write,
+            None => {}
+        }
+        if let Some(description) = &self.description {
+            function.description.clone_from(description);
+        }
+        if let Some(pages) = &self.pages {
+            function.pages = Some(pages.clone().into());
+        }
+    }
+}
+
+impl From<SaidPages> for Pages {
+    fn from(said: SaidPages) -> Self {
+        match said {
+            SaidPages::Next { at, items } => Self::Next { at, items },
+            SaidPages::Number { parameter, first, items } => Self::Number { parameter, first, items },
+            SaidPages::Cursor { parameter, at, more, items } => Self::Cursor { parameter, at, more, items },
+        }
+    }
+}
+
+fn one() -> u64 {
+    1
+}

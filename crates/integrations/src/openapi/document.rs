@@ -1,0 +1,87 @@
+//! A document as a whole: its version, its references, its address.
+
+use crate::limits::REFERENCE_STEPS;
+use serde_json::Value;
+
+/// Why a document cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// It is no JSON.
+    #[error(
+        "the document is no JSON ({0}); one in YAML must be converted first, for example with `yq -o json`"
+    )]
+    NoJson(String),
+    /// It is of another version, or another thing.
+    #[error("the document is not OpenAPI 3.0 or 3.1 ({0}); convert it first")]
+    Version(String),
+    /// Nothing in it can be called.
+    #[error("the document has no operation that can be called")]
+    Empty,
+}
+
+/// A document whose references can be followed.
+pub(super) struct Document<'a>(&'a Value);
+
+impl<'a> Document<'a> {
+    pub(super) fn new(value: &'a Value) -> Result<Self, DocumentError> {
+        let version = value["openapi"].as_str();
+        match (version, value["swagger"].as_str()) {
+            (Some(version), _) if version.starts_with("3.") => Ok(Self(value)),
+            (Some(version), _) => Err(DocumentError::Version(format!("it says {version}"))),
+            (None, Some(version)) => Err(DocumentError::Version(format!("it says Swagger {version}"))),
+            (None, None) => Err(DocumentError::Version("it does not say which".to_owned())),
+        }
+    }
+
+    pub(super) fn root(&self) -> &'a Value {
+        self.0
+    }
+
+    /// A value, or what it refers to. `None` where a reference leads out of the document, to nothing, or round and round.
+    pub(super) fn resolved(&self, value: &'a Value) -> Option<&'a Value> {
+        let mut value = value;
+        for _ in 0..REFERENCE_STEPS {
+            match value.get("$ref").and_then(Value::as_str) {
+                None => return Some(value),
+                Some(reference) => value = self.at(reference)?,
+            }
+        }
+        None
+    }
+
+    /// What a reference is to.
+    pub(super) fn at(&self, reference: &str) -> Option<&'a Value> {
+        self.0.pointer(&decoded(reference.strip_prefix('#')?))
+    }
+
+    /// The address of the first server. One that is relative to where the document was is none.
+    pub(super) fn base_url(&self) -> Option<String> {
+        let server = self.0["servers"].as_array()?.first()?;
+        let mut url = server["url"].as_str()?.trim().to_owned();
+        for (name, variable) in server["variables"].as_object().into_iter().flatten() {
+            url = url.replace(&format!("{{{name}}}"), variable["default"].as_str().unwrap_or_default());
+        }
+        let whole = url.starts_with("https://") || url.starts_with("http://");
+        (whole && !url.contains(['{', '}'])).then(|| url.trim_end_matches('/').to_owned())
+    }
+}
+
+/// References are fragments of addresses, in which some characters are written as `%7B`.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let hex = others.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &others[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = others;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,109 @@
+//! OpenAPI documents, 3.0 and 3.1, read as far as calls need them: operations, what they take, and how a service knows who calls.
+//!
+//! What a document says of answers is not read. What is wrong with one operation costs that operation.
+
+mod body;
+mod document;
+mod operation;
+mod schema;
+mod security;
+mod trim;
+
+pub use document::DocumentError;
+pub use trim::trimmed;
+
+use crate::{
+    auth::Scheme,
+    integration::Function,
+    limits::FUNCTIONS,
+    manifest::Manifest,
+    names::{function_name, name_of_path},
+};
+pub(crate) use operation::names_in;
+
+use document::Document;
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// What a document describes.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) title: String,
+    pub(crate) description: String,
+    /// The first server's address, with the defaults of its variables.
+    pub(crate) base_url: Option<String>,
+    pub(crate) schemes: BTreeMap<String, Scheme>,
+    pub(crate) functions: BTreeMap<String, Arc<Function>>,
+    pub(crate) left_out: Vec<String>,
+}
+
+/// The methods that operations have.
+const METHODS: [&str; 7] = ["get", "put", "post", "delete", "patch", "head", "options"];
+
+/// Reads a document, with what the manifest says otherwise.
+pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<Described, DocumentError> {
+    let document = Document::new(value)?;
+    let info = &value["info"];
+    let schemes = security::schemes(&document);
+    let mut functions = BTreeMap::new();
+    let mut left_out = Vec::new();
+    let paths = value["paths"].as_object().into_iter().flatten();
+    for (path, item) in paths.filter(|(path, _)| path.starts_with('/')) {
+        let Some(item) = document.resolved(item) else { continue };
+        for method in METHODS {
+            let Some(operation) = item.get(method).filter(|operation| operation.is_object()) else {
+                continue;
+            };
+            let method = method.to_ascii_uppercase();
+            if functions.len() >= FUNCTIONS {
+                left_out.push(format!("{method} {path}: more than {FUNCTIONS} functions"));
+                continue;
+            }
+            let name = match operation["operationId"].as_str() {
+                Some(id) if !id.trim().is_empty() => function_name(id),
+                _ => name_of_path(&method, path),
+            };
+            let said = manifest.functions.get(&name);
+            if said.is_some_and(|said| said.hidden) {
+                continue;
+            }
+            match operation::function(&document, item, operation, &method, path) {
+                Ok(function) => {
+                    let name = free(&functions, said.and_then(|said| said.name.clone()).unwrap_or(name));
+                    let mut function =
+                        Function { provider: manifest.name.clone(), name: name.clone(), ..function };
+                    if let Some(said) = said {
+                        said.apply(&mut function);
+                    }
+                    if function.pages.is_none() && function.method == "GET" {
+                        function.pages = manifest.pages();
+                    }
+                    functions.insert(name, Arc::new(function));
+                }
+                Err(why) => left_out.push(format!("{method} {path}: {why}")),
+            }
+        }
+    }
+    if functions.is_empty() {
+        return Err(DocumentError::Empty);
+    }
+    Ok(Described {
+        title: info["title"].as_str().unwrap_or(&manifest.name).trim().to_owned(),
+        description: agent::sanitise(info["description"].as_str().unwrap_or_default().trim()),
+        base_url: document.base_url(),
+        schemes,
+        functions,
+        left_out,
+    })
+}
+
+fn free(taken: &BTreeMap<String, Arc<Function>>, name: String) -> String {
+    if !taken.contains_key(&name) {
+        return name;
+    }
+    let mut numbered = (2..).map(|number| format!("{name}_{number}"));
+    numbered.find(|name| !taken.contains_key(name)).expect("there are more numbers than functions")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! One operation as a function.
+
+use super::{body, document::Document, schema, security};
+use crate::{
+    integration::{Function, Operation, Parameter, Place, Style},
+    limits::{DESCRIPTION_CHARS, PARAMETER_CHARS},
+    names::parameter_key,
+};
+use serde_json::{Value, json};
+
+/// Headers that are not the caller's to set.
+const OWN_HEADERS: [&str; 6] =
+    ["accept", "content-type", "authorization", "cookie", "host", "content-length"];
+
+/// Makes a function of an operation; an error says why it cannot be called. Its name and its provider are still to be given.
+pub(super) fn function(
+    document: &Document<'_>,
+    item: &Value,
+    operation: &Value,
+    method: &str,
+    path: &str,
+) -> Result<Function, String> {
+    let mut parameters = declared(document, item, operation)?;
+    for name in names_in(path) {
+        if !parameters.iter().any(|parameter| parameter.place == Place::Path && parameter.name == name) {
+            parameters.push(Parameter {
+                key: parameter_key(&name),
+                name,
+                place: Place::Path,
+                required: true,
+                schema: json!({ "type": "string" }),
+            });
+        }
+    }
+    let body = body::read(document, operation)?;
+    for parameter in body.parameters {
+        add(&mut parameters, parameter);
+    }
+    let text = |field: &str| agent::sanitise(operation[field].as_str().unwrap_or_default().trim());
+    let (summary, description) = (text("summary"), text("description"));
+    let title = if summary.is_empty() { description.lines().next().unwrap_or_default() } else { &summary };
+    let title: String = agent::one_line(title).chars().take(120).collect();
+    let mut about = match (summary.is_empty(), description.is_empty()) {
+        (false, false) if description != summary => format!("{summary}\n\n{description}"),
+        (false, _) => summary.clone(),
+        (true, _) => description.clone(),
+    };
+    if operation["deprecated"] == true {
+        about = format!("Deprecated. {about}");
+    }
+    Ok(Function {
+        provider: String::new(),
+        name: String::new(),
+        title,
+        description: cut(&about, DESCRIPTION_CHARS),
+        operation: Operation::of_method(method),
+        method: method.to_owned(),
+        path: path.to_owned(),
+        parameters,
+        form: body.form,
+        security: security::of(document, operation),
+        pages: None,
+        headers: Vec::new(),
+    })
+}
+
+/// The parameters of the path and of the operation, which come before them.
+fn declared(document: &Document<'_>, item: &Value, operation: &Value) -> Result<Vec<Parameter>, String> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for list in [&operation["parameters"], &item["parameters"]] {
+        for declared in list.as_array().into_iter().flatten() {
+            // Lives as long as the document: item and operation are parts of it, or copies of parts.
+            let Some(declared) = owned(document, declared) else { continue };
+            let Some(name) = declared["name"].as_str() else { continue };
+            let place = declared["in"].as_str().unwrap_or_default();
+            let known = |p: &Parameter| p.name == name && place_word(p.place) == place;
+            if parameters.iter().any(known) {
+                continue;
+            }
+            let required = declared["required"] == true;
+            let place = match place {
+                "path" => Place::Path,
+                "query" => Place::Query(style(&declared)),
+                "header" if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) => continue,
+                "header" => Place::Header,
+                "cookie" if required => return Err(format!("it needs the cookie {name}")),
+                _ => continue,
+            };
+            let mut schema = schema::told(document, own_schema(&declared));
+            describe(&mut schema, &declared);
+            let (key, name) = (parameter_key(name), name.to_owned());
+            let required = required || place == Place::Path;
+            add(&mut parameters, Parameter { key, name, place, required, schema });
+        }
+    }
+    Ok(parameters)
+}
+
+fn owned(document: &Document<'_>, value: &Value) -> Option<Value> {
+    match value.get("$ref").and_then(Value::as_str) {
+        None => Some(value.clone()),
+        Some(reference) => document.resolved(document.at(reference)?).cloned(),
+    }
+}
+
+/// A parameter's schema stands in it, or below the type that its value is written in.
+fn own_schema(declared: &Value) -> &Value {
+    match declared.get("schema") {
+        Some(schema) => schema,
+        None => {
+            let content = declared["content"].as_object();
+            content.and_then(|types| types.values().next()).map_or(&Value::Null, |media| &media["schema"])
+        }
+    }
+}
+
+fn style(declared: &Value) -> Style {
+    if declared.get("content").is_some() {
+        return Style::Json;
+    }
+    let name = declared["name"].as_str().unwrap_or_default();
+    let explode = declared["explode"].as_bool();
+    match declared["style"].as_str().unwrap_or("form") {
+        "deepObject" => Style::Deep,
+        "spaceDelimited" if explode != Some(true) => Style::Joined(' '),
+        "pipeDelimited" if explode != Some(true) => Style::Joined('|'),
+        _ if explode == Some(false) => Style::Joined(','),
+        // The brackets are a part of the name already.
+        _ if name.ends_with("[]") => Style::Repeated,
+        _ => Style::Repeated,
+    }
+}
+
+fn place_word(place: Place) -> &'static str {
+    match place {
+        Place::Path => "path",
+        Place::Query(_) => "query",
+        Place::Header => "header",
+        Place::Member | Place::Body => "body",
+    }
+}
+
+/// What a parameter says of itself, where its schema says nothing.
+fn describe(schema: &mut Value, declared: &Value) {
+    let Value::Object(schema) = schema else { return };
+    if let Some(about) = declared["description"].as_str() {
+        let about = cut(&agent::sanitise(about.trim()), PARAMETER_CHARS);
+        if !about.is_empty() {
+            schema.insert("description".to_owned(), Value::String(about));
+        }
+    }
+}
+
+/// Adds a parameter under a key that is free.
+fn add(parameters: &mut Vec<Parameter>, mut parameter: Parameter) {
+    if parameters.iter().any(|known| known.key == parameter.key) {
+        parameter.key = format!("{}_{}", place_word(parameter.place), parameter.key);
+        let key = parameter.key.clone();
+        let mut number = 2;
+        while parameters.iter().any(|known| known.key == parameter.key) {
+            parameter.key = format!("{key}_{number}");
+            number += 1;
+        }
+    }
+    parameters.push(parameter);
+}
+
+/// The names in a path, in order.
+pub(crate) fn names_in(path: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = path;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else { break };
+        names.push(name.trim_start_matches('+').to_owned());
+        rest = after;
+    }
+    names
+}
+
+/// The beginning of a text, and a sign where there is more.
+pub(super) fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{} […]", text[..end].trim_end()),
+    }
+}

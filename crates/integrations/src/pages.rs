@@ -1,0 +1,125 @@
+//! Long answers that come in pages.
+
+use crate::{
+    integration::Pages,
+    request::Request,
+    retry::{Answer, same_origin},
+};
+use reqwest::Url;
+use serde_json::Value;
+
+impl Pages {
+    /// Where the items of an answer are.
+    pub(crate) fn items<'a>(&self, data: &'a Value) -> Option<&'a Vec<Value>> {
+        let (Self::Next { items, .. } | Self::Number { items, .. } | Self::Cursor { items, .. }) = self;
+        data.pointer(items)?.as_array()
+    }
+
+    /// The request for the page after this answer; `None` where there is none. `number` is how many there were so far.
+    pub(crate) fn next(&self, request: &Request, answer: &Answer, number: usize) -> Option<Request> {
+        let mut next = request.clone();
+        match self {
+            Self::Next { at, .. } => {
+                let text = match at {
+                    None => next_of(answer.link.as_deref()?)?,
+                    Some(at) => answer.data.pointer(at)?.as_str()?.to_owned(),
+                };
+                let url = request.url.join(&text).ok().filter(|url| same_origin(url, &request.url))?;
+                next.url = url;
+            }
+            Self::Number { parameter, first, .. } => {
+                self.items(&answer.data).filter(|items| !items.is_empty())?;
+                let began: Option<u64> = value_of(&request.url, parameter).and_then(|text| text.parse().ok());
+                // The request in hand is that of the page before.
+                let page = match began {
+                    Some(page) => page + 1,
+                    None => first + u64::try_from(number).ok()?,
+                };
+                set(&mut next.url, parameter, &page.to_string());
+            }
+            Self::Cursor { parameter, at, more, .. } => {
+                if let Some(more) = more
+                    && answer.data.pointer(more) == Some(&Value::Bool(false))
+                {
+                    return None;
+                }
+                let cursor = match answer.data.pointer(at)? {
+                    Value::String(text) if !text.is_empty() => text.clone(),
+                    Value::Number(number) => number.to_string(),
+                    _ => return None,
+                };
+                if value_of(&request.url, parameter).as_deref() == Some(&cursor) {
+                    return None;
+                }
+                set(&mut next.url, parameter, &cursor);
+            }
+        }
+        (next.url != request.url).then_some(next)
+    }
+}
+
+/// The address of the next page in a header `Link`: `<https://…>; rel="next", …`.
+fn next_of(header: &str) -> Option<String> {
+    header.split(',').find_map(|part| {
+        let (url, attributes) = part.trim().strip_prefix('<')?.split_once('>')?;
+        let next = attributes.split(';').map(str::trim).any(|one| matches!(one, "rel=\"next\"" | "rel=next"));
+        next.then(|| url.to_owned())
+    })
+}
+
+fn value_of(url: &Url, parameter: &str) -> Option<String> {
+    url.query_pairs().find(|(name, _)| name == parameter).map(|(_, value)| value.into_owned())
+}
+
+fn set(url: &mut Url, parameter: &str, value: &str) {
+    let others: Vec<(String, String)> = url
+        .query_pairs()
+        .filter(|(name, _)| name != parameter)
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    url.query_pairs_mut().clear().extend_pairs(others).append_pair(parameter, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::{Method, header::HeaderMap};
+    use serde_json::json;
+
+    fn next(pages: &Pages, url: &str, data: Value, link: Option<&str>, number: usize) -> Option<String> {
+        let url = Url::parse(url).unwrap();
+        let request = Request { method: Method::GET, url, headers: HeaderMap::new(), body: None };
+        let answer = Answer { data, link: link.map(str::to_owned) };
+        pages.next(&request, &answer, number).map(|request| request.url.to_string())
+    }
+
+    #[test]
+    fn the_next_page_is_on_the_same_host_and_another_one() {
+        let items = || "/r".to_owned();
+        let link = Pages::Next { at: None, items: String::new() };
+        let field = Pages::Next { at: Some("/next".to_owned()), items: items() };
+        let number = Pages::Number { parameter: "page".to_owned(), first: 0, items: items() };
+        let more = Some("/more".to_owned());
+        let cursor = Pages::Cursor { parameter: "c".to_owned(), at: "/n".to_owned(), more, items: items() };
+        let (full, empty) = (json!({ "r": [1] }), json!({ "r": [] }));
+        let header = r#"<https://a.b/x?page=1>; rel="prev", <https://a.b/x?page=3>; rel="next""#;
+        for (pages, url, data, link, number, expected) in [
+            (&link, "https://a.b/x?page=2", json!([]), Some(header), 1, Some("https://a.b/x?page=3")),
+            (&link, "https://a.b/x?page=3", json!([]), Some(header), 1, None),
+            (&link, "https://a.b/x", json!([]), Some(r#"<https://evil/>; rel="next""#), 1, None),
+            (&link, "https://a.b/x", json!([]), None, 1, None),
+            (&field, "https://a.b/x", json!({ "next": "/y?p=2" }), None, 1, Some("https://a.b/y?p=2")),
+            (&field, "https://a.b/x", json!({ "next": "http://a.b/y" }), None, 1, None),
+            (&field, "https://a.b/x", json!({ "next": null }), None, 1, None),
+            (&number, "https://a.b/x?q=1", full.clone(), None, 1, Some("https://a.b/x?q=1&page=1")),
+            (&number, "https://a.b/x?page=7&q=1", full, None, 3, Some("https://a.b/x?q=1&page=8")),
+            (&number, "https://a.b/x", empty, None, 1, None),
+            (&cursor, "https://a.b/x", json!({ "n": "k", "more": true }), None, 1, Some("https://a.b/x?c=k")),
+            (&cursor, "https://a.b/x", json!({ "n": "k", "more": false }), None, 1, None),
+            (&cursor, "https://a.b/x?c=k", json!({ "n": "k" }), None, 1, None),
+            (&cursor, "https://a.b/x", json!({ "n": "" }), None, 1, None),
+        ] {
+            assert_eq!(next(pages, url, data, link, number).as_deref(), expected, "{pages:?} {url}");
+        }
+    }
+}

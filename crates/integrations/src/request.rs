@@ -1,0 +1,409 @@
+//! One request, from a function and its arguments.
+
+use crate::{
+    account::{Account, BASE_URL},
+    auth::Scheme,
+    client::Network,
+    guard::{self, Refused},
+    integration::{Function, Integration, Place, Style},
+};
+use reqwest::{
+    Method, Url,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::{Map, Value, json};
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<String>,
+}
+
+/// Why nothing is sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RequestError {
+    /// There is nowhere to send it.
+    #[error("there is no address to send it to; configure the account's base_url")]
+    NoAddress,
+    /// It must not be sent there.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// A value cannot be a part of a path.
+    #[error("Parameter '{0}' cannot be empty, `.` or `..`: it is a part of the address")]
+    Path(String),
+    /// A value cannot be a header.
+    #[error("Parameter '{0}' has characters that a header cannot have")]
+    Header(String),
+}
+
+/// Where an account's service is, and what may be connected to for it. An address that names this machine or a private network by itself was meant.
+pub(crate) fn place(integration: &Integration, account: &Account) -> Result<(Url, Network), RequestError> {
+    let own = account.get(BASE_URL);
+    let text = own.or(integration.base_url.as_deref()).ok_or(RequestError::NoAddress)?;
+    let url = guard::checked_base(text)?;
+    let local = match own {
+        Some(own) => guard::is_literally_local(own) || integration.local,
+        None => integration.local,
+    };
+    let network = if local { Network::Private } else { Network::Public };
+    guard::check(&url, network)?;
+    Ok((url, network))
+}
+
+/// The request, without what says who calls.
+pub(crate) fn build(
+    integration: &Integration,
+    function: &Function,
+    account: &Account,
+    arguments: &Map<String, Value>,
+) -> Result<Request, RequestError> {
+    let (base, _) = place(integration, account)?;
+    let value = |key: &str| -> Option<Value> {
+        let given = arguments.get(key).filter(|value| !value.is_null()).cloned();
+        let filled = || account.get(key).filter(|_| integration.fills(key)).map(|text| json!(text));
+        given.or_else(filled)
+    };
+    let path = path(function, &value)?;
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    for (name, value) in &function.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
+        {
+            headers.insert(name, value);
+        }
+    }
+    let mut members = Map::new();
+    let mut whole = None;
+    for parameter in &function.parameters {
+        let Some(value) = value(&parameter.key) else { continue };
+        match parameter.place {
+            Place::Path => {}
+            Place::Query(style) => query(&mut url, &parameter.name, style, &value),
+            Place::Header => {
+                let bad = || RequestError::Header(parameter.key.clone());
+                let name = HeaderName::from_bytes(parameter.name.as_bytes()).map_err(|_| bad())?;
+                headers.insert(name, HeaderValue::from_str(&plain(&value)).map_err(|_| bad())?);
+            }
+            Place::Member => {
+                members.insert(parameter.name.clone(), value);
+            }
+            Place::Body => whole = Some(value),
+        }
+    }
+    let has_body = function.parameters.iter().any(|p| matches!(p.place, Place::Member | Place::Body));
+    let body = match whole {
+        Some(value) => Some(value),
+        None if !members.is_empty() || (has_body && function.method != "DELETE") => {
+            Some(Value::Object(members))
+        }
+        None => None,
+    };
+    let body = body.map(|body| {
+        let kind = if function.form { "application/x-www-form-urlencoded" } else { "application/json" };
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        if function.form { form(&body) } else { body.to_string() }
+    });
+    let method = Method::from_bytes(function.method.as_bytes()).unwrap_or(Method::GET);
+    Ok(Request { method, url, headers, body })
+}
+
+impl Request {
+    /// Says who calls. The error names the account's field that cannot be sent.
+    pub(crate) fn authorise(
+        &mut self,
+        schemes: &[&Scheme],
+        account: &Account,
+        token: Option<&str>,
+        network: Network,
+    ) -> Result<(), RequestError> {
+        if !schemes.is_empty() && self.url.scheme() == "http" && network == Network::Public {
+            let host = self.url.host_str().unwrap_or_default().to_owned();
+            return Err(Refused::Plain(host).into());
+        }
+        for scheme in schemes {
+            let field = |name: &str| account.get(name).unwrap_or_default().to_owned();
+            let (header, value, of) = match scheme {
+                Scheme::KeyInHeader { field: name, header, before } => {
+                    let header = HeaderName::from_bytes(header.as_bytes());
+                    let header = header.map_err(|_| RequestError::Header(name.clone()))?;
+                    (header, format!("{before}{}", field(name)), name)
+                }
+                Scheme::KeyInQuery { field: name, parameter } => {
+                    self.url.query_pairs_mut().append_pair(parameter, &field(name));
+                    continue;
+                }
+                Scheme::KeyInCookie { field: name, cookie } => {
+                    (COOKIE, format!("{cookie}={}", encoded(&field(name), false)), name)
+                }
+                Scheme::Basic { username, password } => {
+                    (AUTHORIZATION, basic(&field(username), &field(password)), password)
+                }
+                Scheme::ClientCredentials { secret, .. } => {
+                    (AUTHORIZATION, format!("Bearer {}", token.unwrap_or_default()), secret)
+                }
+                Scheme::Unsupported(_) => continue,
+            };
+            let mut value = HeaderValue::from_str(&value).map_err(|_| RequestError::Header(of.clone()))?;
+            value.set_sensitive(true);
+            self.headers.insert(header, value);
+        }
+        Ok(())
+    }
+
+    /// What would be sent, for people.
+    pub(crate) fn shown(&self, schemes: &[&Scheme]) -> Value {
+        let headers = self.headers.iter().filter(|(_, value)| !value.is_sensitive());
+        let headers: Map<String, Value> = headers
+            .map(|(name, value)| (name.to_string(), json!(value.to_str().unwrap_or_default())))
+            .collect();
+        let body = self.body.as_ref().map(|body| serde_json::from_str(body).unwrap_or_else(|_| json!(body)));
+        let auth: Vec<_> = schemes.iter().map(|scheme| scheme.id()).collect();
+        json!({ "method": self.method.as_str(), "url": self.url.as_str(), "headers": headers, "body": body, "auth": auth })
+    }
+}
+
+/// `Basic …`, for a name and a password.
+pub(crate) fn basic(name: &str, password: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = "Basic ".to_owned();
+    for part in format!("{name}:{password}").as_bytes().chunks(3) {
+        let bits =
+            part.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
+        for at in 0..4 {
+            let digit = usize::try_from(bits >> (18 - 6 * at) & 63).expect("six bits fit");
+            text.push(if at <= part.len() { char::from(DIGITS[digit]) } else { '=' });
+        }
+    }
+    text
+}
+
+fn path(function: &Function, value: &dyn Fn(&str) -> Option<Value>) -> Result<String, RequestError> {
+    let mut path = String::new();
+    let mut rest = function.path.as_str();
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else { break };
+        path.push_str(before);
+        let (name, slashes) = match name.strip_prefix('+') {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let parameter = function.parameters.iter().find(|p| p.place == Place::Path && p.name == name);
+        let key = parameter.map_or(name, |parameter| parameter.key.as_str());
+        let text = value(key).map(|value| plain(&value)).unwrap_or_default();
+        let bad = |part: &str| part.is_empty() || part == "." || part == "..";
+        let wrong = if slashes { text.trim_matches('/').split('/').any(bad) } else { bad(&text) };
+        if wrong {
+            return Err(RequestError::Path(key.to_owned()));
+        }
+        path.push_str(&encoded(if slashes { text.trim_matches('/') } else { &text }, slashes));
+        rest = after;
+    }
+    path.push_str(rest);
+    Ok(path)
+}
+
+fn query(url: &mut Url, name: &str, style: Style, value: &Value) {
+    let mut pairs = url.query_pairs_mut();
+    match (value, style) {
+        (_, Style::Json) => {
+            pairs.append_pair(name, &value.to_string());
+        }
+        (Value::Array(items), Style::Joined(separator)) => {
+            let items: Vec<_> = items.iter().map(plain).collect();
+            pairs.append_pair(name, &items.join(&separator.to_string()));
+        }
+        (Value::Array(items), Style::Bracketed) => {
+            let name = format!("{name}[]");
+            items.iter().for_each(|item| {
+                pairs.append_pair(&name, &plain(item));
+            });
+        }
+        (Value::Array(items), _) => items.iter().for_each(|item| {
+            pairs.append_pair(name, &plain(item));
+        }),
+        (Value::Object(members), Style::Deep | Style::Bracketed) => {
+            for (member, value) in members {
+                pairs.append_pair(&format!("{name}[{member}]"), &plain(value));
+            }
+        }
+        (Value::Object(members), Style::Repeated) => {
+            for (member, value) in members {
+                pairs.append_pair(member, &plain(value));
+            }
+        }
+        (value, _) => {
+            pairs.append_pair(name, &plain(value));
+        }
+    }
+}
+
+/// A form's text. Lists are repeated, members of objects in brackets.
+pub(crate) fn form(body: &Value) -> String {
+    let mut url = Url::parse("http://form/").expect("it is an address");
+    for (name, value) in body.as_object().into_iter().flatten() {
+        query(&mut url, name, if value.is_object() { Style::Deep } else { Style::Repeated }, value);
+    }
+    url.query().unwrap_or_default().to_owned()
+}
+
+/// A value as text: texts as they are, lists between commas.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// A text as a part of a path: everything but letters, digits and four signs as `%XX`.
+fn encoded(text: &str, slashes: bool) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte))
+            }
+            b'/' if slashes => encoded.push('/'),
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built_in;
+
+    fn integration(name: &str) -> Integration {
+        built_in().into_iter().find(|integration| integration.name == name).unwrap()
+    }
+
+    fn account(fields: &[(&str, &str)]) -> Account {
+        fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn built(function: &str, account: &Account, arguments: Value) -> Result<Request, RequestError> {
+        let (name, _) = function.split_once('.').unwrap();
+        let integration = integration(name);
+        let function = integration.function(function).unwrap().clone();
+        build(&integration, &function, account, arguments.as_object().unwrap())
+    }
+
+    #[test]
+    fn arguments_go_where_they_belong() {
+        let plane = account(&[("workspace_slug", "acme")]);
+        let none = Account::default();
+        for (function, account, arguments, method, url, body) in [
+            (
+                "plane.list_issues",
+                &plane,
+                json!({ "project_id": "p 1/2", "per_page": 5, "cursor": null }),
+                "GET",
+                "https://api.plane.so/api/v1/workspaces/acme/projects/p%201%2F2/work-items/?per_page=5",
+                None,
+            ),
+            (
+                "plane.create_issue",
+                &plane,
+                json!({ "workspace_slug": "other", "project_id": "p", "name": "n", "labels": ["a"] }),
+                "POST",
+                "https://api.plane.so/api/v1/workspaces/other/projects/p/work-items/",
+                Some(json!({ "name": "n", "labels": ["a"] })),
+            ),
+            (
+                "github.get_content",
+                &none,
+                json!({ "owner": "o", "repo": "r", "path": "/src/a b.rs", "ref": "main" }),
+                "GET",
+                "https://api.github.com/repos/o/r/contents/src/a%20b.rs?ref=main",
+                None,
+            ),
+            (
+                "coingecko.price",
+                &none,
+                json!({ "ids": ["bitcoin", "ethereum"], "vs_currencies": ["usd"] }),
+                "GET",
+                "https://api.coingecko.com/api/v3/simple/price?ids=bitcoin%2Cethereum&vs_currencies=usd",
+                None,
+            ),
+        ] {
+            let request = built(function, account, arguments).unwrap();
+            assert_eq!((request.method.as_str(), request.url.as_str()), (method, url));
+            assert_eq!(request.body.map(|body| serde_json::from_str::<Value>(&body).unwrap()), body);
+        }
+    }
+
+    #[test]
+    fn a_value_does_not_leave_its_part_of_the_path() {
+        let plane = account(&[("workspace_slug", "acme")]);
+        for bad in ["..", ".", ""] {
+            let error = built("plane.list_issues", &plane, json!({ "project_id": bad })).unwrap_err();
+            assert_eq!(error, RequestError::Path("project_id".to_owned()));
+        }
+        let none = Account::default();
+        for bad in ["../../user", "a/../b", "a//b"] {
+            let arguments = json!({ "owner": "o", "repo": "r", "path": bad });
+            assert_eq!(
+                built("github.get_content", &none, arguments).unwrap_err(),
+                RequestError::Path("path".to_owned())
+            );
+        }
+        let arguments = json!({ "project_id": "x?y#z@127.0.0.1/../.." });
+        let url = built("plane.list_issues", &plane, arguments).unwrap().url;
+        assert_eq!(url.host_str(), Some("api.plane.so"));
+        assert!(url.path().ends_with("/projects/x%3Fy%23z%40127.0.0.1%2F..%2F../work-items/"), "{url}");
+    }
+
+    #[test]
+    fn who_calls_is_said_as_the_scheme_has_it_and_never_shown() {
+        let fields = [("k", "canary-key"), ("u", "me"), ("p", "canary-pass"), ("s", "canary-secret")];
+        let account = account(&fields);
+        let field = |name: &str| name.to_owned();
+        let schemes = [
+            Scheme::KeyInHeader { field: field("k"), header: "X-API-Key".to_owned(), before: String::new() },
+            Scheme::KeyInHeader {
+                field: field("k"),
+                header: "Authorization".to_owned(),
+                before: "Bearer ".to_owned(),
+            },
+            Scheme::Basic { username: field("u"), password: field("p") },
+            Scheme::KeyInCookie { field: field("k"), cookie: "sid".to_owned() },
+        ];
+        let expected = [
+            ("x-api-key", "canary-key"),
+            ("authorization", "Bearer canary-key"),
+            ("authorization", "Basic bWU6Y2FuYXJ5LXBhc3M="),
+            ("cookie", "sid=canary-key"),
+        ];
+        for (scheme, (header, value)) in schemes.iter().zip(expected) {
+            let mut request = built("coingecko.ping", &Account::default(), json!({})).unwrap();
+            request.authorise(&[scheme], &account, None, Network::Public).unwrap();
+            assert_eq!(request.headers[header], value);
+            let shown = request.shown(&[scheme]).to_string();
+            assert!(!shown.contains("canary") && !format!("{request:?}").contains("canary"), "{shown}");
+        }
+        let mut request = built("coingecko.ping", &Account::default(), json!({})).unwrap();
+        request.url.set_scheme("http").unwrap();
+        let refused = request.authorise(&[&schemes[0]], &account, None, Network::Public).unwrap_err();
+        assert!(refused.to_string().contains("without encryption"), "{refused}");
+        request.authorise(&[&schemes[0]], &account, None, Network::Private).unwrap();
+        let mut header = built("coingecko.ping", &Account::default(), json!({})).unwrap();
+        let torn: Account = [("k".to_owned(), "a\nb".to_owned())].into_iter().collect();
+        assert!(header.authorise(&[&schemes[0]], &torn, None, Network::Public).is_err());
+    }
+
+    #[test]
+    fn basic_is_base64() {
+        for (name, password, text) in
+            [("a", "b", "YTpi"), ("a", "bc", "YTpiYw=="), ("", "", "Og=="), ("ab", "c", "YWI6Yw==")]
+        {
+            assert_eq!(basic(name, password), format!("Basic {text}"));
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Requests that are made again, and answers that are read up to a limit.
+
+use crate::{
+    client::{Client, Network},
+    guard,
+    limits::{
+        ANSWER_BYTES, BACK_OFF, FAILURE_BYTES, FAILURE_CHARS, REDIRECTS, REQUEST, RETRY_AFTER_MAX, TRIES,
+    },
+    request::Request,
+};
+use reqwest::{
+    Method, Response, StatusCode, Url,
+    header::{CONTENT_TYPE, LINK, LOCATION, RETRY_AFTER},
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What a service answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) data: Value,
+    /// The header `Link`.
+    pub(crate) link: Option<String>,
+}
+
+/// Sends a request, again where that does no second thing and may help, and reads the answer. The error is for people, without secrets of ours.
+pub(crate) async fn send(
+    client: &Client,
+    request: &Request,
+    again: bool,
+    network: Network,
+) -> Result<Answer, String> {
+    let mut wait = BACK_OFF;
+    let mut tries = 1;
+    loop {
+        let last = !again || tries == TRIES;
+        let asked = match once(client, request, network).await {
+            Ok(response) if response.status().is_success() => return read(response).await,
+            Ok(response) => {
+                let status = response.status();
+                let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+                let asked = retry_after(&response);
+                let too_long = asked.is_some_and(|asked| asked > RETRY_AFTER_MAX);
+                if last || !may_pass || too_long {
+                    return Err(failure(response, asked).await);
+                }
+                asked
+            }
+            Err(Unsent::Hopeless(why)) => return Err(why),
+            Err(Unsent::Failed(why)) if last => return Err(why),
+            Err(Unsent::Failed(_)) => None,
+        };
+        tokio::time::sleep(asked.unwrap_or(wait)).await;
+        wait *= 2;
+        tries += 1;
+    }
+}
+
+enum Unsent {
+    /// It would fail again.
+    Hopeless(String),
+    Failed(String),
+}
+
+/// Sends a request once, and follows where the same host sends it to.
+async fn once(client: &Client, request: &Request, network: Network) -> Result<Response, Unsent> {
+    let mut url = request.url.clone();
+    for _ in 0..=REDIRECTS {
+        guard::check(&url, network).map_err(|refused| Unsent::Hopeless(refused.to_string()))?;
+        let mut sent = client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            sent = sent.body(body.clone());
+        }
+        let response = sent.timeout(REQUEST).send().await.map_err(|error| unsent(&error, &url))?;
+        if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
+            return Ok(response);
+        }
+        let next = response.headers().get(LOCATION).and_then(|next| next.to_str().ok());
+        let next = next.and_then(|next| url.join(next).ok());
+        let Some(next) = next else { return Ok(response) };
+        if !matches!(request.method, Method::GET | Method::HEAD) {
+            let text =
+                format!("The service sends {} requests elsewhere ({}).", request.method, response.status());
+            return Err(Unsent::Hopeless(text));
+        }
+        if !same_origin(&url, &next) {
+            let host = agent::one_line(next.host_str().unwrap_or_default());
+            let text = format!("The service redirects to another host ({host}), which is not followed.");
+            return Err(Unsent::Hopeless(text));
+        }
+        url = next;
+    }
+    Err(Unsent::Hopeless(format!("The service redirects more than {REDIRECTS} times.")))
+}
+
+/// Whether an address is on the same host, port and scheme as another.
+pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
+    a.scheme() == b.scheme()
+        && a.host_str() == b.host_str()
+        && a.port_or_known_default() == b.port_or_known_default()
+}
+
+fn unsent(error: &reqwest::Error, url: &Url) -> Unsent {
+    let host = url.host_str().unwrap_or_default();
+    let mut why = String::new();
+    let mut source: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(inner) = source {
+        if let Some(refused) = inner.downcast_ref::<guard::Refused>() {
+            return Unsent::Hopeless(refused.to_string());
+        }
+        why = inner.to_string();
+        source = inner.source();
+    }
+    if error.is_timeout() {
+        return Unsent::Failed(format!("{host} did not answer within {} s.", REQUEST.as_secs()));
+    }
+    // The innermost reason says most; none of them has the address.
+    let why = if why.is_empty() { "the request failed".to_owned() } else { why };
+    Unsent::Failed(format!("{host} could not be reached: {why}."))
+}
+
+/// Seconds to wait; a date is as good as nothing.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    Some(Duration::from_secs(text.trim().parse().ok()?))
+}
+
+async fn read(response: Response) -> Result<Answer, String> {
+    let header = |name| -> Option<String> { Some(response.headers().get(&name)?.to_str().ok()?.to_owned()) };
+    let (link, kind) = (header(LINK), header(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase());
+    let empty = response.status() == StatusCode::NO_CONTENT;
+    let (bytes, whole) = bytes(response, ANSWER_BYTES).await?;
+    if !whole {
+        return Err(format!(
+            "The answer has more than {} MB; ask for less, with a smaller page or a filter.",
+            ANSWER_BYTES / 1024 / 1024
+        ));
+    }
+    if empty || bytes.is_empty() {
+        return Ok(Answer { data: Value::Null, link });
+    }
+    let data = match serde_json::from_slice(&bytes) {
+        Ok(value) => value,
+        Err(error) if kind.contains("json") => {
+            return Err(format!("The answer says that it is JSON, and is not: {error}"));
+        }
+        Err(_) => match String::from_utf8(bytes) {
+            Ok(text) => json!(text),
+            Err(error) => json!({ "content_type": kind, "bytes": error.as_bytes().len() }),
+        },
+    };
+    Ok(Answer { data, link })
+}
+
+/// The beginning of a body, and whether that is all of it.
+async fn bytes(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), String> {
+    let mut bytes = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(None) => return Ok((bytes, true)),
+            Ok(Some(more)) if bytes.len() + more.len() > most => return Ok((bytes, false)),
+            Ok(Some(more)) => bytes.extend_from_slice(&more),
+            Err(error) => {
+                return Err(format!("The answer broke off: {}", error.without_url()));
+            }
+        }
+    }
+}
+
+/// What a service says of a failure.
+async fn failure(response: Response, asked: Option<Duration>) -> String {
+    let status = response.status();
+    let reason = status.canonical_reason().unwrap_or_default();
+    let bytes = bytes(response, FAILURE_BYTES).await.map(|(bytes, _)| bytes).unwrap_or_default();
+    let said = message(&String::from_utf8_lossy(&bytes));
+    let mut text = format!("HTTP {} {reason}", status.as_u16()).trim_end().to_owned();
+    if !said.is_empty() {
+        text.push_str(&format!(": {said}"));
+    }
+    match asked {
+        Some(asked) => text.push_str(&format!(" (try again in {} s)", asked.as_secs())),
+        None if status == StatusCode::UNAUTHORIZED => {
+            text.push_str(" (are the account's credentials right?)")
+        }
+        None => {}
+    }
+    text
+}
+
+/// The sentence in a failure: the usual members of an object, or the text where it is no page.
+fn message(body: &str) -> String {
+    let found = match serde_json::from_str::<Value>(body) {
+        Ok(value) => {
+            let places = [
+                "/error/message",
+                "/message",
+                "/error_description",
+                "/detail",
+                "/err",
+                "/error",
+                "/errors",
+                "",
+            ];
+            let found = places.iter().filter_map(|place| value.pointer(place)).find(|found| !found.is_null());
+            match found {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => String::new(),
+            }
+        }
+        Err(_) if body.trim_start().starts_with('<') => String::new(),
+        Err(_) => body.to_owned(),
+    };
+    agent::one_line(&agent::sanitise(found.trim())).chars().take(FAILURE_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failures_sentence_is_found() {
+        for (body, sentence) in [
+            (r#"{"message":"Not Found","documentation_url":"x"}"#, "Not Found"),
+            (r#"{"error":{"message":"bad","code":1}}"#, "bad"),
+            (r#"{"err":"Team not authorized","ECODE":"OAUTH_023"}"#, "Team not authorized"),
+            (r#"{"detail":["a"]}"#, r#"["a"]"#),
+            (r#"{"name":["required"]}"#, r#"{"name":["required"]}"#),
+            ("plain\nwords", "plain words"),
+            ("<html>", ""),
+            ("", ""),
+        ] {
+            assert_eq!(message(body).replace('⏎', " "), sentence, "{body}");
+        }
+        assert_eq!(message(&"x".repeat(5000)).len(), FAILURE_CHARS);
+    }
+}

@@ -1,0 +1,78 @@
+//! Tokens that are had for an id and a secret, kept until they end.
+
+use crate::{
+    account::Account,
+    auth::Scheme,
+    client::{ClientFactory, Network},
+    guard,
+    limits::{REQUEST, TOKEN_MARGIN},
+    request::{Request, basic, form},
+    retry,
+};
+use agent::Redactor;
+use reqwest::{
+    Method, Url,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
+};
+use serde_json::json;
+use std::{collections::HashMap, time::Duration};
+use tokio::{sync::Mutex, time::Instant};
+
+/// The tokens of one run.
+#[derive(Default)]
+pub(crate) struct Tokens(Mutex<HashMap<String, Token>>);
+
+struct Token {
+    text: String,
+    ends: Instant,
+}
+
+impl Tokens {
+    /// The token of an account, asked for where there is none that lasts. `whose` tells accounts apart. The error is for people.
+    pub(crate) async fn get(
+        &self,
+        whose: &str,
+        scheme: &Scheme,
+        account: &Account,
+        network: Network,
+        http: &ClientFactory,
+        redactor: &Redactor,
+    ) -> Result<Option<String>, String> {
+        let Scheme::ClientCredentials { id, secret, token_url, scopes } = scheme else { return Ok(None) };
+        let (id, secret) = (account.get(id).unwrap_or_default(), account.get(secret).unwrap_or_default());
+        // Another secret is another account.
+        let key = format!("{whose} {token_url} {id} {}", blake3::hash(secret.as_bytes()));
+        let mut known = self.0.lock().await;
+        if let Some(token) = known.get(&key).filter(|token| token.ends > Instant::now()) {
+            return Ok(Some(token.text.clone()));
+        }
+        let url = Url::parse(token_url).map_err(|_| "the address for tokens is wrong".to_owned())?;
+        guard::check(&url, network).map_err(|refused| refused.to_string())?;
+        if url.scheme() == "http" && network == Network::Public {
+            return Err(guard::Refused::Plain(url.host_str().unwrap_or_default().to_owned()).to_string());
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        let mut own = HeaderValue::from_str(&basic(id, secret))
+            .map_err(|_| "the client's id cannot be sent".to_owned())?;
+        own.set_sensitive(true);
+        headers.insert(AUTHORIZATION, own);
+        let mut asked = json!({ "grant_type": "client_credentials" });
+        if !scopes.is_empty() {
+            asked["scope"] = json!(scopes);
+        }
+        let client = http(url.as_str(), network)?;
+        let request = Request { method: Method::POST, url, headers, body: Some(form(&asked)) };
+        let answer = retry::send(&client, &request, false, network).await;
+        let answer = answer.map_err(|why| format!("no token could be had: {why}"))?;
+        let text =
+            answer.data["access_token"].as_str().ok_or("no token could be had: the answer has none")?;
+        redactor.learn([text.to_owned()]);
+        let lasts = answer.data["expires_in"].as_u64().map_or(REQUEST, Duration::from_secs);
+        let ends = Instant::now() + lasts.saturating_sub(TOKEN_MARGIN);
+        known.retain(|_, token| token.ends > Instant::now());
+        known.insert(key, Token { text: text.to_owned(), ends });
+        Ok(Some(text.to_owned()))
+    }
+}

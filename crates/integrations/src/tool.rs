@@ -1,0 +1,130 @@
+//! A function as one of the agent's tools.
+
+use crate::{
+    arguments::Given,
+    caller::{Call, Caller},
+    gates::Switches,
+    integration::{Function, Integration, Operation},
+};
+use agent::{
+    Access, AnyCall, AnyTool, Description, Effect, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    ToolSpec,
+};
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use std::{borrow::Cow, sync::Arc};
+use system::AbsPath;
+
+/// Says what the user's switches are now.
+type Now = dyn Fn() -> Arc<Switches> + Send + Sync;
+
+/// A function of an integration, on behalf of one account. The gate decides whether it may be called; what else stands before a call is looked at when it is
+/// made.
+#[derive(Clone)]
+pub struct IntegrationTool {
+    integration: Arc<Integration>,
+    function: Arc<Function>,
+    account: String,
+    caller: Arc<Caller>,
+    switches: Arc<Now>,
+    spec: Arc<ToolSpec>,
+}
+
+impl IntegrationTool {
+    /// A tool for a function; `filled` are the parameters that the account fills in.
+    pub fn new(
+        integration: Arc<Integration>,
+        function: Arc<Function>,
+        account: &str,
+        filled: &[String],
+        caller: Arc<Caller>,
+        switches: Arc<Now>,
+    ) -> Self {
+        let spec = Arc::new(function.spec(filled));
+        Self { integration, function, account: account.to_owned(), caller, switches, spec }
+    }
+}
+
+impl AnyTool for IntegrationTool {
+    fn spec(&self) -> ToolSpec {
+        (*self.spec).clone()
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.spec.name)
+    }
+
+    fn effect(&self) -> Effect {
+        match self.function.operation {
+            Operation::Read => Effect::Reads,
+            Operation::Write => Effect::Writes,
+        }
+    }
+
+    fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        match arguments {
+            Value::Object(arguments) => Ok(Box::new(InTurn { tool: self.clone(), arguments })),
+            _ => Err(ToolError::message(format!(
+                "Invalid arguments for '{}': an object is due",
+                self.spec.name
+            ))),
+        }
+    }
+}
+
+struct InTurn {
+    tool: IntegrationTool,
+    arguments: Map<String, Value>,
+}
+
+#[async_trait]
+impl AnyCall for InTurn {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        let IntegrationTool { integration, function, account, .. } = &self.tool;
+        let what = if function.title.is_empty() { &function.name } else { &function.title };
+        let whose = if account == crate::DEFAULT_ACCOUNT { String::new() } else { format!(" ({account})") };
+        let kind = match function.operation {
+            Operation::Read => ToolKind::Fetch,
+            Operation::Write => ToolKind::Other,
+        };
+        Description { title: format!("{}{whose}: {what}", integration.title), kind, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        let read_only = self.tool.function.operation == Operation::Read;
+        vec![Access::Call { function: self.tool.spec.name.clone(), read_only }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let IntegrationTool { integration, function, account, caller, switches, .. } = &self.tool;
+        let call = Call {
+            integration: integration.clone(),
+            function: function.clone(),
+            account: account.clone(),
+            given: Given { json: std::mem::take(&mut self.arguments), ..Given::default() },
+            force: false,
+            dry_run: false,
+        };
+        let switches = switches();
+        let outcome = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
+            outcome = caller.call_permitted(&call, &switches) => outcome,
+        };
+        let outcome = outcome.map_err(|unmade| ToolError::message(unmade.to_string()))?;
+        match outcome.error {
+            Some(error) => Err(ToolError::message(error)),
+            None => {
+                let text = match outcome.data {
+                    Value::String(text) => text,
+                    data => data.to_string(),
+                };
+                Ok(ToolOutput::text(agent::tools::cap(text, &cx.limits)))
+            }
+        }
+    }
+}

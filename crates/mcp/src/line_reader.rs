@@ -1,0 +1,79 @@
+//! Lines of bounded length, from somebody who may write anything.
+
+use std::io;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+
+/// Reads lines.
+pub(crate) struct LineReader {
+    input: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    line: Vec<u8>,
+    limit: usize,
+    /// Whether the rest of a line that was too long is still to come.
+    skipping: bool,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) enum Line {
+    /// A line, with its end.
+    Whole(Vec<u8>),
+    /// A line of more bytes than are taken; the next one follows it.
+    TooLong,
+    /// The end. What stands before it without the end of a line is no line.
+    End,
+}
+
+impl LineReader {
+    /// Takes lines of so many bytes.
+    pub(crate) fn new(input: Box<dyn AsyncRead + Send + Unpin>, limit: usize) -> Self {
+        Self { input: BufReader::new(input), line: Vec::new(), limit, skipping: false }
+    }
+
+    /// Reads on until a line is complete, or too long. Cancel-safe: what was read is kept.
+    pub(crate) async fn next(&mut self) -> io::Result<Line> {
+        loop {
+            let read = self.input.fill_buf().await?;
+            if read.is_empty() {
+                return Ok(Line::End);
+            }
+            let end = read.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(read.len(), |at| at + 1);
+            let fits = self.line.len() + taken <= self.limit;
+            if fits && !self.skipping {
+                self.line.extend_from_slice(&read[..taken]);
+            }
+            self.input.consume(taken);
+            match (end, self.skipping) {
+                (Some(_), true) => self.skipping = false,
+                (None, true) => {}
+                (_, false) if !fits => {
+                    self.line = Vec::new();
+                    self.skipping = end.is_none();
+                    return Ok(Line::TooLong);
+                }
+                (Some(_), false) => return Ok(Line::Whole(std::mem::take(&mut self.line))),
+                (None, false) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_costs_itself() {
+        let text = "one\n".to_owned() + &"x".repeat(30_000) + "\ntwo\n" + &"y".repeat(11) + "\nthree\nrest";
+        let mut reader = LineReader::new(Box::new(io::Cursor::new(text.into_bytes())), 10);
+        let mut read = Vec::new();
+        loop {
+            match reader.next().await.unwrap() {
+                Line::Whole(line) => read.push(String::from_utf8(line).unwrap()),
+                Line::TooLong => read.push("too long".to_owned()),
+                Line::End => break,
+            }
+        }
+        assert_eq!(read, ["one\n", "too long", "two\n", "too long", "three\n"]);
+    }
+}

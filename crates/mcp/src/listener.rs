@@ -1,0 +1,261 @@
+//! What servers may ask of us: nothing that their description does not offer them.
+
+#![expect(deprecated, reason = "servers ask for roots as long as the protocol has them")]
+
+use crate::{
+    connection::locked,
+    limits::{FIELDS, QUESTION_CHARS},
+};
+use agent::{Choice, Question, QuestionOutcome, ToolCallId};
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ListRootsResult, Root,
+    },
+    service::{NotificationContext, RequestContext},
+};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Mutex};
+use system::AbsPath;
+use tokio::sync::Notify;
+
+/// Something that a server may be offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// To be told the session's folder.
+    Roots,
+    /// To ask the user a question while one of its tools is being called.
+    Elicitation,
+}
+
+impl Offered {
+    /// What descriptions call it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Roots => "roots",
+            Self::Elicitation => "elicitation",
+        }
+    }
+}
+
+/// The calls that run, each with whoever can be asked while it does; the last one is asked.
+#[derive(Clone, Default)]
+pub(crate) struct Askers(Arc<Mutex<Vec<Asker>>>);
+
+type Asker = (Arc<dyn agent::Client>, ToolCallId);
+
+/// Takes a call out again.
+pub(crate) struct Asking {
+    askers: Askers,
+    call: ToolCallId,
+}
+
+impl Askers {
+    /// From now on, for as long as what it returns is held, the user can be asked about this call.
+    pub(crate) fn during(&self, client: Arc<dyn agent::Client>, call: ToolCallId) -> Asking {
+        locked(&self.0).push((client, call.clone()));
+        Asking { askers: self.clone(), call }
+    }
+
+    fn last(&self) -> Option<Asker> {
+        locked(&self.0).last().cloned()
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        locked(&self.askers.0).retain(|(_, call)| *call != self.call);
+    }
+}
+
+/// Hears what a server says unasked.
+#[derive(Clone)]
+pub(crate) struct Listener {
+    pub(crate) server: String,
+    pub(crate) info: ClientConfig,
+    /// Told when its tools or prompts are others.
+    pub(crate) changed: Arc<Notify>,
+    pub(crate) offered: Vec<Offered>,
+    pub(crate) cwd: AbsPath,
+    pub(crate) askers: Askers,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        self.info.clone()
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn list_roots(&self, _context: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        if !self.offered.contains(&Offered::Roots) {
+            return Err(not_offered(Offered::Roots));
+        }
+        Ok(ListRootsResult::new(vec![Root::new(file_uri(&self.cwd))]))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        if !self.offered.contains(&Offered::Elicitation) {
+            return Err(not_offered(Offered::Elicitation));
+        }
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
+        let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+        let asked = tokio::select! {
+            biased;
+            () = context.ct.cancelled() => Err(ElicitationAction::Cancel),
+            asked = self.ask(&message, &schema) => asked,
+        };
+        Ok(match asked {
+            Ok(answers) => ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(answers)),
+            Err(action) => ElicitResult::new(action),
+        })
+    }
+}
+
+impl Listener {
+    /// Asks the user for each field of a form, one after the other. Only while a tool of the server is being called: at other times nobody expects it.
+    async fn ask(&self, message: &str, schema: &Value) -> Result<Map<String, Value>, ElicitationAction> {
+        let (client, call) = self.askers.last().ok_or(ElicitationAction::Decline)?;
+        let message = format!("MCP server '{}' asks: {}", self.server, shown(message));
+        let ask = async |text: String, choices: Vec<Choice>| {
+            let question = Question { id: call.clone(), text, choices };
+            match client.ask(question).await {
+                QuestionOutcome::Answered(answer) => Ok(answer),
+                QuestionOutcome::Dismissed => Err(ElicitationAction::Cancel),
+                QuestionOutcome::Unavailable => Err(ElicitationAction::Decline),
+            }
+        };
+        let fields = schema["properties"].as_object().cloned().unwrap_or_default();
+        if fields.len() > FIELDS {
+            return Err(ElicitationAction::Decline);
+        }
+        if fields.is_empty() {
+            let answer = ask(message, labels(["Accept", "Decline"])).await?;
+            return if answer == "Accept" { Ok(Map::new()) } else { Err(ElicitationAction::Decline) };
+        }
+        let mut answers = Map::new();
+        for (name, field) in &fields {
+            let title = field["title"].as_str().unwrap_or(name);
+            let about = field["description"].as_str().map(|text| format!(" ({})", shown(text)));
+            let text = format!("{message}\n{}{}", shown(title), about.unwrap_or_default());
+            let answer = ask(text, choices(field)).await?;
+            // What does not fit the field is an answer too: that the user will not fill it in so.
+            let value = read(field, answer).ok_or(ElicitationAction::Decline)?;
+            answers.insert(name.clone(), value);
+        }
+        Ok(answers)
+    }
+}
+
+/// Whether the choices of a field are labels for other values.
+fn options(field: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let pair = |option: &Value| {
+        let value = text(&option["const"])?;
+        Some((text(&option["title"]).unwrap_or_else(|| value.clone()), value))
+    };
+    if let Some(options) = field["oneOf"].as_array() {
+        return options.iter().filter_map(pair).collect();
+    }
+    let values = field["enum"].as_array().into_iter().flatten().filter_map(text);
+    let names = |at: usize| field["enumNames"].get(at).and_then(text);
+    values.enumerate().map(|(at, value)| (names(at).unwrap_or_else(|| value.clone()), value)).collect()
+}
+
+fn choices(field: &Value) -> Vec<Choice> {
+    match field["type"].as_str() {
+        Some("boolean") => labels(["Yes", "No"]),
+        _ => options(field)
+            .into_iter()
+            .map(|(label, _)| Choice { label: shown(&label), ..Choice::default() })
+            .collect(),
+    }
+}
+
+fn labels<const N: usize>(labels: [&str; N]) -> Vec<Choice> {
+    labels.map(|label| Choice { label: label.to_owned(), ..Choice::default() }).into()
+}
+
+/// The value that an answer is for a field; `None` where it is none.
+fn read(field: &Value, answer: String) -> Option<Value> {
+    let options = options(field);
+    if !options.is_empty() {
+        return options.into_iter().find(|(label, _)| shown(label) == answer).map(|(_, value)| json!(value));
+    }
+    match field["type"].as_str() {
+        Some("boolean") => Some(json!(answer == "Yes")),
+        Some("integer") => answer.trim().parse::<i64>().ok().map(|number| json!(number)),
+        Some("number") => answer.trim().parse::<f64>().ok().map(|number| json!(number)),
+        Some("string") | None => Some(json!(answer)),
+        Some(_) => None,
+    }
+}
+
+fn not_offered(what: Offered) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("{} is not offered", what.id()), None)
+}
+
+/// A server's text as people are shown it.
+fn shown(text: &str) -> String {
+    agent::sanitise(text).chars().take(QUESTION_CHARS).collect()
+}
+
+/// A folder as an address.
+fn file_uri(path: &AbsPath) -> String {
+    let mut uri = String::from("file://");
+    for byte in path.as_str().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(byte));
+            }
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_what_its_field_says() {
+        let named =
+            json!({ "type": "string", "oneOf": [{ "const": "r", "title": "Red" }, { "const": "g" }] });
+        let listed = json!({ "type": "string", "enum": ["a", "b"], "enumNames": ["A"] });
+        for (field, answer, value) in [
+            (&json!({ "type": "string" }), "x", Some(json!("x"))),
+            (&json!({ "type": "integer" }), " 7", Some(json!(7))),
+            (&json!({ "type": "integer" }), "7.5", None),
+            (&json!({ "type": "number" }), "7.5", Some(json!(7.5))),
+            (&json!({ "type": "boolean" }), "No", Some(json!(false))),
+            (&json!({ "type": "object" }), "x", None),
+            (&named, "Red", Some(json!("r"))),
+            (&named, "g", Some(json!("g"))),
+            (&named, "r", None),
+            (&listed, "A", Some(json!("a"))),
+            (&listed, "b", Some(json!("b"))),
+        ] {
+            assert_eq!(read(field, answer.to_owned()), value, "{field} {answer}");
+        }
+        assert_eq!(choices(&listed).len(), 2);
+        assert_eq!(choices(&json!({ "type": "string" })), []);
+    }
+
+    #[test]
+    fn a_folder_is_an_address() {
+        assert_eq!(file_uri(&AbsPath::new("/a b/ü").unwrap()), "file:///a%20b/%C3%BC");
+    }
+}

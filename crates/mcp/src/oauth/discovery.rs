@@ -1,0 +1,193 @@
+//! Who lets people sign in to a server, and where.
+
+use super::wire::{self, NONSENSE, endpoint, is_local};
+use crate::provider::McpOptions;
+use reqwest::{
+    Url,
+    header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE},
+};
+use serde_json::{Value, json};
+
+/// What is known of a server's authorization.
+pub(super) struct Discovered {
+    /// What a token is asked for.
+    pub(super) resource: String,
+    /// What the server wants to be allowed, if it says.
+    pub(super) scope: Option<String>,
+    pub(super) issuer: String,
+    pub(super) authorization: Url,
+    pub(super) token: Url,
+    pub(super) registration: Option<Url>,
+}
+
+/// Asks the server, and those it names.
+pub(super) async fn discover(options: &McpOptions, server: &Url) -> Result<Discovered, String> {
+    let near = is_local(server);
+    let (resource, scope, issuer) = match protected(options, server, near).await? {
+        Some(found) => found,
+        // Servers of the protocol's earlier versions are their own authority.
+        None => (resource(server), None, server.origin().ascii_serialization()),
+    };
+    let metadata = authority(options, &issuer, near).await?;
+    let named = metadata["issuer"].as_str().unwrap_or_default();
+    if named.trim_end_matches('/') != issuer.trim_end_matches('/') {
+        return Err(format!("{} calls itself {}", agent::one_line(&issuer), agent::one_line(named)));
+    }
+    let methods = metadata["code_challenge_methods_supported"].as_array();
+    if !methods.is_some_and(|methods| methods.iter().any(|method| method == "S256")) {
+        return Err(format!("{} does not protect its codes (PKCE, S256)", agent::one_line(&issuer)));
+    }
+    let at = |key: &str| metadata[key].as_str().map(|text| endpoint(text, near)).transpose();
+    let missing = |key: &str| format!("{} names no {key}", agent::one_line(&issuer));
+    Ok(Discovered {
+        resource,
+        scope,
+        authorization: at("authorization_endpoint")?.ok_or_else(|| missing("authorization_endpoint"))?,
+        token: at("token_endpoint")?.ok_or_else(|| missing("token_endpoint"))?,
+        registration: at("registration_endpoint")?,
+        issuer: named.to_owned(),
+    })
+}
+
+/// The resource, what it wants to be allowed, and its authority; `None` where the server says nothing of it.
+async fn protected(
+    options: &McpOptions,
+    server: &Url,
+    near: bool,
+) -> Result<Option<(String, Option<String>, String)>, String> {
+    let challenge = challenge(options, server).await?;
+    let wanted = challenge.as_deref().and_then(|text| parameter(text, "scope"));
+    let named = challenge.as_deref().and_then(|text| parameter(text, "resource_metadata"));
+    let mut places = Vec::new();
+    match named {
+        Some(text) => places.push(endpoint(&text, near)?),
+        None => places.extend(well_known(server, "oauth-protected-resource")),
+    }
+    for place in places {
+        let (status, said) = wire::json(options, &place, |client| client.get(place.clone())).await?;
+        if status != 200 || !said.is_object() {
+            continue;
+        }
+        let resource = said["resource"].as_str().ok_or(NONSENSE)?;
+        // A token for something else would be somebody else's.
+        let theirs = endpoint(resource, near)?;
+        let below = server.path().starts_with(theirs.path().trim_end_matches('/'));
+        if theirs.origin() != server.origin() || !below {
+            return Err(format!("it says that it is {}", agent::one_line(resource)));
+        }
+        let issuer = said["authorization_servers"][0].as_str().ok_or("it names nobody to sign in with")?;
+        endpoint(issuer, near)?;
+        let scopes = said["scopes_supported"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let scopes = scopes.collect::<Vec<_>>().join(" ");
+        let scope = wanted.or((!scopes.is_empty()).then_some(scopes));
+        return Ok(Some((resource.to_owned(), scope, issuer.to_owned())));
+    }
+    Ok(None)
+}
+
+/// What the server says to somebody who is nobody.
+async fn challenge(options: &McpOptions, server: &Url) -> Result<Option<String>, String> {
+    let client = (options.http)(server.as_str())?;
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": crate::serve::OUR_NAME, "version": options.version },
+        },
+    });
+    let request = client
+        .post(server.clone())
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, text/event-stream")
+        .body(hello.to_string());
+    let sent = tokio::time::timeout(crate::limits::OAUTH_REQUEST, request.send()).await;
+    let response = sent
+        .map_err(|_| "it does not answer".to_owned())?
+        .map_err(|error| format!("it cannot be asked: {}", error.without_url()))?;
+    if response.status().is_success() {
+        return Err("it wants nobody to sign in".to_owned());
+    }
+    let challenge = response.headers().get(WWW_AUTHENTICATE);
+    Ok(challenge.and_then(|value| value.to_str().ok()).map(str::to_owned))
+}
+
+/// A parameter of a challenge: `NAME="VALUE"` or `NAME=VALUE`.
+fn parameter(challenge: &str, name: &str) -> Option<String> {
+    let begins = |at: usize| !challenge[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let start = challenge
+        .match_indices(name)
+        .find(|(at, _)| begins(*at) && challenge[at + name.len()..].starts_with('='))?
+        .0;
+    let value = &challenge[start + name.len() + 1..];
+    let value = match value.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next()?,
+        None => value.split([',', ' ']).next()?,
+    };
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// What an authority says of itself.
+async fn authority(options: &McpOptions, issuer: &str, near: bool) -> Result<Value, String> {
+    let url = endpoint(issuer, near)?;
+    let mut places: Vec<_> = well_known(&url, "oauth-authorization-server").into_iter().take(1).collect();
+    places.extend(well_known(&url, "openid-configuration").into_iter().take(1));
+    if url.path() != "/" {
+        let mut appended = url.clone();
+        appended.set_path(&format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/')));
+        places.push(appended);
+    }
+    for place in places {
+        let (status, said) = wire::json(options, &place, |client| client.get(place.clone())).await?;
+        if status == 200 && said.is_object() {
+            return Ok(said);
+        }
+    }
+    Err(format!("{} does not say how one signs in there", agent::one_line(issuer)))
+}
+
+/// Where something is said of an address: for its path, and for all of its host.
+fn well_known(url: &Url, what: &str) -> Vec<Url> {
+    let place = |path: &str| {
+        let mut place = url.clone();
+        place.set_path(&format!("/.well-known/{what}{path}"));
+        place.set_query(None);
+        place.set_fragment(None);
+        place
+    };
+    match url.path().trim_end_matches('/') {
+        "" => vec![place("")],
+        path => vec![place(path), place("")],
+    }
+}
+
+/// A server's own name for itself: its address without what follows the path.
+fn resource(server: &Url) -> String {
+    let mut resource = server.clone();
+    resource.set_query(None);
+    resource.set_fragment(None);
+    resource.as_str().trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_is_read() {
+        let text =
+            r#"Bearer error="invalid_token", resource_metadata="https://h/x?a=b,c", scope="a b", x_scope=no"#;
+        assert_eq!(parameter(text, "resource_metadata").as_deref(), Some("https://h/x?a=b,c"));
+        assert_eq!(parameter(text, "scope").as_deref(), Some("a b"));
+        assert_eq!(parameter("Bearer scope=mcp, x=y", "scope").as_deref(), Some("mcp"));
+        assert_eq!(parameter("Bearer x_scope=no", "scope"), None);
+    }
+
+    #[test]
+    fn well_known_places_come_before_the_path() {
+        let places = |url: &str| -> Vec<String> {
+            well_known(&Url::parse(url).unwrap(), "w").into_iter().map(String::from).collect()
+        };
+        assert_eq!(places("https://h/a/b?c"), ["https://h/.well-known/w/a/b", "https://h/.well-known/w"]);
+        assert_eq!(places("https://h/"), ["https://h/.well-known/w"]);
+    }
+}

@@ -1,0 +1,122 @@
+//! What was granted, and its renewal.
+
+use super::wire::{NONSENSE, endpoint, is_local, post_form};
+use crate::{limits::OAUTH_MARGIN, provider::McpOptions};
+use reqwest::Url;
+use serde_json::{Value, json};
+
+/// What was granted for a server's address.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Grant {
+    /// The server's address. Nobody else gets the token.
+    pub(super) url: String,
+    pub(super) token_endpoint: String,
+    pub(super) resource: String,
+    pub(super) client_id: String,
+    pub(super) client_secret: Option<String>,
+    pub(super) access_token: String,
+    pub(super) refresh_token: Option<String>,
+    /// In seconds since 1970; `None` where it was not said.
+    pub(super) expires: Option<u64>,
+}
+
+impl Grant {
+    /// It, as it is kept.
+    pub(super) fn kept(&self) -> String {
+        json!({
+            "version": 1, "url": self.url, "token_endpoint": self.token_endpoint, "resource": self.resource,
+            "client_id": self.client_id, "client_secret": self.client_secret, "access_token": self.access_token,
+            "refresh_token": self.refresh_token, "expires": self.expires,
+        })
+        .to_string()
+    }
+
+    /// One that was kept; `None` for what is none.
+    pub(super) fn read(kept: &str) -> Option<Self> {
+        let kept: Value = serde_json::from_str(kept).ok()?;
+        let text = |key: &str| kept[key].as_str().map(str::to_owned);
+        Some(Self {
+            url: text("url")?,
+            token_endpoint: text("token_endpoint")?,
+            resource: text("resource")?,
+            client_id: text("client_id")?,
+            client_secret: text("client_secret"),
+            access_token: text("access_token")?,
+            refresh_token: text("refresh_token"),
+            expires: kept["expires"].as_u64(),
+        })
+    }
+
+    /// What of it nobody is to see.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let further = [&self.client_secret, &self.refresh_token].into_iter().flatten().cloned();
+        std::iter::once(self.access_token.clone()).chain(further).collect()
+    }
+
+    /// Takes over what an authority answered.
+    pub(super) fn take(&mut self, said: &Value, now: u64) -> Result<(), String> {
+        let token = said["access_token"].as_str().filter(|token| !token.is_empty()).ok_or(NONSENSE)?;
+        if said["token_type"].as_str().is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+            return Err("it gives tokens of a kind that is not understood".to_owned());
+        }
+        token.clone_into(&mut self.access_token);
+        self.expires = said["expires_in"].as_u64().map(|seconds| now.saturating_add(seconds));
+        if let Some(token) = said["refresh_token"].as_str() {
+            self.refresh_token = Some(token.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The token for a server's address, renewed where it is about to end; `None` where nothing was granted for it.
+pub(crate) async fn bearer(options: &McpOptions, server: &str, url: &str) -> Result<Option<String>, String> {
+    let Some(grant) = load(options, server, url).await else { return Ok(None) };
+    let ends = grant.expires.is_some_and(|expires| expires <= options.grants.now() + OAUTH_MARGIN.as_secs());
+    if ends && grant.refresh_token.is_some() {
+        return renewed(options, server, grant).await.map(Some);
+    }
+    Ok(Some(grant.access_token))
+}
+
+/// Another token, because the server no longer takes the one it was given; `None` where there is no way to one but signing in.
+pub(crate) async fn renew(
+    options: &McpOptions,
+    server: &str,
+    url: &str,
+    refused: &str,
+) -> Result<Option<String>, String> {
+    let Some(grant) = load(options, server, url).await else { return Ok(None) };
+    match &grant.refresh_token {
+        // Another process was faster.
+        _ if grant.access_token != refused => Ok(Some(grant.access_token)),
+        None => Ok(None),
+        Some(_) => renewed(options, server, grant).await.map(Some),
+    }
+}
+
+async fn load(options: &McpOptions, server: &str, url: &str) -> Option<Grant> {
+    let grant = Grant::read(&options.grants.load(server).await?)?;
+    options.redactor.learn(grant.secrets());
+    (grant.url == url).then_some(grant)
+}
+
+async fn renewed(options: &McpOptions, server: &str, mut grant: Grant) -> Result<String, String> {
+    let near = Url::parse(&grant.url).is_ok_and(|url| is_local(&url));
+    let url = endpoint(&grant.token_endpoint, near)?;
+    let refresh = grant.refresh_token.clone().unwrap_or_default();
+    let mut fields = vec![
+        ("grant_type", "refresh_token"),
+        ("refresh_token", refresh.as_str()),
+        ("client_id", grant.client_id.as_str()),
+        ("resource", grant.resource.as_str()),
+    ];
+    fields.extend(grant.client_secret.as_deref().map(|secret| ("client_secret", secret)));
+    let said = post_form(options, &url, &fields).await?;
+    grant.take(&said, options.grants.now())?;
+    options.redactor.learn(grant.secrets());
+    // A token that cannot be kept is still good for now.
+    if let Err(why) = options.grants.keep(server, Some(grant.kept())).await {
+        tracing::warn!("a token that was renewed could not be kept: {why}");
+    }
+    Ok(grant.access_token)
+}

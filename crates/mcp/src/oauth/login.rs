@@ -1,0 +1,139 @@
+//! Signing in: the user's browser asks, and what comes back is a grant.
+
+use super::{
+    callback::Callback,
+    discovery::{Discovered, discover},
+    grant::Grant,
+    wire::{self, NONSENSE, endpoint, is_local, post_form, refusal},
+};
+use crate::{
+    config::{How, ServerConfig},
+    limits::OAUTH_LOGIN,
+    provider::McpOptions,
+    reference,
+};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use reqwest::{Url, header::CONTENT_TYPE};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+/// How somebody signs in.
+#[derive(Debug, Clone, Default)]
+pub struct LoginOptions {
+    /// The id of a client that was registered by hand; without it one is registered.
+    pub client_id: Option<String>,
+    /// What is asked to be allowed, in place of what the server names.
+    pub scope: Option<String>,
+}
+
+/// Where the user signs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignIn {
+    /// The page: `https://…`, or `http://…` of this machine. No secret is in it.
+    pub url: String,
+    /// Its host, to be shown before it is opened.
+    pub host: String,
+}
+
+/// Lets the user sign in to a server and keeps what is granted. `show` is told of the page once, to open it or to show it; the answer is then waited for, five
+/// minutes at the most. The error is for people.
+pub async fn login(
+    server: &ServerConfig,
+    options: &McpOptions,
+    how: LoginOptions,
+    show: impl FnOnce(SignIn),
+) -> Result<(), String> {
+    let resolved = reference::resolve(server, options.values.as_ref()).await?;
+    options.redactor.learn(resolved.secrets);
+    let How::Http { url, .. } = resolved.how else {
+        return Err("it is a program; one signs in to servers over HTTP only".to_owned());
+    };
+    let at = Url::parse(&url).map_err(|_| "its address is none".to_owned())?;
+    let near = is_local(&at);
+    endpoint(&url, near)?;
+    let found = discover(options, &at).await?;
+    let callback = Callback::open().await?;
+    let (client_id, client_secret) = match how.client_id {
+        Some(id) => (id, None),
+        None => register(options, &found, &callback.uri).await?,
+    };
+    let (verifier, state) = (random()?, random()?);
+    let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+    let mut page = found.authorization.clone();
+    page.query_pairs_mut()
+        .append_pair("response_type", "code")
+        .append_pair("client_id", &client_id)
+        .append_pair("redirect_uri", &callback.uri)
+        .append_pair("code_challenge", &challenge)
+        .append_pair("code_challenge_method", "S256")
+        .append_pair("state", &state)
+        .append_pair("resource", &found.resource);
+    if let Some(scope) = how.scope.as_ref().or(found.scope.as_ref()) {
+        page.query_pairs_mut().append_pair("scope", scope);
+    }
+    let redirect = callback.uri.clone();
+    show(SignIn { host: page.host_str().unwrap_or_default().to_owned(), url: page.into() });
+    let code = tokio::time::timeout(OAUTH_LOGIN, callback.code(&state, &found.issuer)).await;
+    let code =
+        code.map_err(|_| format!("nobody signed in within {} minutes", OAUTH_LOGIN.as_secs() / 60))??;
+    options.redactor.learn([code.clone(), verifier.clone()]);
+    let mut fields = vec![
+        ("grant_type", "authorization_code"),
+        ("code", code.as_str()),
+        ("redirect_uri", redirect.as_str()),
+        ("client_id", client_id.as_str()),
+        ("code_verifier", verifier.as_str()),
+        ("resource", found.resource.as_str()),
+    ];
+    fields.extend(client_secret.as_deref().map(|secret| ("client_secret", secret)));
+    let said = post_form(options, &found.token, &fields).await?;
+    let mut grant = Grant {
+        url,
+        token_endpoint: found.token.into(),
+        resource: found.resource,
+        client_id,
+        client_secret,
+        access_token: String::new(),
+        refresh_token: None,
+        expires: None,
+    };
+    grant.take(&said, options.grants.now())?;
+    options.redactor.learn(grant.secrets());
+    options.grants.keep(&server.name, Some(grant.kept())).await
+}
+
+/// Makes ourselves known: the id, and the secret if one is given.
+async fn register(
+    options: &McpOptions,
+    found: &Discovered,
+    redirect: &str,
+) -> Result<(String, Option<String>), String> {
+    let url = found.registration.as_ref().ok_or_else(|| {
+        format!(
+            "{} registers nobody by itself; register a client there and name it with --client-id",
+            agent::one_line(&found.issuer)
+        )
+    })?;
+    let about = json!({
+        "client_name": "Tiller", "redirect_uris": [redirect], "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"], "token_endpoint_auth_method": "none",
+    });
+    let send = |client: reqwest::Client| {
+        client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(about.to_string())
+    };
+    let (status, said) = wire::json(options, url, send).await?;
+    if !(200..300).contains(&status) {
+        return Err(refusal(url, status, &said));
+    }
+    let id = said["client_id"].as_str().ok_or(NONSENSE)?.to_owned();
+    let secret = said["client_secret"].as_str().map(str::to_owned);
+    options.redactor.learn(secret.clone());
+    Ok((id, secret))
+}
+
+/// 32 bytes that nobody can guess, as text.
+fn random() -> Result<String, String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| format!("there is nothing random here: {error}"))?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}

@@ -1,0 +1,40 @@
+//! Signing in to servers over HTTP: what was granted, and how it is had, kept and renewed.
+//!
+//! The rules are those of the protocol's authorization (OAuth 2.1 with PKCE, RFC 9728, 8414, 7591 and 8707). A grant belongs to the address it was given
+//! for: a server that is described with another address does not get it.
+
+mod callback;
+mod discovery;
+mod grant;
+mod login;
+mod wire;
+
+pub(crate) use grant::{bearer, renew};
+pub use login::{LoginOptions, SignIn, login};
+
+use async_trait::async_trait;
+
+/// Where grants are kept, among the secrets.
+#[async_trait]
+pub trait Grants: Send + Sync {
+    /// The grant for a server's name, as it was kept.
+    async fn load(&self, server: &str) -> Option<String>;
+
+    /// Keeps it in place of the one before; with `None` there is none any more. The error says why that failed.
+    async fn keep(&self, server: &str, grant: Option<String>) -> Result<(), String>;
+
+    /// The time of day, in seconds since 1970.
+    fn now(&self) -> u64;
+}
+
+/// Whether an error says that a server wants its caller to be somebody.
+pub(crate) fn is_unauthorized(error: &str) -> bool {
+    error.contains("Auth required") || error.contains("401")
+}
+
+/// What to do about that.
+pub(crate) fn sign_in(server: &str) -> String {
+    format!(
+        "It wants you to sign in: run `tiller mcp login {server}`, or give it an Authorization header; then open a new session."
+    )
+}

@@ -1,0 +1,122 @@
+//! Requests to authorization servers: bounded, never redirected, and only to addresses that a token may go to.
+
+use crate::{
+    limits::{OAUTH_BYTES, OAUTH_REQUEST},
+    provider::McpOptions,
+};
+use reqwest::{RequestBuilder, Url, header::ACCEPT};
+use serde_json::Value;
+
+/// What is said where an answer makes no sense.
+pub(super) const NONSENSE: &str = "its answer is not understood";
+
+/// An address that tokens and codes may be sent to: HTTPS, or this machine. `near` says whether the server itself is on this machine; one elsewhere must not
+/// make us talk to what runs here.
+pub(super) fn endpoint(text: &str, near: bool) -> Result<Url, String> {
+    let shown = || agent::one_line(text.split('?').next().unwrap_or_default());
+    let url = Url::parse(text).map_err(|_| format!("{} is no address", shown()))?;
+    let local = is_local(&url);
+    match url.scheme() {
+        _ if !url.username().is_empty() || url.password().is_some() => {
+            Err(format!("{} holds a password", shown()))
+        }
+        _ if local && !near => Err(format!("{} is on this machine, and the server is not", shown())),
+        "https" => Ok(url),
+        "http" if local => Ok(url),
+        _ => Err(format!("{} is not encrypted; nothing secret is sent there", shown())),
+    }
+}
+
+/// Whether an address is one of this machine.
+pub(super) fn is_local(url: &Url) -> bool {
+    match url.host_str() {
+        Some("localhost" | "[::1]") => true,
+        Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+        None => false,
+    }
+}
+
+/// The status and the JSON of an answer; `null` where there is none.
+pub(super) async fn json(
+    options: &McpOptions,
+    url: &Url,
+    request: impl FnOnce(reqwest::Client) -> RequestBuilder,
+) -> Result<(u16, Value), String> {
+    let host = url.host_str().unwrap_or_default();
+    let failed = |error: reqwest::Error| format!("{host} cannot be asked: {}", error.without_url());
+    let client = (options.http)(url.as_str())?;
+    let asking = async {
+        let mut response = request(client).header(ACCEPT, "application/json").send().await.map_err(failed)?;
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > OAUTH_BYTES {
+                return Err(format!("{host} answered with more than {OAUTH_BYTES} bytes"));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
+    };
+    let late = |_| format!("{host} did not answer within {} s", OAUTH_REQUEST.as_secs());
+    tokio::time::timeout(OAUTH_REQUEST, asking).await.map_err(late)?
+}
+
+/// Fields as a form has them.
+pub(super) fn form(fields: &[(&str, &str)]) -> Result<String, String> {
+    let mut url = Url::parse("http://localhost/").map_err(|error| error.to_string())?;
+    url.query_pairs_mut().extend_pairs(fields);
+    Ok(url.query().unwrap_or_default().to_owned())
+}
+
+/// Sends a form; the answer where it is one of success. The error names the server's own words, but for what could be secret.
+pub(super) async fn post_form(
+    options: &McpOptions,
+    url: &Url,
+    fields: &[(&str, &str)],
+) -> Result<Value, String> {
+    let body = form(fields)?;
+    let send = |client: reqwest::Client| {
+        let request = client.post(url.clone());
+        request.header(reqwest::header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
+    };
+    let (status, said) = json(options, url, send).await?;
+    if (200..300).contains(&status) {
+        return Ok(said);
+    }
+    Err(refusal(url, status, &said))
+}
+
+/// What a refusal says.
+pub(super) fn refusal(url: &Url, status: u16, said: &Value) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let error = said["error"].as_str().unwrap_or("no reason given");
+    let about = said["error_description"].as_str().map(|text| format!(", {text}")).unwrap_or_default();
+    agent::one_line(&format!("{host} refused ({status}): {error}{about}")).chars().take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_go_to_encrypted_addresses_or_to_this_machine() {
+        for (text, near, fine) in [
+            ("https://auth.example/token", false, true),
+            ("https://auth.example/token", true, true),
+            ("http://auth.example/token", false, false),
+            ("http://127.0.0.1:1/token", true, true),
+            ("http://localhost:1/token", true, true),
+            ("http://127.0.0.1:1/token", false, false),
+            ("https://localhost/token", false, false),
+            ("http://127.0.0.1.evil.example/token", true, false),
+            ("http://localhost@evil.example/", true, false),
+            ("https://user:pass@auth.example/", false, false),
+            ("file:///etc/passwd", true, false),
+            ("javascript:alert(1)", true, false),
+            ("", true, false),
+        ] {
+            assert_eq!(endpoint(text, near).is_ok(), fine, "{text} {near}");
+        }
+        assert_eq!(form(&[("a b", "c&d")]).unwrap(), "a+b=c%26d");
+    }
+}

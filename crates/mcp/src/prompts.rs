@@ -1,0 +1,229 @@
+//! Prompts of servers as slash commands, and resources that prompts mention.
+
+use crate::{
+    connection::locked,
+    content,
+    limits::{MENTION, PROMPT_CHARS, RESTART_WAIT},
+    names::tool_name,
+    server::Server,
+};
+use agent::{Content, Redactor, SlashCommand};
+use rmcp::model::{JsonObject, Prompt};
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+/// The prompts that a server has now.
+pub(crate) struct Prompts {
+    all: Mutex<Vec<Arc<Definition>>>,
+    news: Arc<Notify>,
+}
+
+/// What is known of a prompt.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Definition {
+    /// What users call it, without the slash.
+    pub(crate) command: String,
+    /// What the server calls it.
+    name: String,
+    description: String,
+    /// Names of its arguments, and whether it needs them.
+    arguments: Vec<(String, bool)>,
+}
+
+impl Prompts {
+    /// None yet; `news` is told when they are others.
+    pub(crate) fn new(news: Arc<Notify>) -> Self {
+        Self { all: Mutex::default(), news }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Definition>> {
+        locked(&self.all).clone()
+    }
+
+    pub(crate) fn set(&self, prompts: Vec<Arc<Definition>>) {
+        let mut all = locked(&self.all);
+        if *all != prompts {
+            *all = prompts;
+            self.news.notify_one();
+        }
+    }
+}
+
+impl Definition {
+    pub(crate) fn new(server: &str, prompt: &Prompt) -> Self {
+        let about = prompt.description.as_deref().or(prompt.title.as_deref()).unwrap_or(&prompt.name);
+        let about: String = agent::one_line(&agent::sanitise(about)).chars().take(PROMPT_CHARS).collect();
+        let arguments = prompt.arguments.iter().flatten();
+        Self {
+            command: tool_name(server, &prompt.name),
+            name: prompt.name.clone(),
+            description: format!("{server}: {about}"),
+            arguments: arguments
+                .map(|argument| (argument.name.clone(), argument.required == Some(true)))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn slash_command(&self) -> SlashCommand {
+        let hint = |(name, needed): &(String, bool)| {
+            let name = agent::one_line(&agent::sanitise(name));
+            if *needed { name } else { format!("[{name}]") }
+        };
+        let hints: Vec<_> = self.arguments.iter().map(hint).collect();
+        SlashCommand {
+            name: self.command.clone().into(),
+            description: self.description.clone().into(),
+            hint: (!hints.is_empty()).then(|| hints.join(" ").into()),
+        }
+    }
+
+    /// The arguments that a line gives: `NAME=VALUE` by its name, others in their order; the last one gets all that is left. Quotes hold words together.
+    pub(crate) fn arguments(&self, line: &str) -> Result<JsonObject, String> {
+        let mut given = JsonObject::new();
+        let mut rest = line.trim();
+        while !rest.is_empty() {
+            let named = |word: &str| {
+                let (name, _) = word.split_once('=')?;
+                self.arguments.iter().find(|(known, _)| known == name)
+            };
+            let free: Vec<_> = self.arguments.iter().filter(|(name, _)| !given.contains_key(name)).collect();
+            let (word, after) = first_word(rest);
+            if let Some((name, _)) = named(&word) {
+                given.insert(name.clone(), json!(word[name.len() + 1..]));
+                rest = after;
+                continue;
+            }
+            match free.as_slice() {
+                [] => return Err(format!("it takes no more arguments than {}", self.names())),
+                [(last, _)] if !quoted(rest) => {
+                    given.insert(last.clone(), json!(rest));
+                    rest = "";
+                }
+                [(next, _), ..] => {
+                    given.insert(next.clone(), json!(word));
+                    rest = after;
+                }
+            }
+        }
+        let missing: Vec<_> = self
+            .arguments
+            .iter()
+            .filter(|(name, needed)| *needed && !given.contains_key(name))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if missing.is_empty() {
+            return Ok(given);
+        }
+        Err(format!("the prompt needs {}; say `/{} {}`", missing.join(", "), self.command, self.names()))
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<_> = self.arguments.iter().map(|(name, _)| name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(" ") }
+    }
+}
+
+impl Server {
+    /// What the user says with one of its prompts.
+    pub(crate) async fn say(
+        &self,
+        command: &str,
+        arguments: &str,
+        redactor: &Redactor,
+    ) -> Result<Vec<Content>, String> {
+        let client = self.ready(RESTART_WAIT).await?;
+        let known =
+            |prompts: &[Arc<Definition>]| prompts.iter().find(|prompt| prompt.command == command).cloned();
+        let prompt = match known(&self.prompts.all()) {
+            Some(prompt) => prompt,
+            // Its tools come first, and its prompts may be on their way.
+            None => {
+                let given = client.prompts().await?;
+                let all: Vec<_> =
+                    given.iter().map(|prompt| Arc::new(Definition::new(&self.config.name, prompt))).collect();
+                known(&all).ok_or_else(|| format!("it has no prompt for /{command}"))?
+            }
+        };
+        let filled = client.prompt(&prompt.name, prompt.arguments(arguments)?).await?;
+        let said = content::of_prompt(filled, redactor);
+        if said.is_empty() { Err("the prompt says nothing".to_owned()) } else { Ok(said) }
+    }
+
+    /// Whether a resource is one of its own: it lists it, or others with the same scheme.
+    pub(crate) async fn has_resource(&self, uri: &str) -> bool {
+        let Ok(client) = self.ready(RESTART_WAIT).await else { return false };
+        if !client.has("resources") {
+            return false;
+        }
+        let Ok(Ok(resources)) = tokio::time::timeout(MENTION, client.resources()).await else { return false };
+        let scheme = |uri: &str| uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+        resources.iter().any(|resource| resource.uri == uri || scheme(&resource.uri) == scheme(uri))
+    }
+
+    /// What a resource holds, to be attached to a prompt.
+    pub(crate) async fn attach(&self, uri: &str, redactor: &Redactor) -> Result<Vec<Content>, String> {
+        let client = self.ready(RESTART_WAIT).await?;
+        let read = tokio::time::timeout(MENTION, client.read(uri)).await;
+        let read = read.unwrap_or_else(|_| Err(format!("timed out after {}s.", MENTION.as_secs())))?;
+        Ok(content::attached(read, redactor))
+    }
+}
+
+fn quoted(text: &str) -> bool {
+    text.starts_with(['"', '\''])
+}
+
+/// The first word of a line, without its quotes, and the rest. `NAME="…"` is one word too.
+fn first_word(line: &str) -> (String, &str) {
+    let (mut word, mut quote) = (String::new(), None);
+    for (at, c) in line.char_indices() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) if word.is_empty() || word.ends_with('=') => quote = Some(c),
+            (c, None) if c.is_whitespace() => return (word, line[at..].trim_start()),
+            (c, _) => word.push(c),
+        }
+    }
+    (word, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn prompt(arguments: &[(&str, bool)]) -> Definition {
+        let arguments =
+            arguments.iter().map(|(name, required)| json!({ "name": name, "required": required }));
+        let prompt = json!({ "name": "p", "arguments": arguments.collect::<Vec<_>>() });
+        Definition::new("s", &serde_json::from_value(prompt).unwrap())
+    }
+
+    #[test]
+    fn arguments_are_named_or_in_order() {
+        let two = prompt(&[("city", true), ("state", false)]);
+        for (line, expected) in [
+            ("Rome", json!({ "city": "Rome" })),
+            ("Rome upper left", json!({ "city": "Rome", "state": "upper left" })),
+            ("\"New York\" NY", json!({ "city": "New York", "state": "NY" })),
+            ("state=NY city='New York'", json!({ "city": "New York", "state": "NY" })),
+            ("state=NY New York", json!({ "city": "New York", "state": "NY" })),
+            ("a=b", json!({ "city": "a=b" })),
+        ] {
+            assert_eq!(two.arguments(line).map(Value::Object), Ok(expected), "{line}");
+        }
+        let missing = two.arguments("state=x").unwrap_err();
+        assert!(missing.contains("needs city") && missing.contains("`/mcp__s__p city state`"), "{missing}");
+        let none = prompt(&[]);
+        assert_eq!(none.arguments("").map(Value::Object), Ok(json!({})));
+        assert!(none.arguments("x").is_err());
+    }
+
+    #[test]
+    fn a_prompt_is_listed_with_what_it_takes() {
+        let command = prompt(&[("city", true), ("state", false)]).slash_command();
+        assert_eq!((&*command.name, command.hint.as_deref()), ("mcp__s__p", Some("city [state]")));
+        assert_eq!(prompt(&[]).slash_command().hint, None);
+    }
+}

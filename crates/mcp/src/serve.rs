@@ -1,0 +1,261 @@
+//! This program as a server: tools of a gateway, over lines of JSON.
+
+use crate::{
+    limits::{CLOSE, MESSAGE_BYTES, SEND, SERVED_AT_ONCE, SERVED_WAITING},
+    line_reader::{Line, LineReader},
+};
+use agent::Redactor;
+use async_trait::async_trait;
+use futures::FutureExt as _;
+use serde_json::{Map, Value, json};
+use std::{collections::HashMap, io, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
+    sync::{Semaphore, mpsc},
+    task::{AbortHandle, JoinSet},
+};
+
+/// The name that this program gives itself, as a server and as a client.
+pub const OUR_NAME: &str = "tiller";
+
+/// The versions of the protocol that are spoken, the newest first. What is served of them is the same in all.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// What is served.
+#[async_trait]
+pub trait Gateway: Send + Sync {
+    /// The tools, as `tools/list` tells them.
+    async fn tools(&self) -> Vec<Value>;
+
+    /// Calls a tool: its result, as `tools/call` gives it. Dropping the future cancels the call.
+    async fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError>;
+}
+
+/// Why a call came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// No tool is called so.
+    #[error("Unknown tool: {0}")]
+    Unknown(String),
+    /// It failed; the caller's model reads why.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The client wrote or read no more, in a way that is no orderly end.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Nothing can be read.
+    #[error("the client cannot be read: {0}")]
+    Read(#[source] io::Error),
+    /// Nothing can be written.
+    #[error("the client cannot be written to: {0}")]
+    Write(#[source] io::Error),
+}
+
+/// Serves a client until its input ends. Calls that run then have 3 s more.
+pub async fn serve(
+    input: Box<dyn AsyncRead + Send + Unpin>,
+    output: Box<dyn AsyncWrite + Send + Unpin>,
+    gateway: Arc<dyn Gateway>,
+    redactor: Redactor,
+    version: &str,
+) -> Result<(), ServeError> {
+    let (answers, waiting) = mpsc::channel(SERVED_WAITING);
+    let mut desk = Desk {
+        gateway,
+        answers,
+        running: HashMap::new(),
+        tasks: JoinSet::new(),
+        at_once: Arc::new(Semaphore::new(SERVED_AT_ONCE)),
+        version: version.to_owned(),
+    };
+    let mut reader = LineReader::new(input, MESSAGE_BYTES);
+    let mut writing = std::pin::pin!(write(output, waiting, redactor));
+    loop {
+        tokio::select! {
+            written = &mut writing => return written.map_err(ServeError::Write),
+            Some(ended) = desk.tasks.join_next() => {
+                if let Ok(id) = ended {
+                    desk.running.remove(&id);
+                }
+            }
+            line = reader.next() => match line.map_err(ServeError::Read)? {
+                Line::Whole(line) => desk.take(&line),
+                Line::TooLong => desk.fail(&Value::Null, INVALID, "the message is too long"),
+                Line::End => break,
+            },
+        }
+    }
+    // Whoever pipes a few requests in wants them answered.
+    let Desk { mut tasks, answers, .. } = desk;
+    drop(answers);
+    let ending = async {
+        let all = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(CLOSE, all).await.is_err() {
+            tasks.shutdown().await;
+        }
+    };
+    let (written, ()) = futures::join!(writing, ending);
+    written.map_err(ServeError::Write)
+}
+
+const PARSE: i32 = -32700;
+const INVALID: i32 = -32600;
+const NO_METHOD: i32 = -32601;
+const BAD_PARAMS: i32 = -32602;
+const INTERNAL: i32 = -32603;
+
+struct Desk {
+    gateway: Arc<dyn Gateway>,
+    answers: mpsc::Sender<Value>,
+    /// What runs, by the text of its id.
+    running: HashMap<String, AbortHandle>,
+    tasks: JoinSet<String>,
+    at_once: Arc<Semaphore>,
+    version: String,
+}
+
+impl Desk {
+    fn take(&mut self, line: &[u8]) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(line) else {
+            return self.fail(&Value::Null, PARSE, "the line is no JSON");
+        };
+        let Value::Object(message) = message else {
+            return self.fail(&Value::Null, INVALID, "a message is one object; batches are not taken");
+        };
+        let id = match message.get("id") {
+            None => None,
+            Some(id @ (Value::String(_) | Value::Number(_))) => Some(id.clone()),
+            Some(_) => return self.fail(&Value::Null, INVALID, "an id is a text or a number"),
+        };
+        let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
+        match (message.get("method").and_then(Value::as_str), id) {
+            (Some(method), Some(id)) => self.request(method, id, params),
+            (Some("notifications/cancelled"), None) => {
+                // One that has ended, or never was, is no matter.
+                if let Some(running) = self.running.remove(&params["requestId"].to_string()) {
+                    running.abort();
+                }
+            }
+            (Some(_), None) => {}
+            // Answers to what nobody asked.
+            (None, _) if message.contains_key("result") || message.contains_key("error") => {}
+            (None, id) => self.fail(&id.unwrap_or_default(), INVALID, "the message has no method"),
+        }
+    }
+
+    fn request(&mut self, method: &str, id: Value, params: Value) {
+        match method {
+            "initialize" => {
+                let asked = params["protocolVersion"].as_str();
+                let known = VERSIONS.iter().find(|version| Some(**version) == asked);
+                let result = json!({
+                    "protocolVersion": known.unwrap_or(&VERSIONS[0]),
+                    "capabilities": { "tools": {} },
+                    "serverInfo": { "name": OUR_NAME, "version": self.version },
+                });
+                self.answer(result_of(&id, result));
+            }
+            "ping" => self.answer(result_of(&id, json!({}))),
+            "tools/list" => {
+                let gateway = Arc::clone(&self.gateway);
+                self.start(id, async move { Ok(json!({ "tools": gateway.tools().await })) });
+            }
+            "tools/call" => {
+                let Some(name) = params["name"].as_str().map(str::to_owned) else {
+                    return self.fail(&id, BAD_PARAMS, "the name of a tool is missing");
+                };
+                let arguments = match params.get("arguments") {
+                    None | Some(Value::Null) => Map::new(),
+                    Some(Value::Object(arguments)) => arguments.clone(),
+                    Some(_) => return self.fail(&id, BAD_PARAMS, "the arguments are no object"),
+                };
+                let gateway = Arc::clone(&self.gateway);
+                self.start(id, async move {
+                    match gateway.call(&name, arguments).await {
+                        Ok(result) => Ok(result),
+                        Err(CallError::Failed(why)) => {
+                            Ok(json!({ "content": [{ "type": "text", "text": why }], "isError": true }))
+                        }
+                        Err(error @ CallError::Unknown(_)) => Err((BAD_PARAMS, error.to_string())),
+                    }
+                });
+            }
+            other => {
+                let text = format!("{} is not served", agent::one_line(other));
+                self.fail(&id, NO_METHOD, &text);
+            }
+        }
+    }
+
+    /// Does what takes its time, beside everything else.
+    fn start(
+        &mut self,
+        id: Value,
+        work: impl Future<Output = Result<Value, (i32, String)>> + Send + 'static,
+    ) {
+        let key = id.to_string();
+        if self.running.contains_key(&key) {
+            return self.fail(&id, INVALID, "a request with this id is running");
+        }
+        if self.running.len() >= SERVED_WAITING {
+            return self.fail(&id, INTERNAL, "too many requests are waiting; try again later");
+        }
+        let (answers, at_once) = (self.answers.clone(), Arc::clone(&self.at_once));
+        let task = async move {
+            let key = id.to_string();
+            let _turn = at_once.acquire().await;
+            let answer = match AssertUnwindSafe(work).catch_unwind().await {
+                Ok(Ok(result)) => result_of(&id, result),
+                Ok(Err((code, why))) => error_of(&id, code, &why),
+                Err(_) => error_of(&id, INTERNAL, "a defect; it is reported on standard error"),
+            };
+            // Whoever asked may have gone.
+            let _ = answers.send(answer).await;
+            key
+        };
+        let running = self.tasks.spawn(task);
+        self.running.insert(key, running);
+    }
+
+    fn fail(&mut self, id: &Value, code: i32, why: &str) {
+        self.answer(error_of(id, code, why));
+    }
+
+    /// Answers at once. A client that asks and does not read loses answers, and nobody waits for it.
+    fn answer(&mut self, answer: Value) {
+        if self.answers.try_send(answer).is_err() {
+            tracing::warn!("an answer is dropped: the client does not read");
+        }
+    }
+}
+
+fn result_of(id: &Value, result: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn error_of(id: &Value, code: i32, why: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
+}
+
+/// Writes answers, without secrets, until nobody gives any more.
+async fn write(
+    mut output: Box<dyn AsyncWrite + Send + Unpin>,
+    mut answers: mpsc::Receiver<Value>,
+    redactor: Redactor,
+) -> io::Result<()> {
+    while let Some(answer) = answers.recv().await {
+        let line = redactor.redact(&answer.to_string()) + "\n";
+        let written = async {
+            output.write_all(line.as_bytes()).await?;
+            output.flush().await
+        };
+        let silent = || io::Error::new(io::ErrorKind::TimedOut, "the client does not read");
+        tokio::time::timeout(SEND.max(Duration::from_secs(1)), written).await.map_err(|_| silent())??;
+    }
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! A machine whose programs are played by the test: what they read and write goes through memory, so that a clock that stands still
+//! moves on when everybody waits.
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use system::{
+    AbsPath, Command, Entry, ExitStatus, FakeSystem, Metadata, Output, Piped, PipedCommand, Process, Routes,
+    System, SystemError, TerminalId, TextRange, WalkOptions,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream},
+    sync::{Notify, mpsc},
+    task::AbortHandle,
+    time::Instant,
+};
+
+/// Bytes that a pipe takes before whoever writes has to wait.
+const PIPE: usize = 64 * 1024;
+
+/// What a program does with its streams; told how often it was started before.
+type Part = Arc<dyn Fn(Streams, usize) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// The machine. Its files are a fake system's.
+pub(crate) struct Machine {
+    files: FakeSystem,
+    parts: Mutex<HashMap<String, Part>>,
+    started: Mutex<Vec<(PipedCommand, Instant)>>,
+    heard: Arc<Heard>,
+}
+
+/// Every message that a program was sent.
+#[derive(Default)]
+pub(crate) struct Heard {
+    messages: Mutex<Vec<(String, Value)>>,
+    more: Notify,
+}
+
+/// A program's ends of its streams.
+pub(crate) struct Streams {
+    program: String,
+    input: BufReader<DuplexStream>,
+    pub(crate) output: DuplexStream,
+    pub(crate) errors: mpsc::UnboundedSender<String>,
+    heard: Arc<Heard>,
+}
+
+/// What a program does about one message.
+pub(crate) enum Act {
+    /// Answers it.
+    Reply(Value),
+    /// Answers it with an error.
+    Fail(&'static str),
+    /// Writes a line, whatever it is.
+    Say(String),
+    /// Ends.
+    End,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Arc<Self> {
+        let files = FakeSystem::new();
+        files.add_dir("/w");
+        let (parts, started, heard) = <(Mutex<HashMap<_, _>>, Mutex<Vec<_>>, Arc<Heard>)>::default();
+        Arc::new(Self { files, parts, started, heard })
+    }
+
+    pub(crate) fn files(&self) -> &FakeSystem {
+        &self.files
+    }
+
+    /// A program that plays a part.
+    pub(crate) fn program<F, T>(&self, name: &str, part: F)
+    where
+        F: Fn(Streams, usize) -> T + Send + Sync + 'static,
+        T: Future<Output = ()> + Send + 'static,
+    {
+        let part: Part = Arc::new(move |streams, before| Box::pin(part(streams, before)));
+        lock(&self.parts).insert(name.to_owned(), part);
+    }
+
+    /// A program that answers each message by itself, and does nothing about those for which it has no act.
+    pub(crate) fn answers(&self, name: &str, acts: impl Fn(&Value) -> Vec<Act> + Send + Sync + 'static) {
+        let acts = Arc::new(acts);
+        self.program(name, move |mut streams, _| {
+            let acts = Arc::clone(&acts);
+            async move {
+                while let Some(message) = streams.next().await {
+                    for act in acts(&message) {
+                        if !streams.act(&message, act).await {
+                            return;
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// When a program was started, each time.
+    pub(crate) fn starts(&self, name: &str) -> Vec<Instant> {
+        let started = lock(&self.started);
+        started.iter().filter(|(command, _)| command.program == name).map(|(_, at)| *at).collect()
+    }
+
+    pub(crate) fn heard(&self) -> &Heard {
+        &self.heard
+    }
+}
+
+impl Heard {
+    /// The messages with a method that a program was sent so far.
+    pub(crate) fn of(&self, program: &str, method: &str) -> Vec<Value> {
+        let all = lock(&self.messages);
+        let of_it = all.iter().filter(|(by, message)| by == program && message["method"] == method);
+        of_it.map(|(_, message)| message.clone()).collect()
+    }
+
+    /// Every message that a program was sent so far.
+    pub(crate) fn all(&self, program: &str) -> Vec<Value> {
+        let all = lock(&self.messages);
+        all.iter().filter(|(by, _)| by == program).map(|(_, message)| message.clone()).collect()
+    }
+
+    /// Waits until a program was sent a message with this method.
+    pub(crate) async fn until(&self, program: &str, method: &str) -> Value {
+        loop {
+            let mut more = std::pin::pin!(self.more.notified());
+            more.as_mut().enable();
+            if let Some(message) = self.of(program, method).pop() {
+                return message;
+            }
+            more.await;
+        }
+    }
+}
+
+impl Streams {
+    /// The next message; `None` at the end of the input.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        if self.input.read_line(&mut line).await.unwrap_or(0) == 0 {
+            return None;
+        }
+        let message: Value = serde_json::from_str(&line).expect("we write one message a line");
+        lock(&self.heard.messages).push((self.program.clone(), message.clone()));
+        self.heard.more.notify_waiters();
+        Some(message)
+    }
+
+    /// Whether it goes on.
+    pub(crate) async fn act(&mut self, message: &Value, act: Act) -> bool {
+        let id = &message["id"];
+        let line = match act {
+            Act::Reply(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string(),
+            Act::Fail(why) => {
+                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32000, "message": why } }).to_string()
+            }
+            Act::Say(line) => line,
+            Act::End => return false,
+        };
+        self.output.write_all(format!("{line}\n").as_bytes()).await.is_ok()
+    }
+}
+
+/// What a server says that has these tools and answers nothing else.
+pub(crate) fn ordinary(message: &Value, tools: &Value) -> Vec<Act> {
+    match message["method"].as_str() {
+        Some("initialize") => vec![Act::Reply(json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": { "tools": { "listChanged": true } },
+            "serverInfo": { "name": "played", "version": "1" },
+        }))],
+        Some("tools/list") => vec![Act::Reply(json!({ "tools": tools }))],
+        _ => Vec::new(),
+    }
+}
+
+/// A tool that takes anything.
+pub(crate) fn tool(name: &str) -> Value {
+    json!({ "name": name, "description": format!("Does {name}"), "inputSchema": { "type": "object" } })
+}
+
+/// The result of a call.
+pub(crate) fn text(text: &str) -> Act {
+    Act::Reply(json!({ "content": [{ "type": "text", "text": text }] }))
+}
+
+fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Played {
+    errors: mpsc::UnboundedReceiver<String>,
+    task: AbortHandle,
+}
+
+#[async_trait]
+impl Process for Played {
+    fn terminal(&self) -> Option<&TerminalId> {
+        None
+    }
+
+    async fn next_output(&mut self) -> Option<Output> {
+        self.errors.recv().await.map(Output::Text)
+    }
+
+    async fn wait(&mut self) -> Result<ExitStatus, SystemError> {
+        Ok(ExitStatus::default())
+    }
+
+    async fn kill(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Drop for Played {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[async_trait]
+impl System for Machine {
+    async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+        self.files.read(path).await
+    }
+
+    async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
+        self.files.read_text(path, range).await
+    }
+
+    async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.files.write(path, bytes).await
+    }
+
+    async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
+        self.files.write_text(path, text).await
+    }
+
+    async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
+        self.files.metadata(path).await
+    }
+
+    async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
+        self.files.read_dir(path).await
+    }
+
+    async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.files.create_dir_all(path).await
+    }
+
+    async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
+        self.files.remove(path).await
+    }
+
+    async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
+        self.files.rename(from, to).await
+    }
+
+    async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
+        self.files.resolve(path).await
+    }
+
+    async fn walk(&self, root: &AbsPath, options: WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
+        self.files.walk(root, options).await
+    }
+
+    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
+        self.files.spawn(command).await
+    }
+
+    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        let program = command.program.clone();
+        let before = self.starts(&program).len();
+        let part = lock(&self.parts).get(&program).cloned().expect("the test knows every program");
+        lock(&self.started).push((command, Instant::now()));
+        let (input, theirs) = tokio::io::duplex(PIPE);
+        let (output, their_output) = tokio::io::duplex(PIPE);
+        let (their_errors, errors) = mpsc::unbounded_channel();
+        let streams = Streams {
+            program,
+            input: BufReader::new(theirs),
+            output: their_output,
+            errors: their_errors,
+            heard: Arc::clone(&self.heard),
+        };
+        let task = tokio::spawn(part(streams, before)).abort_handle();
+        let process = Box::new(Played { errors, task });
+        Ok(Piped { input: Box::new(input), output: Box::new(output), process })
+    }
+
+    fn routes(&self) -> Routes {
+        Routes::LOCAL
+    }
+
+    async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
+        self.files.read_text_on_disk(path).await
+    }
+}

@@ -1,0 +1,10 @@
+//! Servers of sessions, over a machine whose programs the tests play.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod faults;
+mod machine;
+mod mentions;
+mod offers;
+mod serving;
+mod stage;

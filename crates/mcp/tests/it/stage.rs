@@ -1,0 +1,180 @@
+//! A session with servers and a model that plays a script.
+
+use crate::machine::Machine;
+use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
+use agent::{
+    Client, ClientServer, ClientServerKind, Content, CreateSession, FolderTrust, LanguageModel, Message,
+    PermissionMode, PromptOutcome, Redactor, Runtime, RuntimeOptions, SessionEvent, SessionHandle, Surface,
+    ToolProvider, TrustRecords,
+};
+use async_trait::async_trait;
+use mcp::{Grants, McpOptions, McpProvider, Pins, Values};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+use system::AbsPath;
+
+pub(crate) struct Stage {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) model: Arc<FakeModel>,
+    pub(crate) client: Arc<FakeClient>,
+    pub(crate) session: SessionHandle,
+}
+
+/// Remembers what it is given, and knows nothing else.
+#[derive(Default)]
+pub(crate) struct Known(Mutex<BTreeMap<String, BTreeMap<String, String>>>);
+
+#[async_trait]
+impl Pins for Known {
+    async fn seen(&self, server: &str) -> Option<BTreeMap<String, String>> {
+        self.0.lock().unwrap().get(server).cloned()
+    }
+
+    async fn keep(&self, server: &str, tools: BTreeMap<String, String>) {
+        self.0.lock().unwrap().insert(server.to_owned(), tools);
+    }
+}
+
+#[async_trait]
+impl Values for Known {
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    async fn secret(&self, _key: &str) -> Option<String> {
+        None
+    }
+}
+
+#[async_trait]
+impl Grants for Known {
+    async fn load(&self, _server: &str) -> Option<String> {
+        None
+    }
+
+    async fn keep(&self, _server: &str, _grant: Option<String>) -> Result<(), String> {
+        Err("nothing is kept here".to_owned())
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+#[async_trait]
+impl TrustRecords for Known {
+    async fn trusted(&self, _folder: &AbsPath) -> Option<String> {
+        None
+    }
+}
+
+/// What servers are started with on a machine.
+pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
+    let known = Arc::new(Known::default());
+    Arc::new(McpOptions {
+        system: machine.clone(),
+        values: known.clone(),
+        grants: known.clone(),
+        redactor: Redactor::default(),
+        pins: known.clone(),
+        http: Arc::new(|_| Err("there is no network".to_owned())),
+        trust: FolderTrust::new(machine.clone(), known),
+        user_file: AbsPath::new("/home/mcp.json").unwrap(),
+        variables: Vec::new(),
+        version: "0".to_owned(),
+    })
+}
+
+impl Stage {
+    /// A session whose client gave it these programs as servers, each by its name.
+    pub(crate) async fn open(machine: Arc<Machine>, servers: &[&str], script: Vec<Reply>) -> Self {
+        let client = FakeClient::new([]);
+        Self::start(machine, servers, script, &[], client.clone(), client).await
+    }
+
+    /// The same where the settings deny these tools.
+    pub(crate) async fn open_denying(
+        machine: Arc<Machine>,
+        servers: &[&str],
+        script: Vec<Reply>,
+        denied: &[&str],
+    ) -> Self {
+        let client = FakeClient::new([]);
+        Self::start(machine, servers, script, denied, client.clone(), client).await
+    }
+
+    /// The same with another client, which passes on to the fake one what it is told.
+    pub(crate) async fn open_for(
+        machine: Arc<Machine>,
+        servers: &[&str],
+        script: Vec<Reply>,
+        client: Arc<FakeClient>,
+        driver: Arc<dyn Client>,
+    ) -> Self {
+        Self::start(machine, servers, script, &[], client, driver).await
+    }
+
+    async fn start(
+        machine: Arc<Machine>,
+        servers: &[&str],
+        script: Vec<Reply>,
+        denied: &[&str],
+        client: Arc<FakeClient>,
+        driver: Arc<dyn Client>,
+    ) -> Self {
+        let model = FakeModel::new(script);
+        let provider: Arc<dyn ToolProvider> = Arc::new(McpProvider::new(options(&machine)));
+        let options = RuntimeOptions {
+            permission_mode: PermissionMode::Prometheus,
+            tool_providers: [provider].into_iter().collect(),
+            denied_tools: denied.iter().map(|tool| (*tool).to_owned()).collect(),
+            ..RuntimeOptions::default()
+        };
+        let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
+        let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
+        let server = |name: &&str| ClientServer {
+            name: (*name).to_owned(),
+            how: ClientServerKind::Stdio { command: (*name).to_owned(), args: Vec::new(), env: Vec::new() },
+        };
+        let new = CreateSession {
+            cwd: AbsPath::new("/w").unwrap(),
+            additional_directories: Vec::new(),
+            servers: servers.iter().map(server).collect(),
+        };
+        let surface = Surface { client: driver, system: machine.clone() };
+        let session = runtime.create(new, |_| surface).await.unwrap();
+        Self { machine, model, client, session }
+    }
+
+    pub(crate) async fn prompt(&self, text: &str) -> PromptOutcome {
+        self.session.prompt(vec![Content::text(text)]).await.unwrap()
+    }
+
+    /// The names of the servers' tools that a request to the model told of.
+    pub(crate) fn told(&self, request: usize) -> Vec<String> {
+        let tools = &self.model.requests()[request].tools;
+        let own = |name: &str| name.starts_with("mcp__") || name == "tool_search";
+        tools.iter().map(|tool| tool.name.clone()).filter(|name| own(name)).collect()
+    }
+
+    /// What the model was told of each call, in order.
+    pub(crate) fn results(&self) -> Vec<String> {
+        let last = self.model.requests().pop().unwrap();
+        let calls = last.messages.into_iter().filter_map(|message| match message {
+            Message::Assistant(said) => Some(said.calls.into_iter().map(|call| call.result.text)),
+            Message::User(_) => None,
+        });
+        calls.flatten().collect()
+    }
+
+    /// What the user was told, a line a notice.
+    pub(crate) fn notices(&self) -> String {
+        let titles = self.client.events().into_iter().filter_map(|event| match event {
+            SessionEvent::Notice { title, .. } => Some(title + "\n"),
+            _ => None,
+        });
+        titles.collect()
+    }
+}

@@ -1,0 +1,95 @@
+//! `tiller mcp login` and `logout`: signing in to servers in the user's browser.
+
+use super::{Desk, Report};
+use crate::{args::Login, limits::BROWSER, wiring};
+use ::mcp::{LoginOptions, SignIn, server_name};
+use anyhow::{Result, anyhow, ensure};
+use serde_json::json;
+use std::{io::Write as _, sync::Arc};
+use system::{AbsPath, Command, Confinement, System};
+
+impl Desk<'_> {
+    pub(super) async fn login(&self, login: Login) -> Result<Report> {
+        let server = self.chosen(Some(&login.server)).await?.remove(0);
+        let how = LoginOptions { client_id: login.client_id, scope: login.scope };
+        let mut opening = None;
+        let show = |page: SignIn| {
+            // For people, whatever is printed for programs. A stderr that is closed shows nothing.
+            let _ = writeln!(std::io::stderr(), "Sign in at {}:\n{}", page.host, page.url);
+            if !login.no_browser && self.has_browser() {
+                opening = browser(&page.url).map(|argv| tokio::spawn(open(self.options_for_browser(), argv)));
+            }
+        };
+        let signed_in = ::mcp::login(&server, &self.servers, how, show).await;
+        if let Some(opening) = opening {
+            opening.abort();
+        }
+        signed_in.map_err(|why| anyhow!("MCP server '{}': {why}", server.name))?;
+        let json = json!({ "name": server.name, "signed_in": true });
+        Ok(Report::new(json, format!("You are signed in to {}.\n", server.name)))
+    }
+
+    pub(super) async fn logout(&self, name: &str) -> Result<Report> {
+        let name = server_name(name);
+        let grants = &self.servers.grants;
+        ensure!(grants.load(&name).await.is_some(), "nobody is signed in to '{name}'");
+        grants.keep(&name, None).await.map_err(|why| anyhow!(why))?;
+        let text = format!("What {name} granted is forgotten. It may go on until you take it back there.\n");
+        Ok(Report::new(json!({ "name": name, "signed_in": false }), text))
+    }
+
+    /// Whether there is a screen that a browser could open on.
+    fn has_browser(&self) -> bool {
+        let set = |name| self.environment.get(name).is_some_and(|value| !value.is_empty());
+        cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY")
+    }
+
+    fn options_for_browser(&self) -> (Arc<dyn System>, AbsPath) {
+        (wiring::local_system(self.options), self.cwd.clone())
+    }
+}
+
+/// What opens an address of the web in the system's browser: words, never a line for a shell. `None` for every other address.
+fn browser(url: &str) -> Option<Vec<String>> {
+    let of_the_web = url.starts_with("https://") || url.starts_with("http://");
+    if !of_the_web || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return None;
+    }
+    // Away from us, so that a browser which this starts does not end with us.
+    let opener: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["setsid", "-f", "xdg-open"] };
+    Some(opener.iter().copied().chain([url]).map(str::to_owned).collect())
+}
+
+/// Opens it. A browser that does not open is no error: the address was shown.
+async fn open((system, cwd): (Arc<dyn System>, AbsPath), argv: Vec<String>) {
+    let mut words = argv.into_iter();
+    let command = Command {
+        program: words.next().unwrap_or_default(),
+        args: words.collect(),
+        cwd,
+        env: Vec::new(),
+        output_limit: BROWSER,
+        confinement: Confinement::Lifted,
+        input: None,
+    };
+    match system.spawn(command).await {
+        Ok(mut process) => drop(process.wait().await),
+        Err(error) => tracing::debug!(%error, "no browser was opened"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s29_only_addresses_of_the_web_are_opened_and_as_one_word() {
+        let argv = browser("https://auth.example/a?b=c&d=$(touch%20x);e").unwrap();
+        assert_eq!(argv.last().unwrap(), "https://auth.example/a?b=c&d=$(touch%20x);e");
+        assert!(!argv.iter().any(|word| word.ends_with("sh") || word == "-c"), "{argv:?}");
+        for url in ["file:///etc/passwd", "javascript:alert(1)", "--help", "https://a b", "https://a\nb", ""]
+        {
+            assert_eq!(browser(url), None, "{url}");
+        }
+    }
+}

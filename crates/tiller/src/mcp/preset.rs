@@ -1,0 +1,194 @@
+//! Descriptions of well-known servers, ready to be added.
+
+use super::{Desk, Report, file};
+use crate::args::{PresetCommand, Scope};
+use ::mcp::server_name;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// A server that many people use.
+struct Preset {
+    name: &'static str,
+    about: &'static str,
+    how: How,
+    /// What has to be there, or done, before it works.
+    needs: &'static str,
+}
+
+enum How {
+    /// A package of a registry, started by its runner.
+    Run(&'static [&'static str]),
+    /// An address that one signs in to.
+    SignIn(&'static str),
+    /// An address that needs nothing.
+    Open(&'static str),
+    /// An address that takes a token, kept as this secret.
+    Token(&'static str, &'static str),
+}
+
+const NODE: &str = "Node.js (npx)";
+const UV: &str = "uv (uvx)";
+
+/// All of them; what their makers publish, as of November 2026.
+const PRESETS: [Preset; 13] = [
+    Preset {
+        name: "context7",
+        about: "Documentation of libraries, by version",
+        how: How::Open("https://mcp.context7.com/mcp"),
+        needs: "nothing",
+    },
+    Preset {
+        name: "everything",
+        about: "The protocol's own test server: one of everything",
+        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-everything"]),
+        needs: NODE,
+    },
+    Preset {
+        name: "fetch",
+        about: "Pages of the web, as text",
+        how: How::Run(&["uvx", "mcp-server-fetch"]),
+        needs: UV,
+    },
+    Preset {
+        name: "filesystem",
+        about: "Files below the folder it is started in",
+        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-filesystem", "."]),
+        needs: NODE,
+    },
+    Preset {
+        name: "git",
+        about: "Reads, searches and changes Git repositories",
+        how: How::Run(&["uvx", "mcp-server-git"]),
+        needs: UV,
+    },
+    Preset {
+        name: "github",
+        about: "Repositories, issues and pull requests of GitHub",
+        how: How::Token("https://api.githubcopilot.com/mcp/", "mcp.github.token"),
+        needs: "a token: tiller mcp secret set mcp.github.token",
+    },
+    Preset {
+        name: "linear",
+        about: "Issues and projects of Linear",
+        how: How::SignIn("https://mcp.linear.app/mcp"),
+        needs: "signing in: tiller mcp login linear",
+    },
+    Preset {
+        name: "memory",
+        about: "A graph of things to remember",
+        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-memory"]),
+        needs: NODE,
+    },
+    Preset {
+        name: "notion",
+        about: "Pages and databases of Notion",
+        how: How::SignIn("https://mcp.notion.com/mcp"),
+        needs: "signing in: tiller mcp login notion",
+    },
+    Preset {
+        name: "playwright",
+        about: "A browser to be driven",
+        how: How::Run(&["npx", "-y", "@playwright/mcp"]),
+        needs: NODE,
+    },
+    Preset {
+        name: "sentry",
+        about: "Errors and performance as Sentry sees them",
+        how: How::SignIn("https://mcp.sentry.dev/mcp"),
+        needs: "signing in: tiller mcp login sentry",
+    },
+    Preset {
+        name: "sequential_thinking",
+        about: "A tool to think step by step",
+        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-sequential-thinking"]),
+        needs: NODE,
+    },
+    Preset {
+        name: "time",
+        about: "Times and time zones",
+        how: How::Run(&["uvx", "mcp-server-time"]),
+        needs: UV,
+    },
+];
+
+impl Preset {
+    /// It, as files describe it.
+    fn described(&self) -> Value {
+        match self.how {
+            How::Run([command, args @ ..]) => json!({ "command": command, "args": args }),
+            How::Run([]) => json!({}),
+            How::SignIn(url) | How::Open(url) => json!({ "type": "http", "url": url }),
+            How::Token(url, secret) => {
+                let token = format!("Bearer @secret:{secret}");
+                json!({ "type": "http", "url": url, "headers": { "Authorization": token } })
+            }
+        }
+    }
+
+    fn row(&self) -> Value {
+        json!({ "name": self.name, "description": self.about, "needs": self.needs, "server": self.described() })
+    }
+}
+
+impl Desk<'_> {
+    pub(super) async fn preset(&self, command: PresetCommand) -> Result<Report> {
+        match command {
+            PresetCommand::List(_) => {
+                let mut text = String::new();
+                for Preset { name, about, needs, .. } in &PRESETS {
+                    let _ = writeln!(text, "{name:<20} {about} (needs {needs})");
+                }
+                let rows: Vec<_> = PRESETS.iter().map(Preset::row).collect();
+                Ok(Report::new(json!({ "presets": rows }), text))
+            }
+            PresetCommand::Show { preset, .. } => {
+                let preset = find(&preset)?;
+                let text = format!("{}\nneeds: {}\n{:#}\n", preset.about, preset.needs, preset.described());
+                Ok(Report::new(json!({ "preset": preset.row() }), text))
+            }
+            PresetCommand::Add { preset, name, scope: Scope { project, .. } } => {
+                let preset = find(&preset)?;
+                let name = name.map_or_else(|| preset.name.to_owned(), |name| server_name(&name));
+                file::change(self.system.as_ref(), &self.file(project), |servers| {
+                    if let Some(known) = file::key(servers, &name) {
+                        bail!("there is a server '{known}' already; remove it first, or add this one --as another");
+                    }
+                    servers.insert(name.clone(), preset.described());
+                    Ok(())
+                })
+                .await?;
+                let mut report = self.changed(project, &name, "added").await?;
+                report.json["needs"] = json!(preset.needs);
+                let _ = writeln!(report.text, "It needs {}.", preset.needs);
+                Ok(report)
+            }
+        }
+    }
+}
+
+fn find(name: &str) -> Result<&'static Preset> {
+    let wanted = server_name(name);
+    let preset = PRESETS.iter().find(|preset| preset.name == wanted);
+    preset.with_context(|| format!("no preset is called '{wanted}'; see `tiller mcp preset list`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::mcp::Origin;
+
+    #[test]
+    fn every_preset_is_a_server_as_files_describe_it() {
+        for preset in &PRESETS {
+            let file = json!({ "mcpServers": { preset.name: preset.described() } }).to_string();
+            let (name, server) = ::mcp::parse(&file, &Origin::User).unwrap().remove(0);
+            assert_eq!(name, preset.name);
+            assert!(server.unwrap().enabled);
+            assert_eq!(find(preset.name).unwrap().name, preset.name);
+        }
+        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        assert!(find("none").is_err());
+    }
+}

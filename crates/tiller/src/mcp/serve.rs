@@ -1,0 +1,202 @@
+//! `tiller mcp serve`: chosen servers and functions behind one server of our own, on stdin and stdout.
+
+use super::Desk;
+use crate::{args::Serve, exit, signals::Signals, stdio, wiring};
+use ::mcp::{CallError, Gateway, McpOptions, UpstreamTool, Upstreams, is_this_gateway};
+use agent::{
+    Access, AnyCall, AnyTool, Content, Description, Effect, Outside, Refusal, ToolContent, ToolContext,
+    ToolError, ToolKind, ToolOutput, ToolSpec,
+};
+use anyhow::{Context, Result, bail, ensure};
+use async_trait::async_trait;
+use futures::future::join_all;
+use serde_json::{Map, Value, json};
+use std::{borrow::Cow, sync::Arc};
+use system::AbsPath;
+
+/// Every program that is started for a gateway has this variable. A gateway that finds it was started by one.
+pub(super) const MARK: &str = "TILLER_MCP_SERVING";
+
+/// Serves until the client hangs up, or a signal says so.
+pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<u8> {
+    ensure!(
+        desk.environment.get(MARK).is_none(),
+        "this was started by `tiller mcp serve` itself, which serves no gateway of its own"
+    );
+    ensure!(
+        !serve.upstream.is_empty() || !serve.integration.is_empty(),
+        "nothing to serve: name servers with --upstream, or integrations with --integration"
+    );
+    let program = std::env::current_exe().context("this program cannot be named")?;
+    let mut servers = Vec::new();
+    for name in &serve.upstream {
+        let server = desk.chosen(Some(name)).await?.remove(0);
+        ensure!(server.enabled, "MCP server '{}' is disabled", server.name);
+        ensure!(
+            !is_this_gateway(&server, &program.to_string_lossy()),
+            "MCP server '{}' is `tiller mcp serve` itself, which serves no gateway of its own",
+            server.name
+        );
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
+    }
+    let functions = functions(&serve.integration)?;
+    let mut options = McpOptions::clone(&desk.servers);
+    options.variables.push((MARK.to_owned(), "1".to_owned()));
+    let redactor = options.redactor.clone();
+    let gateway = Arc::new(Served {
+        upstreams: Upstreams::start(servers, &Arc::new(options), desk.cwd),
+        functions,
+        // Whoever names what is served has said yes; what the settings deny stays denied.
+        outside: wiring::outside(desk.options, desk.cwd, true),
+        write: serve.write.allows(),
+    });
+    let mut signals = Signals::new()?;
+    let shared: Arc<dyn Gateway> = gateway.clone();
+    let code = tokio::select! {
+        served = ::mcp::serve(stdio::input(), stdio::output(), shared, redactor, env!("CARGO_PKG_VERSION")) => {
+            served.map(|()| exit::OK).map_err(anyhow::Error::from)
+        }
+        code = signals.next() => Ok(code),
+    };
+    gateway.upstreams.close().await;
+    code
+}
+
+/// The functions of integrations, as tools.
+fn functions(integrations: &[String]) -> Result<Vec<Arc<dyn AnyTool>>> {
+    match integrations.first() {
+        Some(name) => bail!("no integration called {name:?} can be served yet; servers can, with --upstream"),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// What is served.
+struct Served {
+    upstreams: Upstreams,
+    functions: Vec<Arc<dyn AnyTool>>,
+    outside: Outside,
+    /// Whether what may change something is served too.
+    write: bool,
+}
+
+impl Served {
+    /// Why a tool is not served, if it is not.
+    async fn refused(&self, function: &str, read_only: bool) -> Option<String> {
+        if !self.write && !read_only {
+            return Some(format!("'{function}' may change something: write access is denied (--write)"));
+        }
+        let named = Named { function: function.to_owned(), read_only };
+        match self.outside.rule(&named, &named).await {
+            Err(Refusal::Denied(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+
+    async fn upstream_tools(&self) -> Vec<(UpstreamTool, Option<String>)> {
+        let tools = self.upstreams.tools().await;
+        let rule = async |tool: UpstreamTool| {
+            let refused = self.refused(tool.function(), tool.is_read_only()).await;
+            (tool, refused)
+        };
+        join_all(tools.into_iter().map(rule)).await
+    }
+}
+
+#[async_trait]
+impl Gateway for Served {
+    async fn tools(&self) -> Vec<Value> {
+        let mut listed = Vec::new();
+        for (tool, refused) in self.upstream_tools().await {
+            if refused.is_none() {
+                listed.push(tool.listed());
+            }
+        }
+        for tool in &self.functions {
+            let read_only = tool.effect() == Effect::Reads;
+            if self.refused(&tool.name(), read_only).await.is_none() {
+                let ToolSpec { name, description, parameters } = tool.spec();
+                let annotations = json!({ "readOnlyHint": read_only });
+                listed.push(json!({
+                    "name": name, "description": description, "inputSchema": parameters, "annotations": annotations,
+                }));
+            }
+        }
+        listed
+    }
+
+    async fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError> {
+        for (tool, refused) in self.upstream_tools().await {
+            if tool.name() == name {
+                return match refused {
+                    Some(reason) => Err(CallError::Failed(reason)),
+                    None => tool.call(arguments).await,
+                };
+            }
+        }
+        let function = self.functions.iter().find(|tool| tool.name() == name);
+        let function = function.ok_or_else(|| CallError::Unknown(agent::one_line(name)))?;
+        if let Some(reason) = self.refused(name, function.effect() == Effect::Reads).await {
+            return Err(CallError::Failed(reason));
+        }
+        let output = self.outside.call(function.as_ref(), Value::Object(arguments)).await;
+        output.map(result).map_err(|refusal| CallError::Failed(refusal.to_string()))
+    }
+}
+
+/// What a function gave, as the protocol has it.
+fn result(output: ToolOutput) -> Value {
+    let mut content = vec![json!({ "type": "text", "text": output.result.text })];
+    content.extend(output.result.images.into_iter().filter_map(|image| match image {
+        Content::Image { mime_type, data } => {
+            Some(json!({ "type": "image", "mimeType": mime_type, "data": data }))
+        }
+        _ => None,
+    }));
+    json!({ "content": content, "isError": output.result.is_error })
+}
+
+/// A function by its name, for what the policy says of it.
+#[derive(Clone)]
+struct Named {
+    function: String,
+    read_only: bool,
+}
+
+impl AnyTool for Named {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec { name: self.function.clone(), description: String::new(), parameters: json!({}) }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.function)
+    }
+
+    fn effect(&self) -> Effect {
+        if self.read_only { Effect::Reads } else { Effect::Writes }
+    }
+
+    fn parse(&self, _arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl AnyCall for Named {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        Description { title: self.function.clone(), kind: ToolKind::Other, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Call { function: self.function.clone(), read_only: self.read_only }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Err(ToolError::message("It is only a name."))
+    }
+}

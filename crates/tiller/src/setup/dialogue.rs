@@ -1,0 +1,119 @@
+//! The questions of `tiller setup` on a terminal.
+
+use super::{ProviderSetup, key};
+use crate::options::{Options, Secret};
+use anyhow::{Result, bail};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use std::io::{BufRead, Stdin, Write};
+
+/// How often a question is asked before it is given up.
+const TRIES: usize = 3;
+
+/// Asks for a provider, what it needs, and a model.
+pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
+    let stored = |has: bool| if has { " (has a key)" } else { "" };
+    say("Which provider?\n")?;
+    say(&format!("  1  OpenAI{}\n", stored(options.openai.api_key.is_some())))?;
+    say(&format!("  2  Anthropic{}\n", stored(options.anthropic.api_key.is_some())))?;
+    say("  3  another server that speaks OpenAI's protocol\n")?;
+    let choice = until("Number: ", |line| match line {
+        "1" | "2" | "3" => Ok(line.to_owned()),
+        _ => bail!("1, 2 or 3"),
+    })?;
+    let (provider, base_url) = match choice.as_str() {
+        "1" => ("openai".to_owned(), None),
+        "2" => ("anthropic".to_owned(), None),
+        _ => {
+            let name = until("A name for it, such as `work`: ", |line| {
+                options.clone().custom(line).map_err(anyhow::Error::msg)?;
+                Ok(line.to_owned())
+            })?;
+            let url = until("Its address, such as http://127.0.0.1:8000/v1: ", |line| match line {
+                "" => bail!("an address is needed"),
+                _ => Ok(line.to_owned()),
+            })?;
+            (name, Some(url))
+        }
+    };
+    let key = hidden("Its key (not shown; empty for none, or for the one that is there): ")?;
+    let model = until("Model of new sessions (empty: the provider's first): ", |line| Ok(line.to_owned()))?;
+    let model = Some(model).filter(|model| !model.is_empty());
+    if base_url.is_some() && model.is_none() {
+        say("No model is chosen; name one with --model when you start.\n")?;
+    }
+    Ok(ProviderSetup { provider, model, base_url, key, key_variable: None })
+}
+
+/// A line that passes the check, asked for again where it does not.
+fn until<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Result<T> {
+    for _ in 0..TRIES {
+        say(question)?;
+        match check(line(&std::io::stdin())?.trim()) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => say(&format!("{error}\n"))?,
+        }
+    }
+    bail!("no answer that holds; nothing was changed")
+}
+
+/// A key that is not shown while it is typed.
+fn hidden(question: &str) -> Result<Option<Secret>> {
+    for _ in 0..TRIES {
+        say(question)?;
+        let stdin = std::io::stdin();
+        let typed = {
+            let _silent = Silent::new(&stdin)?;
+            line(&stdin)?
+        };
+        say("\n")?;
+        if typed.contains('\u{3}') {
+            bail!("interrupted; nothing was changed");
+        }
+        if typed.trim().is_empty() {
+            return Ok(None);
+        }
+        match key(&typed) {
+            Ok(key) => return Ok(Some(key)),
+            Err(error) => say(&format!("{error}\n"))?,
+        }
+    }
+    bail!("no key that could be one; nothing was changed")
+}
+
+fn line(stdin: &Stdin) -> Result<String> {
+    let mut line = String::new();
+    if stdin.lock().read_line(&mut line)? == 0 {
+        bail!("the input ended; nothing was changed");
+    }
+    Ok(line)
+}
+
+fn say(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    Ok(stdout.flush()?)
+}
+
+/// A terminal that shows nothing of what is typed, until this is dropped. Keys that interrupt are typed too, so that nobody is left with a
+/// silent terminal.
+struct Silent<'a> {
+    stdin: &'a Stdin,
+    before: Termios,
+}
+
+impl<'a> Silent<'a> {
+    fn new(stdin: &'a Stdin) -> Result<Self> {
+        let before = tcgetattr(stdin)?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
+        tcsetattr(stdin, OptionalActions::Flush, &silent)?;
+        Ok(Self { stdin, before })
+    }
+}
+
+impl Drop for Silent<'_> {
+    fn drop(&mut self) {
+        // Nothing is left to do about a terminal that is gone.
+        let _ = tcsetattr(self.stdin, OptionalActions::Now, &self.before);
+    }
+}

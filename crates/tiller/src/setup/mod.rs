@@ -1,0 +1,148 @@
+//! `tiller setup`: a provider's key, and the model of new sessions.
+
+mod dialogue;
+mod store;
+
+pub(crate) use store::{NotStored, ProviderSetup, Stored, set_up, store_setting};
+
+use crate::{
+    args::SetupArgs,
+    config,
+    environment::Environment,
+    exit,
+    keys::{secret_name, secrets_path},
+    limits,
+    mcp::Values,
+    options::{Options, Secret},
+    wiring,
+};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::json;
+use std::io::{IsTerminal, Read, Write};
+use system::AbsPath;
+
+/// Sets up what the arguments name. Without a provider among them it asks, on a terminal.
+pub(crate) async fn run(
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    args: &SetupArgs,
+) -> Result<u8> {
+    let values = Values::new(environment.clone(), wiring::local_system(options), &options.folders);
+    if let (true, Some(provider)) = (args.forget, &args.provider) {
+        return forget(&values, provider, args.json).await;
+    }
+    let file = if args.project { config::project_path(cwd) } else { config::user_path(&options.folders) };
+    let wanted = match &args.provider {
+        Some(provider) => given(args, provider)?,
+        None if args.model.is_some() => given_model(args)?,
+        None if std::io::stdin().is_terminal() && !args.json => dialogue::ask(options)?,
+        None => bail!(
+            "nothing to set up: pass --provider NAME (with --api-key-stdin, --api-key-env or --base-url), or --model PROVIDER/NAME; on a terminal it asks"
+        ),
+    };
+    let stored = set_up(options, &values, &file, &wanted).await?;
+    tell(options, &file, &wanted, &stored, args.json)?;
+    Ok(exit::OK)
+}
+
+fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
+    Ok(ProviderSetup {
+        provider: provider.to_owned(),
+        model: args.model.clone(),
+        base_url: args.base_url.clone(),
+        key: if args.api_key_stdin { Some(key_from_stdin()?) } else { None },
+        key_variable: args.api_key_env.clone(),
+    })
+}
+
+/// A model by itself: its provider stays as it is.
+fn given_model(args: &SetupArgs) -> Result<ProviderSetup> {
+    let model = args.model.clone().unwrap_or_default();
+    let Some((provider, _)) = model.split_once('/') else {
+        bail!("--model {model:?} names no provider; write PROVIDER/NAME, or add --provider")
+    };
+    Ok(ProviderSetup { provider: provider.to_owned(), model: Some(model), ..ProviderSetup::default() })
+}
+
+fn key_from_stdin() -> Result<Secret> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(limits::KEY_BYTES + 1).read_to_string(&mut text);
+    read.context("the key on stdin cannot be read")?;
+    ensure!(text.len() as u64 <= limits::KEY_BYTES, "what is on stdin is too long for a key");
+    key(&text)
+}
+
+/// A key as it was typed.
+fn key(text: &str) -> Result<Secret> {
+    let text = text.trim();
+    ensure!(!text.is_empty(), "the key is empty");
+    ensure!(
+        text.bytes().all(|byte| byte.is_ascii_graphic()),
+        "a key has neither blanks nor control characters"
+    );
+    Ok(Secret::new(text))
+}
+
+async fn forget(values: &Values, provider: &str, json: bool) -> Result<u8> {
+    let mut secrets = values.secrets().await?;
+    let found = secrets.remove(&secret_name(provider)).is_some();
+    if found {
+        values.keep(&secrets).await?;
+    }
+    let mut stdout = std::io::stdout().lock();
+    match (json, found) {
+        (true, _) => {
+            writeln!(stdout, "{}", json!({"success": true, "provider": provider, "forgotten": found}))?
+        }
+        (false, true) => writeln!(stdout, "The key of {provider} is forgotten.")?,
+        (false, false) => writeln!(stdout, "There was no stored key of {provider}.")?,
+    }
+    Ok(exit::OK)
+}
+
+fn tell(
+    options: &Options,
+    file: &AbsPath,
+    wanted: &ProviderSetup,
+    stored: &Stored,
+    json: bool,
+) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    let secrets = secrets_path(&options.folders);
+    if json {
+        let said = json!({
+            "success": true,
+            "provider": wanted.provider,
+            "model": stored.model,
+            "base_url": wanted.base_url,
+            "key": if stored.key { Some(secrets.as_str()) } else { None },
+            "settings": if stored.settings { Some(file.as_str()) } else { None },
+        });
+        writeln!(stdout, "{said}")?;
+        return Ok(());
+    }
+    if stored.key {
+        writeln!(stdout, "The key of {} is in {secrets}, which only you can read.", wanted.provider)?;
+    }
+    if stored.settings {
+        writeln!(stdout, "The settings are in {file}.")?;
+    }
+    if let Some(model) = &stored.model {
+        writeln!(stdout, "New sessions use {model}. Try it: tiller -p \"say hello\"")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_one_word() {
+        assert_eq!(key(" sk-1\n").unwrap().reveal(), "sk-1");
+        for bad in ["", " \n", "two words", "a\u{7}b", "schlüssel"] {
+            assert!(key(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Where what is set up goes: settings into a settings file, a key to the secrets.
+
+use crate::{
+    config::{self, ConfigError, SettingsFile},
+    keys::secret_name,
+    mcp::Values,
+    options::{Options, Secret},
+    wiring,
+};
+use serde_json::{Value, json};
+use system::AbsPath;
+
+/// Providers that have nothing to set up.
+const WITHOUT_SETUP: [&str; 3] = ["local", "offline", "replay"];
+
+/// What is to be known of a provider. What is `None` stays as it is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProviderSetup {
+    pub(crate) provider: String,
+    /// The model of new sessions, with or without the provider's name before it.
+    pub(crate) model: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) key: Option<Secret>,
+    /// The variable that the key is in.
+    pub(crate) key_variable: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// The model of new sessions, if one was named.
+    pub(crate) model: Option<String>,
+    /// Whether a key was stored.
+    pub(crate) key: bool,
+    /// Whether settings were.
+    pub(crate) settings: bool,
+}
+
+/// Why nothing, or not all, was stored. Never holds the key.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotStored {
+    /// It is wrong.
+    #[error("{0}")]
+    Wrong(String),
+    /// It is right and could not be written.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Stores it. Everything is checked before the first is written.
+pub(crate) async fn set_up(
+    options: &Options,
+    values: &Values,
+    file: &AbsPath,
+    wanted: &ProviderSetup,
+) -> Result<Stored, NotStored> {
+    let name = wanted.provider.as_str();
+    let section = match name {
+        "openai" | "anthropic" => format!("providers.{name}"),
+        _ => format!("providers.custom.{name}"),
+    };
+    let alone = wanted.base_url.is_none() && wanted.key.is_none() && wanted.key_variable.is_none();
+    if WITHOUT_SETUP.contains(&name) && !(alone && wanted.model.is_some()) {
+        return Err(NotStored::Wrong(format!("Provider '{name}' has nothing to configure.")));
+    }
+    if section.starts_with("providers.custom") && !WITHOUT_SETUP.contains(&name) {
+        let reachable = wanted.base_url.is_some()
+            || options.custom.get(name).is_some_and(|known| known.base_url.is_some());
+        options.clone().custom(name).map_err(NotStored::Wrong)?;
+        if !reachable {
+            let message = format!("Provider '{name}' needs a base URL: where its API is.");
+            return Err(NotStored::Wrong(message));
+        }
+    }
+    let model = wanted.model.as_deref().map(|model| match model.strip_prefix(&format!("{name}/")) {
+        Some(_) => model.to_owned(),
+        None => format!("{name}/{model}"),
+    });
+    let settings = [
+        (format!("{section}.base_url"), &wanted.base_url),
+        (format!("{section}.api_key_env"), &wanted.key_variable),
+        ("agent.default_model".to_owned(), &model.clone()),
+    ];
+    let settings: Vec<_> =
+        settings.iter().filter_map(|(name, value)| Some((name.as_str(), json!(value.as_ref()?)))).collect();
+    let changed = with_settings(options, file, &settings)?;
+    if let Some(key) = &wanted.key {
+        let failed = |error: anyhow::Error| NotStored::Failed(format!("the key cannot be stored: {error:#}"));
+        let mut secrets = values.secrets().await.map_err(failed)?;
+        secrets.insert(secret_name(name), key.reveal().to_owned());
+        values.keep(&secrets).await.map_err(failed)?;
+    }
+    if !settings.is_empty() {
+        write(options, &changed).await?;
+    }
+    Ok(Stored { model, key: wanted.key.is_some(), settings: !settings.is_empty() })
+}
+
+/// Stores one setting in a file.
+pub(crate) async fn store_setting(
+    options: &Options,
+    file: &AbsPath,
+    name: &str,
+    value: &Value,
+) -> Result<(), NotStored> {
+    write(options, &with_settings(options, file, &[(name, value.clone())])?).await
+}
+
+/// The file with the settings in it, checked as if it had been read.
+fn with_settings(
+    options: &Options,
+    path: &AbsPath,
+    settings: &[(&str, Value)],
+) -> Result<SettingsFile, NotStored> {
+    let wrong = |error: ConfigError| NotStored::Wrong(error.to_string());
+    let file = config::read(path.clone()).map_err(|error| NotStored::Failed(error.to_string()))?;
+    let mut file = file.unwrap_or(SettingsFile { path: path.clone(), text: String::new() });
+    for (name, value) in settings {
+        file.text = config::with_setting(&file, &options.folders, name, value).map_err(wrong)?;
+    }
+    Ok(file)
+}
+
+async fn write(options: &Options, file: &SettingsFile) -> Result<(), NotStored> {
+    let failed = |error: system::SystemError| NotStored::Failed(error.to_string());
+    let system = wiring::local_system(options);
+    if let Some(folder) = file.path.parent() {
+        system.create_dir_all(&folder).await.map_err(failed)?;
+    }
+    system.write(&file.path, file.text.as_bytes()).await.map_err(failed)
+}

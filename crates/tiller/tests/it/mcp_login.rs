@@ -1,0 +1,370 @@
+//! Signing in to a server over HTTP: a server, its authority and the browser are played here.
+
+use crate::{
+    editor::Editor,
+    home::{Home, stderr, stdout},
+    mcp::{json_of, notices, open, stage, start},
+    mcp_faults::over_http,
+    web::{Request, Response, Web, get},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    io::{BufRead as _, BufReader, Read as _},
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+};
+
+/// What the authority knows.
+#[derive(Default)]
+struct Authority {
+    /// The challenge and the redirect of each code that was not used yet.
+    codes: HashMap<String, (String, String)>,
+    /// The token that is good now.
+    token: String,
+    refresh: String,
+    granted: u32,
+    /// Seconds that tokens last.
+    lasts: u64,
+    registered: u32,
+    /// How often somebody came without a good token.
+    refused: u32,
+}
+
+type Shared = Arc<Mutex<Authority>>;
+
+/// The fields of a query or a form.
+fn fields(text: &str) -> HashMap<String, String> {
+    let decode = |text: &str| {
+        let (mut bytes, mut rest) = (Vec::new(), text.bytes());
+        while let Some(byte) = rest.next() {
+            bytes.push(match byte {
+                b'+' => b' ',
+                b'%' => {
+                    let hex = [rest.next().unwrap(), rest.next().unwrap()];
+                    u8::from_str_radix(std::str::from_utf8(&hex).unwrap(), 16).unwrap()
+                }
+                byte => byte,
+            });
+        }
+        String::from_utf8(bytes).unwrap()
+    };
+    let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (decode(name), decode(value))).collect()
+}
+
+/// The S256 challenge of a verifier, worked out by other programs.
+fn challenge(verifier: &str) -> String {
+    let line = "printf %s \"$1\" | sha256sum | cut -c1-64";
+    let hex = Command::new("sh").args(["-c", line, "sh", verifier]).output().unwrap().stdout;
+    let hex = String::from_utf8(hex).unwrap();
+    let digits: Vec<u32> = hex.trim().chars().map(|c| c.to_digit(16).unwrap()).collect();
+    let bits: Vec<u32> =
+        digits.iter().flat_map(|digit| (0..4).rev().map(move |bit| digit >> bit & 1)).collect();
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let letter = |bits: &[u32]| {
+        let value = bits.iter().chain(std::iter::repeat(&0)).take(6).fold(0, |value, bit| value << 1 | bit);
+        char::from(LETTERS[value as usize])
+    };
+    bits.chunks(6).map(letter).collect()
+}
+
+/// The server at `/mcp`, and its authority beside it.
+fn served(request: &Request, base: &str, shared: &Shared) -> Response {
+    let say = |status: u16, value: Value| {
+        (status, vec![("content-type", "application/json".to_owned())], value.to_string())
+    };
+    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+    let mut state = shared.lock().unwrap();
+    match path {
+        "/mcp" => {
+            let good = format!("Bearer {}", state.token);
+            if !state.token.is_empty() && request.header("authorization") == Some(good.as_str()) {
+                return over_http(
+                    &request.body,
+                    &json!([{ "name": "look", "inputSchema": { "type": "object" } }]),
+                );
+            }
+            state.refused += 1;
+            let wants = format!(
+                "Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource/mcp\", scope=\"look\""
+            );
+            (401, vec![("www-authenticate", wants)], String::new())
+        }
+        "/.well-known/oauth-protected-resource/mcp" => {
+            say(200, json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }))
+        }
+        "/.well-known/oauth-authorization-server" => say(
+            200,
+            json!({
+                "issuer": base, "authorization_endpoint": format!("{base}/authorize"), "token_endpoint": format!("{base}/token"),
+                "registration_endpoint": format!("{base}/register"), "code_challenge_methods_supported": ["S256"],
+            }),
+        ),
+        "/register" => {
+            state.registered += 1;
+            let about: Value = serde_json::from_str(&request.body).unwrap();
+            assert!(about["redirect_uris"][0].as_str().unwrap().starts_with("http://127.0.0.1:"), "{about}");
+            say(201, json!({ "client_id": "client-7" }))
+        }
+        "/authorize" => {
+            let asked = fields(query);
+            assert_eq!(asked["response_type"], "code");
+            assert_eq!((asked["client_id"].as_str(), asked["scope"].as_str()), ("client-7", "look"));
+            assert_eq!(
+                (asked["code_challenge_method"].as_str(), asked["resource"].clone()),
+                ("S256", format!("{base}/mcp"))
+            );
+            let code = format!("code-{}", state.codes.len());
+            let redirect = asked["redirect_uri"].clone();
+            let location = format!("{redirect}?code={code}&state={}&iss={base}", asked["state"]);
+            state.codes.insert(code, (asked["code_challenge"].clone(), redirect));
+            (302, vec![("location", location)], String::new())
+        }
+        "/token" => {
+            let asked = fields(&request.body);
+            assert_eq!(
+                (asked["client_id"].as_str(), asked["resource"].clone()),
+                ("client-7", format!("{base}/mcp"))
+            );
+            let fine = match asked["grant_type"].as_str() {
+                "authorization_code" => {
+                    state.codes.remove(&asked["code"]).is_some_and(|(wanted, redirect)| {
+                        wanted == challenge(&asked["code_verifier"]) && redirect == asked["redirect_uri"]
+                    })
+                }
+                "refresh_token" => asked["refresh_token"] == state.refresh,
+                _ => false,
+            };
+            if !fine {
+                return say(400, json!({ "error": "invalid_grant", "error_description": "no such thing" }));
+            }
+            state.granted += 1;
+            state.token = format!("access-canary-{}", state.granted);
+            state.refresh = format!("refresh-canary-{}", state.granted);
+            say(
+                200,
+                json!({
+                    "access_token": state.token, "refresh_token": state.refresh, "token_type": "Bearer", "expires_in": state.lasts,
+                }),
+            )
+        }
+        _ => (404, Vec::new(), String::new()),
+    }
+}
+
+/// A home with the server `web`, and what its authority knows.
+fn with_server() -> (Home, Web, Shared) {
+    let (home, _) = stage(&[], 0);
+    let shared = Shared::default();
+    shared.lock().unwrap().lasts = 3600;
+    let state = Arc::clone(&shared);
+    let web = Web::start(move |request, base| served(request, base, &state));
+    let added = home.run(&["mcp", "add", "web", "--url", &web.url("/mcp")]);
+    assert!(added.status.success(), "{}", stderr(&added));
+    (home, web, shared)
+}
+
+/// `tiller mcp login web`, with a browser that writes down its words and does what the test does with the page.
+fn login(home: &Home, browser: impl FnOnce(&str)) -> (bool, String) {
+    let bin = home.path().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let stub = bin.join("setsid");
+    std::fs::write(&stub, format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >{}\n", home.file("opened"))).unwrap();
+    std::fs::set_permissions(&stub, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut command = home.tiller(&["mcp", "login", "web", "--json"]);
+    command.env("PATH", path).env("DISPLAY", ":7").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let (mut host, mut page, mut rest) = (String::new(), String::new(), String::new());
+    errors.read_line(&mut host).unwrap();
+    errors.read_line(&mut page).unwrap();
+    if page.starts_with("http") {
+        assert_eq!(host, "Sign in at 127.0.0.1:\n");
+        browser(page.trim());
+    }
+    errors.read_to_string(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = stdout(&output) + &host + &rest;
+    assert!(!(said.clone() + &page).contains("canary"), "{said}");
+    (output.status.success(), said)
+}
+
+/// What a user does who says yes.
+fn agree(page: &str) {
+    let (_, answer) = get(page);
+    let back = answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().trim().to_owned();
+    // Somebody else who finds the port first.
+    let (status, _) = get(&back.replace("state=", "state=x"));
+    assert!(status.contains("404"), "{status}");
+    let (status, _) = get(&back);
+    assert!(status.contains("200"), "{status}");
+}
+
+#[test]
+fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotten() {
+    let (home, web, shared) = with_server();
+    let (fine, refused) = json_of(&home, &["mcp", "tools", "web", "--json"]);
+    assert!(
+        !fine && refused["error"].is_null() && refused.to_string().contains("tiller mcp login web"),
+        "{refused}"
+    );
+    let (fine, said) = login(&home, agree);
+    assert!(fine && said.contains("\"signed_in\":true"), "{said}");
+    let opened = home.read("opened").unwrap();
+    let words: Vec<_> = opened.lines().collect();
+    assert_eq!(words[..2], ["-f", "xdg-open"], "{opened}");
+    assert!(words[2].starts_with(&web.url("/authorize?")) && words.len() == 3, "{opened}");
+    let look = || json_of(&home, &["mcp", "call", "web.look", "--json"]);
+    assert_eq!(look().1["data"], "called");
+    let granted = || shared.lock().unwrap().granted;
+    assert_eq!(granted(), 1, "one grant is good for many calls");
+    // Taken back before its time.
+    shared.lock().unwrap().token = "another".to_owned();
+    assert_eq!(look().1["data"], "called");
+    assert_eq!(granted(), 2);
+    // Tokens that end at once are renewed before they are used.
+    shared.lock().unwrap().token = "another".to_owned();
+    shared.lock().unwrap().lasts = 1;
+    assert_eq!(look().1["data"], "called");
+    let refused = || shared.lock().unwrap().refused;
+    let before = refused();
+    assert_eq!(look().1["data"], "called");
+    assert_eq!(refused(), before, "none is shown that has ended");
+    assert_eq!(shared.lock().unwrap().registered, 1);
+    // Kept among the secrets, and told by nothing.
+    let secrets = home.path().join("home/.local/share/tiller/secrets.json");
+    assert!(std::fs::read_to_string(&secrets).unwrap().contains("refresh-canary"));
+    assert_eq!(std::fs::metadata(&secrets).unwrap().permissions().mode() & 0o777, 0o600);
+    for args in
+        [&["mcp", "status"][..], &["mcp", "list", "--json"], &["mcp", "secret", "list"], &["mcp", "export"]]
+    {
+        let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
+        let said = stdout(&output) + &stderr(&output);
+        assert!(output.status.success() && !said.contains("canary"), "{args:?}: {said}");
+    }
+    let (fine, out) = json_of(&home, &["mcp", "logout", "web", "--json"]);
+    assert!(fine && out["signed_in"] == false, "{out}");
+    assert!(!std::fs::read_to_string(&secrets).unwrap().contains("canary"));
+    assert!(!look().0);
+    assert!(!json_of(&home, &["mcp", "logout", "web", "--json"]).0);
+}
+
+#[test]
+fn a_grant_belongs_to_the_address_that_it_was_given_for() {
+    let (home, _web, _shared) = with_server();
+    assert!(login(&home, agree).0);
+    let other = Web::start(|request, _| over_http(&request.body, &json!([])));
+    assert!(home.run(&["mcp", "remove", "web"]).status.success());
+    assert!(home.run(&["mcp", "add", "web", "--url", &other.url("/mcp")]).status.success());
+    assert!(json_of(&home, &["mcp", "status", "--json"]).0);
+    let asked = other.requests();
+    assert!(
+        !asked.is_empty() && asked.iter().all(|request| request.header("authorization").is_none()),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn a_session_is_told_how_to_sign_in() {
+    let (home, web, _shared) = with_server();
+    let model = stage(&[], 1);
+    let base = format!(
+        "[agent]\ndefault_model = 'openai/test'\n[providers.local]\ndiscover = false\n[providers.openai]\nwire = 'chat'\nbase_url = '{}'\n",
+        model.1.url
+    );
+    home.settings(&base);
+    let mut agent = start(&home);
+    let session = open(&mut agent, &home, json!([]));
+    agent.prompt(&session, "go", &mut Editor::default()).unwrap();
+    let told = notices(&agent);
+    assert!(told.contains("'web' is not there") && told.contains("`tiller mcp login web`"), "{told}");
+    let asked = web.requests().len();
+    assert!(asked < 4, "asking again and again would not help: {asked}");
+}
+
+#[test]
+fn what_goes_wrong_while_signing_in_is_said() {
+    let (home, _web, shared) = with_server();
+    let no = |page: &str| {
+        let asked = fields(page.split_once('?').unwrap().1);
+        get(&format!("{}?error=access_denied&state={}", asked["redirect_uri"], asked["state"]));
+    };
+    let (fine, said) = login(&home, no);
+    assert!(!fine && said.contains("it was refused: access_denied"), "{said}");
+    // A code that was stolen on the way is good for nothing without the verifier, and only once.
+    let (fine, said) = login(&home, |page| {
+        let (_, answer) = get(page);
+        let back = answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().trim().to_owned();
+        shared.lock().unwrap().codes.clear();
+        get(&back);
+    });
+    assert!(!fine && said.contains("invalid_grant, no such thing"), "{said}");
+    for (name, server, part) in [
+        ("program", json!({ "command": "true" }), "it is a program"),
+        ("plain", json!({ "url": "http://mcp.example/mcp" }), "is not encrypted"),
+    ] {
+        let path = home.path().join("home/.config/tiller/mcp.json");
+        std::fs::write(path, json!({ "mcpServers": { name: server } }).to_string()).unwrap();
+        let (fine, said) = json_of(&home, &["mcp", "login", name, "--no-browser", "--json"]);
+        assert!(!fine && said["error"].as_str().unwrap().contains(part), "{said}");
+    }
+}
+
+/// Answers that would lead us astray, each instead of the right one.
+#[test]
+fn an_authority_that_is_not_what_it_should_be_is_not_signed_in_to() {
+    for (path, wrong, part) in [
+        (
+            "/.well-known/oauth-protected-resource/mcp",
+            json!({ "resource": "https://bank.example/mcp", "authorization_servers": ["BASE"] }),
+            "it says that it is https://bank.example",
+        ),
+        (
+            "/.well-known/oauth-protected-resource/mcp",
+            json!({ "resource": "BASE/mcp", "authorization_servers": ["http://auth.example"] }),
+            "is not encrypted",
+        ),
+        (
+            "/.well-known/oauth-protected-resource/mcp",
+            json!({ "resource": "BASE/mcp" }),
+            "nobody to sign in with",
+        ),
+        (
+            "/.well-known/oauth-authorization-server",
+            json!({ "issuer": "https://other.example" }),
+            "calls itself",
+        ),
+        (
+            "/.well-known/oauth-authorization-server",
+            json!({ "issuer": "BASE", "authorization_endpoint": "BASE/authorize", "token_endpoint": "BASE/token" }),
+            "PKCE",
+        ),
+        (
+            "/.well-known/oauth-authorization-server",
+            json!({ "issuer": "BASE", "authorization_endpoint": "file:///etc/passwd", "token_endpoint": "BASE/token", "code_challenge_methods_supported": ["S256"] }),
+            "is not encrypted",
+        ),
+        (
+            "/.well-known/oauth-authorization-server",
+            json!({ "issuer": "BASE", "authorization_endpoint": "BASE/authorize", "token_endpoint": "BASE/token", "code_challenge_methods_supported": ["S256"] }),
+            "--client-id",
+        ),
+    ] {
+        let (home, _) = stage(&[], 0);
+        let shared = Shared::default();
+        let wrong = wrong.to_string();
+        let web = Web::start(move |request, base| {
+            if request.path == path {
+                return (200, Vec::new(), wrong.replace("BASE", base));
+            }
+            served(request, base, &shared)
+        });
+        assert!(home.run(&["mcp", "add", "web", "--url", &web.url("/mcp")]).status.success());
+        let (fine, said) = json_of(&home, &["mcp", "login", "web", "--no-browser", "--json"]);
+        assert!(!fine && said["error"].as_str().unwrap().contains(part), "{part}: {said}");
+        assert!(!web.requests().iter().any(|request| request.path.starts_with("/token")), "{part}");
+    }
+}

@@ -1,0 +1,129 @@
+//! `tiller mcp serve`, driven by its own client and by raw lines; and the commands around servers that only write files.
+
+use crate::{
+    home::{Home, stderr, stdout},
+    mcp::{CANARY, json_of, stage},
+};
+use serde_json::{Value, json};
+use std::{io::Write as _, process::Stdio};
+
+/// A home with a server `mine` that works and knows a secret.
+fn with_server() -> Home {
+    let (home, _) = stage(&[], 0);
+    let script = home.path().join("server.sh");
+    let mut set = home.tiller(&["mcp:secret:set", "mcp.mine.key"]).stdin(Stdio::piped()).spawn().unwrap();
+    set.stdin.take().unwrap().write_all(CANARY.as_bytes()).unwrap();
+    assert!(set.wait().unwrap().success());
+    let env = "CANARY=@secret:mcp.mine.key";
+    let added =
+        home.run(&["mcp", "add", "mine", "--env", env, "--", "/bin/sh", script.to_str().unwrap(), "leak"]);
+    assert!(added.status.success(), "{}", stderr(&added));
+    home
+}
+
+/// What `tiller mcp serve` answers to these requests, in the order of their ids.
+fn served(home: &Home, args: &[&str], requests: &[Value]) -> Vec<Value> {
+    let mut command = home.tiller(&[&["mcp", "serve"], args].concat());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for (id, request) in requests.iter().enumerate() {
+        let mut message = json!({ "jsonrpc": "2.0", "id": id });
+        message.as_object_mut().unwrap().extend(request.as_object().unwrap().clone());
+        writeln!(stdin, "{message}").unwrap();
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(!said.contains(CANARY) && !stderr(&output).contains(CANARY), "{said}");
+    let mut answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    answers
+}
+
+fn call(name: &str) -> Value {
+    json!({ "method": "tools/call", "params": { "name": name, "arguments": {} } })
+}
+
+fn names(answer: &Value) -> Vec<&str> {
+    answer["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_gateway_serves_what_reads_and_the_rest_only_where_it_is_allowed() {
+    let home = with_server();
+    let list = json!({ "method": "tools/list" });
+    let requests = [list, call("mine__look"), call("mine__echo"), call("mine__none")];
+    let answers = served(&home, &["--upstream", "mine"], &requests);
+    assert_eq!(names(&answers[0]), ["mine__look"]);
+    let variables = answers[1]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(variables.contains("TILLER_MCP_SERVING"), "{variables}");
+    assert_eq!(answers[2]["result"]["isError"], true);
+    assert!(answers[2].to_string().contains("write access is denied"), "{}", answers[2]);
+    assert_eq!(answers[3]["error"]["code"], -32602);
+    let answers = served(&home, &["--upstream", "mine", "--write", "allow"], &requests);
+    assert_eq!(names(&answers[0]), ["mine__echo", "mine__look", "mine__die"]);
+    let content = answers[2]["result"]["content"].as_array().unwrap();
+    assert_eq!(content[0]["text"], "You said it. The secret is [secret]");
+    assert_eq!(content[1]["type"], "image", "what a server gives is passed on as it is");
+    home.settings("[tools]\ndenied_tools = ['mcp__mine__look']\n");
+    let answers = served(&home, &["--upstream", "mine", "--write", "allow"], &requests);
+    assert_eq!(names(&answers[0]), ["mine__echo", "mine__die"]);
+    assert_eq!(answers[1]["result"]["isError"], true, "{}", answers[1]);
+}
+
+#[test]
+fn a_gateway_is_a_server_like_any_other_and_none_of_its_own() {
+    let home = with_server();
+    let tiller = env!("CARGO_BIN_EXE_tiller");
+    let added = home.run(&["mcp", "add", "gw", "--", tiller, "mcp:serve", "--upstream", "mine"]);
+    assert!(added.status.success(), "{}", stderr(&added));
+    let (fine, tools) = json_of(&home, &["mcp:tools", "gw", "--json"]);
+    assert!(fine && tools["tools"][0]["function"] == "mcp__gw__mine__look", "{tools}");
+    let (fine, called) = json_of(&home, &["mcp", "call", "gw.mine__look", "--json"]);
+    assert!(fine && called["data"].as_str().unwrap().contains("CANARY"), "{called}");
+    let itself = home.run(&["mcp", "serve", "--upstream", "gw"]);
+    assert!(
+        !itself.status.success() && stderr(&itself).contains("no gateway of its own"),
+        "{}",
+        stderr(&itself)
+    );
+    let started_by_one =
+        home.tiller(&["mcp", "serve", "--upstream", "mine"]).env("TILLER_MCP_SERVING", "1").output();
+    let started_by_one = started_by_one.unwrap();
+    assert!(!started_by_one.status.success() && stdout(&started_by_one).is_empty());
+    for args in [
+        &["mcp", "serve"][..],
+        &["mcp", "serve", "--upstream", "none"],
+        &["mcp", "serve", "--integration", "none"],
+    ] {
+        let refused = home.run(args);
+        assert!(!refused.status.success() && stdout(&refused).is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn presets_are_listed_shown_and_added() {
+    let (home, _) = stage(&[], 0);
+    let (fine, listed) = json_of(&home, &["mcp:preset", "list", "--json"]);
+    assert!(fine && listed["success"] == true && listed["presets"].as_array().unwrap().len() > 10);
+    let (fine, shown) = json_of(&home, &["mcp", "preset", "show", "github", "--json"]);
+    assert!(
+        fine && shown["preset"]["server"]["headers"]["Authorization"] == "Bearer @secret:mcp.github.token",
+        "{shown}"
+    );
+    let (fine, added) = json_of(&home, &["mcp", "preset", "add", "memory", "--as", "notes", "--json"]);
+    assert!(fine && added["name"] == "notes", "{added}");
+    let (_, list) = json_of(&home, &["mcp:list", "--json"]);
+    assert!(list["servers"][0]["summary"].as_str().unwrap().contains("server-memory"), "{list}");
+    for args in [
+        &["mcp", "preset", "add", "memory", "--as", "notes", "--json"][..],
+        &["mcp", "preset", "show", "none", "--json"],
+        &["mcp", "resource", "none", "x://y", "--json"],
+        &["mcp", "prompt", "none", "p", "--json"],
+    ] {
+        let (fine, failed) = json_of(&home, args);
+        assert!(!fine && failed["success"] == false && failed["error"].is_string(), "{args:?}: {failed}");
+    }
+}

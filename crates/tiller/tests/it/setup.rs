@@ -1,0 +1,131 @@
+//! A provider set up once is there from then on, in each surface, and its key nowhere but where it is kept.
+
+use crate::{
+    agent::Agent,
+    home::{Home, stderr, stdout},
+    web::Web,
+};
+use serde_json::{Value, json};
+use std::{
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    process::{Output, Stdio},
+};
+
+const KEY: &str = "canary-key-of-a-provider";
+
+/// A server that says hello in OpenAI's older protocol, and notes what it was asked with.
+fn server() -> Web {
+    let event = |delta: Value, reason: Value| {
+        format!(
+            "data: {}\n\n",
+            json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] })
+        )
+    };
+    let body = event(json!({ "content": "hello" }), json!(null)) + &event(json!({}), json!("stop"));
+    Web::start(move |_, _| (200, vec![("content-type", "text/event-stream".to_owned())], body.clone()))
+}
+
+fn set_up(home: &Home, args: &[&str], key: &str) -> Output {
+    let mut command = home.tiller(&[&["setup"], args].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(key.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_provider_that_is_set_up_is_used_and_its_key_is_shown_nowhere() {
+    let (home, server) = (Home::new(), server());
+    let args =
+        ["--provider", "work", "--base-url", &server.url("/v1"), "--model", "large", "--api-key-stdin"];
+    let output = set_up(&home, &args, &format!("{KEY}\n"));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("New sessions use work/large"), "{}", stdout(&output));
+    let secrets = home.path().join("home/.local/share/tiller/secrets.json");
+    assert_eq!(std::fs::metadata(&secrets).unwrap().permissions().mode() & 0o777, 0o600);
+    let settings = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
+    assert!(settings.contains("work/large") && !settings.contains(KEY), "{settings}");
+
+    let asked = home.run(&["-p", "hi"]);
+    assert_eq!(stdout(&asked).trim(), "hello", "{}", stderr(&asked));
+    let request = server.requests().into_iter().find(|request| request.method == "POST").unwrap();
+    assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    // A variable comes before what is stored.
+    let mut command = home.tiller(&["-p", "hi"]);
+    assert!(command.env("WORK_API_KEY", "of-the-environment").output().unwrap().status.success());
+    let last = server.requests().pop().unwrap();
+    assert_eq!(last.header("authorization"), Some("Bearer of-the-environment"));
+    // A command that the model runs does not see it, whatever it reads.
+    let doctor = home.run(&["doctor", "--json"]);
+    for said in [&output, &asked, &doctor] {
+        assert!(!(stdout(said) + &stderr(said)).contains(KEY));
+    }
+
+    let forgotten = home.run(&["setup", "--provider", "work", "--forget", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&forgotten)).unwrap()["forgotten"], true);
+    assert!(!std::fs::read_to_string(&secrets).unwrap().contains(KEY));
+}
+
+#[test]
+fn what_cannot_be_set_up_is_said_and_changes_nothing() {
+    let home = Home::new();
+    for (args, key, said) in [
+        (&["--provider", "openai", "--api-key-stdin"][..], "two words", "neither blanks"),
+        (&["--provider", "openai", "--api-key-stdin"], "", "the key is empty"),
+        (&["--provider", "offline", "--api-key-stdin"], "k", "nothing to configure"),
+        (&["--provider", "work", "--api-key-stdin"], "k", "needs a base URL"),
+        (&["--provider", "a/b", "--base-url", "http://x"], "", "cannot be the name"),
+        (&["--provider", "openai", "--base-url", "no address"], "", "base_url"),
+        (&["--model", "large"], "", "names no provider"),
+        (&[], "", "--provider NAME"),
+    ] {
+        let before = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
+        let output = set_up(&home, args, key);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(stderr(&output).contains(said), "{args:?}: {}", stderr(&output));
+        let after = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
+        assert_eq!(before, after, "{args:?}");
+        assert!(!home.path().join("home/.local/share/tiller/secrets.json").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn editors_with_a_terminal_are_offered_to_set_up_in_it() {
+    let home = Home::new();
+    let mut agent = Agent::start(&home, &[]);
+    let answer = agent.initialize(json!({ "auth": { "terminal": true } }));
+    let methods = answer["authMethods"].as_array().unwrap();
+    assert_eq!(methods[0]["id"], "tiller-provider");
+    assert_eq!((&methods[1]["type"], &methods[1]["args"]), (&json!("terminal"), &json!(["--setup"])));
+    assert!(agent.hang_up().0.success());
+    let mut agent = Agent::start(&home, &[]);
+    assert_eq!(agent.initialize(json!({}))["authMethods"].as_array().unwrap().len(), 1);
+    assert!(agent.hang_up().0.success());
+    // What the editor then runs is the dialogue, which wants a terminal.
+    let output = home.run(&["acp", "--setup"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).contains("nothing to set up"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_program_configures_a_provider_and_uses_it_at_once() {
+    let (home, server) = (Home::new(), server());
+    let mut agent = Agent::start(&home, &["--events", "off"]);
+    agent.initialize(json!({}));
+    let session = agent.new_session(&home);
+    let configure = json!({
+        "sessionId": session, "scope": "global", "provider": "work", "model": "large",
+        "baseUrl": server.url("/v1"), "apiKey": KEY,
+    });
+    let answer = agent.ask("_tiller/providers/configure", configure).unwrap();
+    assert_eq!((&answer["hasApiKey"], &answer["source"]), (&json!(true), &json!("stored")));
+    assert!(!answer.to_string().contains(KEY), "{answer}");
+    let model = json!({ "sessionId": session, "configId": "model", "value": "work/large" });
+    agent.ask("session/set_config_option", model).unwrap();
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "hi" }] });
+    assert_eq!(agent.ask("session/prompt", prompt).unwrap()["stopReason"], "end_turn");
+    let request = server.requests().into_iter().find(|request| request.method == "POST").unwrap();
+    assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert!(agent.hang_up().0.success());
+}
