@@ -4,7 +4,7 @@
 use crate::v2::V2;
 use crate::{
     AcpOptions,
-    connection::{Connection, Dispatcher, Wire},
+    connection::{Connection, Dispatcher, Served},
     dialect::Dialect,
     legacy,
     limits::{LAST_WRITES, SETTLE},
@@ -59,8 +59,8 @@ pub async fn serve(
 }
 
 /// Serves the client in one version of the protocol. Its messages are taken undecoded (decision 8).
-async fn speak<W: Wire>(
-    connection: Arc<Connection<W>>,
+async fn speak(
+    connection: Arc<dyn Served>,
     lines: impl Stream<Item = io::Result<String>> + Send + 'static,
     sink: LineSink,
 ) -> Result<(), ServeError> {

@@ -123,7 +123,8 @@ fn negated(function: &Function, name: &str, raw: &Raw) -> Option<(String, Value)
 }
 
 fn nearest(function: &Function, name: &str) -> Option<String> {
-    let likeness = |key: &String| strsim::jaro_winkler(key, name);
+    let folded = |name: &str| name.to_lowercase().replace('-', "_");
+    let likeness = |key: &String| strsim::jaro_winkler(&folded(key), &folded(name));
     let keys = function.parameters.iter().map(|parameter| parameter.key.clone());
     let nearest = keys.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(&nearest) > 0.75).then_some(nearest)

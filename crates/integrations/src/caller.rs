@@ -14,6 +14,7 @@ use crate::{
     token::Tokens,
 };
 use agent::Redactor;
+use reqwest::Url;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -65,6 +66,13 @@ impl Caller {
         self.accounts.as_ref()
     }
 
+    /// Gets a document that describes an API. The error is for people.
+    pub async fn document(&self, url: &str, network: Network) -> Result<Vec<u8>, String> {
+        let url = Url::parse(url).map_err(|_| "that is no http or https address".to_owned())?;
+        let client = (self.http)(url.as_str(), network)?;
+        retry::document(&client, &url, network).await.map_err(|why| self.redactor.redact(&why))
+    }
+
     /// Makes a call of which nobody else has decided. An error is a call that was wrong; what the permissions refuse, and what fails, is an outcome.
     pub async fn call(&self, call: &Call, switches: &Switches) -> Result<Outcome, Unmade> {
         let began = Instant::now();
@@ -111,10 +119,22 @@ impl Caller {
         let done = done.unwrap_or_else(|_| Err(format!("The call took longer than {} s.", CALL.as_secs())));
         match done {
             Ok((data, pages)) => {
-                outcome.data = data;
+                outcome.data = self.without_secrets(data);
                 outcome.pages = pages;
             }
             Err(why) => outcome.error = Some(self.redactor.redact(&why)),
+        }
+    }
+
+    /// A service may say back what it was told.
+    fn without_secrets(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redactor.redact(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.without_secrets(item)).collect(),
+            Value::Object(members) => {
+                members.into_iter().map(|(name, value)| (name, self.without_secrets(value))).collect()
+            }
+            plain => plain,
         }
     }
 

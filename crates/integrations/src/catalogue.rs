@@ -47,7 +47,13 @@ impl Catalogue {
     pub fn function(&self, name: &str) -> Result<(&Arc<Integration>, &Arc<Function>), Blocked> {
         let unknown = || Blocked::Unknown(name.to_owned());
         let (provider, function) = name.split_once('.').ok_or_else(unknown)?;
-        let integration = self.integration(provider)?;
+        let integration = match self.integrations.get(provider) {
+            Some(integration) => integration,
+            None if self.broken.contains_key(provider) => {
+                return Err(Blocked::NotInstalled(provider.to_owned()));
+            }
+            None => return Err(unknown()),
+        };
         Ok((integration, integration.functions.get(function).ok_or_else(unknown)?))
     }
 

@@ -4,13 +4,14 @@ use crate::{
     client::{Client, Network},
     guard,
     limits::{
-        ANSWER_BYTES, BACK_OFF, FAILURE_BYTES, FAILURE_CHARS, REDIRECTS, REQUEST, RETRY_AFTER_MAX, TRIES,
+        ANSWER_BYTES, BACK_OFF, DOCUMENT_BYTES, FAILURE_BYTES, FAILURE_CHARS, REDIRECTS, REQUEST,
+        RETRY_AFTER_MAX, TRIES,
     },
     request::Request,
 };
 use reqwest::{
     Method, Response, StatusCode, Url,
-    header::{CONTENT_TYPE, LINK, LOCATION, RETRY_AFTER},
+    header::{CONTENT_TYPE, HeaderMap, LINK, LOCATION, RETRY_AFTER},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -53,6 +54,23 @@ pub(crate) async fn send(
         tokio::time::sleep(asked.unwrap_or(wait)).await;
         wait *= 2;
         tries += 1;
+    }
+}
+
+/// Gets a document, up to a limit. The error is for people.
+pub(crate) async fn document(client: &Client, url: &Url, network: Network) -> Result<Vec<u8>, String> {
+    let (headers, url) = (HeaderMap::new(), url.clone());
+    let request = Request { method: Method::GET, url, headers, body: None };
+    let response = match once(client, &request, network).await {
+        Ok(response) => response,
+        Err(Unsent::Hopeless(why) | Unsent::Failed(why)) => return Err(why),
+    };
+    if !response.status().is_success() {
+        return Err(failure(response, None).await);
+    }
+    match bytes(response, DOCUMENT_BYTES).await? {
+        (bytes, true) => Ok(bytes),
+        (_, false) => Err(format!("the document has more than {} MB", DOCUMENT_BYTES / 1024 / 1024)),
     }
 }
 

@@ -27,3 +27,4 @@ pub use reach::{Account, Alone, Function, FunctionKind, Functions, Native, NoFun
 pub use report::Report;
 pub use run::{Script, run};
 pub use tools::LuaTools;
+pub use turn::of_integration;

@@ -164,9 +164,10 @@ impl Native {
         }
     }
 
-    /// Those that belong to no server, and do not run scripts themselves.
+    /// Those that belong to no server and no integration, and do not run scripts themselves.
     pub(crate) fn own(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.all().iter().filter(|tool| !tool.name.starts_with(MCP) && !tool.name.contains("lua"))
+        let foreign = |name: &str| name.starts_with(MCP) || name.starts_with("integration__");
+        self.all().iter().filter(move |tool| !foreign(&tool.name) && !tool.name.contains("lua"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The reach of a script in an agent's turn: the session's tools, through the session's gate.
 
 use crate::{Native, Reach};
-use agent::{AnyTool, Callee, InnerCalls, InnerError, ToolResult};
+use agent::{AnyTool, Callee, Effect, InnerCalls, InnerError, ToolResult};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
@@ -20,8 +20,21 @@ impl Reach for InTurn {
     }
 
     async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String> {
-        self.0.call(Callee::Tool(tool), arguments).await.map_err(refusal)
+        let reads = tool.effect() == Effect::Reads;
+        self.0.call(Callee::Tool(tool), arguments).await.map_err(|error| match &error {
+            InnerError::NeedsApproval(name) => of_integration(name, reads).unwrap_or_else(|| refusal(error)),
+            _ => refusal(error),
+        })
     }
+}
+
+/// What a function of an integration says where somebody would have to be asked; `None` for other tools.
+pub fn of_integration(tool: &str, reads: bool) -> Option<String> {
+    let (integration, _) = tool.strip_prefix("integration__")?.split_once("__")?;
+    let operation = if reads { "read" } else { "write" };
+    Some(format!(
+        "Integration '{integration}' {operation} requires approval. Ask the user to change the permission in /settings → Integrations"
+    ))
 }
 
 /// Models know these texts.

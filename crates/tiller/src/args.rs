@@ -1,26 +1,19 @@
 //! The command line.
 
+mod integrations;
 mod mcp;
+mod spelling;
 
+pub(crate) use integrations::{
+    AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
+};
 pub(crate) use mcp::{
     Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve,
 };
+pub(crate) use spelling::spelled;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
-use std::{ffi::OsString, path::PathBuf};
-
-/// The command line as it is parsed: `mcp:secret:set` is another spelling of `mcp secret set`.
-pub(crate) fn spelled(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut given: Vec<_> = given.into_iter().collect();
-    let Some(first) = given.get(1).and_then(|first| first.to_str()) else { return given };
-    let Some((command, _)) = first.split_once(':') else { return given };
-    let has_more = |command: &clap::Command| command.has_subcommands();
-    if Cli::command().find_subcommand(command).is_some_and(has_more) {
-        let words: Vec<_> = first.split(':').map(OsString::from).collect();
-        given.splice(1..2, words);
-    }
-    given
-}
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
 
 /// A coding agent that works through the editor.
 #[derive(Debug, Parser)]
@@ -53,6 +46,9 @@ pub(crate) enum Command {
     /// MCP servers: those that are described, what they offer, and what becomes of them.
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Integrations: services whose functions can be called, and what they may do.
+    #[command(subcommand)]
+    Integrations(IntegrationsCommand),
     /// Explain what would be allowed, or show what was.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
@@ -413,21 +409,7 @@ pub(crate) enum PermissionsCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_colon_joins_commands() {
-        for (given, expected) in [
-            (&["tiller", "mcp:list", "--json"][..], &["tiller", "mcp", "list", "--json"][..]),
-            (&["tiller", "mcp:secret:set", "k:x"], &["tiller", "mcp", "secret", "set", "k:x"]),
-            (&["tiller", "sessions:list"], &["tiller", "sessions", "list"]),
-            (&["tiller", "models:list"], &["tiller", "models:list"]),
-            (&["tiller", "-p", "mcp:list"], &["tiller", "-p", "mcp:list"]),
-            (&["tiller", "fix: this"], &["tiller", "fix: this"]),
-            (&["tiller"], &["tiller"]),
-        ] {
-            assert_eq!(spelled(given.iter().map(OsString::from)), expected, "{given:?}");
-        }
-    }
+    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_holds_together() {

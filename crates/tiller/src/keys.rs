@@ -3,18 +3,13 @@
 use crate::{
     config::{self, ConfigError, SettingsFile},
     options::{Folders, Secret},
+    secrets,
 };
 use std::collections::BTreeMap;
-use system::AbsPath;
 
 /// Keys by the provider's name.
 #[derive(Debug, Default)]
 pub(crate) struct StoredKeys(BTreeMap<String, Secret>);
-
-/// The file of secrets. Only its owner can read it.
-pub(crate) fn secrets_path(folders: &Folders) -> AbsPath {
-    folders.data.join("secrets.json")
-}
 
 /// The name of a provider's key among the secrets.
 pub(crate) fn secret_name(provider: &str) -> String {
@@ -24,7 +19,7 @@ pub(crate) fn secret_name(provider: &str) -> String {
 impl StoredKeys {
     /// Those that are stored now.
     pub(crate) fn read(folders: &Folders) -> Result<Self, ConfigError> {
-        let Some(SettingsFile { path, text }) = config::read(secrets_path(folders))? else {
+        let Some(SettingsFile { path, text }) = config::read(secrets::path(folders))? else {
             return Ok(Self::default());
         };
         if text.trim().is_empty() {

@@ -6,6 +6,8 @@ use std::time::Duration;
 pub(crate) const IMPORT_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes of a provider's key read from stdin.
 pub(crate) const KEY_BYTES: u64 = 16 * 1024;
+/// Bytes of arguments or credentials read from stdin.
+pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
 /// Bytes of a prompt read from stdin.
 pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a cancelled turn may take to settle before the run ends without it.

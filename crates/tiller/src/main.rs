@@ -10,6 +10,7 @@ mod environment;
 mod exit;
 mod folders;
 mod headless;
+mod integrations;
 mod keys;
 mod limits;
 mod logging;
@@ -19,6 +20,7 @@ mod options;
 mod permissions;
 mod redacting;
 mod scripts;
+mod secrets;
 mod services;
 mod sessions;
 mod setup;
@@ -37,7 +39,13 @@ fn main() -> ExitCode {
         // Before there is a second thread: this process confines itself and becomes a command.
         return system::run_sandboxed(given.map(|arg| arg.to_string_lossy().into_owned()));
     }
-    let cli = args::Cli::parse_from(args::spelled(std::env::args_os()));
+    // What is no UTF-8 is left to the parser, which says so.
+    let arguments: Result<Vec<String>, _> =
+        std::env::args_os().map(std::ffi::OsString::into_string).collect();
+    let cli = match arguments {
+        Ok(arguments) => args::Cli::parse_from(args::spelled(arguments.into_iter())),
+        Err(_) => args::Cli::parse(),
+    };
     match start::run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

@@ -1,7 +1,8 @@
 //! Everything that can be set, resolved: what the rest of the program is given instead of files, variables and flags.
 
 use crate::limits::HOOK_TIMEOUT;
-use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
+use ::integrations::{Permission, Permissions, Switches, integration_name};
+use agent::{Answer, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, SandboxLevel};
 
@@ -40,6 +41,7 @@ pub(crate) struct Options {
     /// Further providers, by the name that models of theirs begin with.
     pub(crate) custom: BTreeMap<String, Provider>,
     pub(crate) local: Local,
+    pub(crate) integrations: Integrations,
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
     /// Where the model's traffic is recorded.
@@ -111,6 +113,15 @@ pub(crate) struct Local {
     pub(crate) urls: Vec<String>,
 }
 
+/// Services whose functions can be called. What may be done with them is among the rules.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Integrations {
+    /// Whether models are told of their functions without a script between.
+    pub(crate) native_tools: bool,
+    /// Which are switched on.
+    pub(crate) enabled: BTreeMap<String, bool>,
+}
+
 /// What confined commands reach of the network; grows with strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Network {
@@ -172,6 +183,7 @@ impl Options {
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
             custom: BTreeMap::new(),
             local: Local { discover: true, urls: Vec::new() },
+            integrations: Integrations::default(),
             terminal: Terminal::default(),
             tools: Tools::default(),
             record: None,
@@ -204,6 +216,35 @@ impl Options {
     /// What an MCP server may do, made when it is new.
     pub(crate) fn server(&mut self, name: &str) -> &mut ServerRule {
         self.rules.servers.servers.entry(::mcp::server_name(name)).or_default()
+    }
+
+    /// What an integration may do, made when it is new. The error says what is wrong with its name.
+    pub(crate) fn integration(&mut self, name: &str) -> Result<&mut ServerRule, String> {
+        if integration_name(name).as_deref() != Some(name) {
+            return Err(format!(
+                "{name:?} is no name of an integration; write it as `tiller integrations list` does"
+            ));
+        }
+        Ok(self.rules.integrations.servers.entry(name.to_owned()).or_default())
+    }
+
+    /// What is said of integrations, as those who call them directly take it.
+    pub(crate) fn switches(&self) -> Switches {
+        let permission = |answer: Answer| match answer {
+            Answer::Allow => Permission::Allow,
+            Answer::Ask => Permission::Ask,
+            Answer::Deny => Permission::Deny,
+        };
+        let rules = &self.rules.integrations;
+        let mut switches = Switches { default: permission(rules.default), ..Switches::default() };
+        for (name, rule) in &rules.servers {
+            let (read, write) = (rule.read.map(permission), rule.write.map(permission));
+            switches.each.insert(name.clone(), Permissions { enabled: false, read, write });
+        }
+        for (name, enabled) in &self.integrations.enabled {
+            switches.each.entry(name.clone()).or_default().enabled = *enabled;
+        }
+        switches
     }
 
     /// Adds to the text that is added to the system prompt.

@@ -4,13 +4,15 @@ use crate::{
     args::ScriptArgs,
     environment::Environment,
     exit,
+    integrations::{IntegrationFunctions, Integrations},
     mcp::{Direct, DirectReach, ServerFunctions},
     options::Options,
     wiring,
 };
 use agent::Redactor;
 use anyhow::{Context, Result, bail};
-use lua::{MEGABYTE, Report, RunLimits, Script};
+use async_trait::async_trait;
+use lua::{Function, Functions, MEGABYTE, Query, Report, RunLimits, Script};
 use serde_json::{Value, json};
 use std::{io::Write, sync::Arc, time::Duration};
 use system::AbsPath;
@@ -53,19 +55,54 @@ pub(crate) async fn run(
     let script = Script { name, code, globals, limits };
     let outside = wiring::outside(options, cwd, force);
     let direct = Direct::new(wiring::mcp_options(options, environment), outside, None);
-    let report = reaching(&direct, callable, script).await;
+    let switches = Arc::new(options.switches());
+    let functions = IntegrationFunctions::new(
+        Integrations::new(options, environment),
+        Arc::new(move || switches.clone()),
+    );
+    let report = reaching(&direct, callable, functions, script).await;
     direct.close().await;
     print(&report, environment.redactor(), json)?;
     Ok(if report.error.is_some() { exit::ERROR } else { exit::OK })
 }
 
-/// Runs a script that reaches these servers. Dropping the future ends it.
-pub(crate) async fn reaching(direct: &Arc<Direct>, callable: Callable, script: Script) -> Report {
-    // Servers are all that there is so far.
-    let (Callable::Everything | Callable::Servers) = callable;
-    let functions = Arc::new(ServerFunctions::new(direct.clone()));
+/// Runs a script that reaches these servers and integrations. Dropping the future ends it.
+pub(crate) async fn reaching(
+    direct: &Arc<Direct>,
+    callable: Callable,
+    integrations: IntegrationFunctions,
+    script: Script,
+) -> Report {
+    let servers = ServerFunctions::new(direct.clone());
+    let functions: Arc<dyn Functions> = match callable {
+        Callable::Servers => Arc::new(servers),
+        Callable::Everything => Arc::new(Everything { servers, integrations }),
+    };
     let reach = Arc::new(DirectReach(direct.outside().clone()));
     lua::run(script, functions, reach, &CancellationToken::new()).await
+}
+
+/// The functions of servers and of integrations.
+struct Everything {
+    servers: ServerFunctions,
+    integrations: IntegrationFunctions,
+}
+
+#[async_trait]
+impl Functions for Everything {
+    async fn prepare(&self) {
+        futures::join!(self.servers.prepare(), self.integrations.prepare());
+    }
+
+    fn list(&self) -> Vec<Function> {
+        let mut all = self.servers.list();
+        all.extend(self.integrations.list());
+        all
+    }
+
+    async fn query(&self, server: &str, query: Query) -> Result<Value, String> {
+        self.servers.query(server, query).await
+    }
 }
 
 /// `NAME=VALUE`: the value as JSON, or as text where it is none.

@@ -1,12 +1,16 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, LuaCommand, McpCommand, PrintArgs, SchemaCommand, SessionArgs, SetupArgs},
+    args::{
+        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SchemaCommand,
+        SessionArgs, SetupArgs,
+    },
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
     exit, folders,
     headless::{self, Begin, Overrides, Run},
+    integrations::{self, Integrations},
     keys::StoredKeys,
     limits, logging, mcp, models,
     options::{Folders, Options},
@@ -76,6 +80,14 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             scripts::run(&options, environment, &cwd, Callable::Servers, script).await
         }
+        Some(Command::Integrations(IntegrationsCommand::Lua(script))) => {
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            scripts::run(&options, environment, &cwd, Callable::Everything, script).await
+        }
+        Some(Command::Integrations(command)) => {
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            integrations::run(&options, environment, &cwd, command).await
+        }
         Some(Command::Mcp(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             mcp::run(&options, environment, &cwd, command).await
@@ -84,11 +96,11 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             scripts::run(&options, environment, &cwd, Callable::Everything, script).await
         }
+        Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Schema(SchemaCommand::Native)) => {
             writeln!(std::io::stdout().lock(), "{:#}", acp::native::schema())?;
             Ok(exit::OK)
         }
-        Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await
@@ -111,7 +123,9 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let mcp = wiring::mcp_options(&options, environment);
     let servers = Arc::new(McpProvider::new(mcp.clone()));
-    let wired = wiring::wire(&options, &cwd, Keep::InData, wiring::tool_providers(servers.clone()))?;
+    let integrations = Integrations::new(&options, environment);
+    let providers = wiring::tool_providers(servers.clone(), integrations.clone());
+    let wired = wiring::wire(&options, &cwd, Keep::InData, providers)?;
     let services = Services {
         runtime: wired.runtime.clone(),
         options: options.clone(),
@@ -120,6 +134,7 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
         catalog: wired.catalog.clone(),
         mcp,
         servers,
+        integrations,
         writing: tokio::sync::Mutex::default(),
     };
     let mut signals = Signals::new()?;
@@ -154,7 +169,8 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     options.append_prompt(headless::NOBODY);
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
     let servers = Arc::new(McpProvider::new(wiring::mcp_options(&options, environment)));
-    let wired = wiring::wire(&options, &cwd, keep, wiring::tool_providers(servers))?;
+    let providers = wiring::tool_providers(servers, Integrations::new(&options, environment));
+    let wired = wiring::wire(&options, &cwd, keep, providers)?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,

@@ -3,6 +3,7 @@
 use crate::{
     args::{Events, Protocol},
     environment::Environment,
+    integrations::{IntegrationFunctions, Integrations, NativeTools},
     mcp::{Pins, Values},
     options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
@@ -11,10 +12,11 @@ use crate::{
 use ::mcp::{McpOptions, McpProvider};
 use acp::{AcpOptions, ClientTools, TerminalPlace};
 use agent::{
-    Hook, Hooks, Outside, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProvider, ToolProviders,
+    Hook, Hooks, Outside, Runtime, RuntimeOptions, SandboxOptions, SessionScope, SessionStore, ToolProvider,
+    ToolProviders,
 };
 use anyhow::Result;
-use lua::LuaTools;
+use lua::{Functions, LuaTools};
 use providers::{
     Catalog, HttpClients, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot,
 };
@@ -84,10 +86,18 @@ pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> 
 }
 
 /// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
-pub(crate) fn tool_providers(servers: Arc<McpProvider>) -> ToolProviders {
-    let servers: Arc<dyn ToolProvider> = servers;
-    let scripts: Arc<dyn ToolProvider> = Arc::new(LuaTools::new());
-    [servers, scripts].into_iter().collect()
+pub(crate) fn tool_providers(servers: Arc<McpProvider>, integrations: Arc<Integrations>) -> ToolProviders {
+    let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers];
+    let desk = integrations.clone();
+    let functions = move |session: &SessionScope| -> Arc<dyn Functions> {
+        let (desk, cwd) = (desk.clone(), session.cwd.clone());
+        Arc::new(IntegrationFunctions::new(desk.clone(), Arc::new(move || desk.switches(&cwd))))
+    };
+    providers.push(Arc::new(LuaTools::with(functions)));
+    if integrations.native_tools() {
+        providers.push(Arc::new(NativeTools(integrations)));
+    }
+    providers.into_iter().collect()
 }
 
 /// What holds for calls that no turn makes.

@@ -3,17 +3,39 @@
 use super::{Connection, Wire, errors, params, reply::Reply};
 use crate::transport::BAD_LINE;
 use agent_client_protocol::{
-    Client, ConnectionTo, Dispatch, Error, ErrorCode, HandleDispatchFrom, Handled, UntypedMessage,
+    Client, ConnectionTo, Dispatch, Error, ErrorCode, HandleDispatchFrom, Handled, Responder, UntypedMessage,
 };
+use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
+/// A connection in whatever version it speaks. The library's machinery is built around this, and so once and not once a version.
+#[async_trait]
+pub(crate) trait Served: Send + Sync {
+    /// Takes a request; returns when its first step is done.
+    async fn request(
+        self: Arc<Self>,
+        request: UntypedMessage,
+        responder: Responder<Value>,
+        client: ConnectionTo<Client>,
+    );
+
+    /// Takes a notification.
+    fn notification(&self, notification: UntypedMessage);
+
+    /// Cancels what this client asked for.
+    fn cancel(&self);
+
+    /// Cancels what this client asked for, closes every session that nobody else is told of, and waits until every request is answered.
+    async fn settle(&self);
+}
+
 /// Takes every message of the client. Messages arrive undecoded, so that what the library's types refuse wholesale (a missing list, one unknown
 /// content block) can be taken or refused precisely.
-pub(crate) struct Dispatcher<W: Wire>(pub(crate) Arc<Connection<W>>);
+pub(crate) struct Dispatcher(pub(crate) Arc<dyn Served>);
 
-impl<W: Wire> HandleDispatchFrom<Client> for Dispatcher<W> {
+impl HandleDispatchFrom<Client> for Dispatcher {
     async fn handle_dispatch_from(
         &mut self,
         message: Dispatch,
@@ -21,38 +43,50 @@ impl<W: Wire> HandleDispatchFrom<Client> for Dispatcher<W> {
     ) -> Result<Handled<Dispatch>, Error> {
         match message {
             Dispatch::Request(request, responder) => {
-                if let Some(reply) = Reply::new(responder, &self.0.in_flight, self.0.native.clone()) {
-                    self.request(request, reply, client).await;
-                }
+                self.0.clone().request(request, responder, client).await;
             }
-            Dispatch::Notification(notification) => self.notification(notification),
+            Dispatch::Notification(notification) => self.0.notification(notification),
             response @ Dispatch::Response(..) => return Ok(Handled::No { message: response, retry: false }),
         }
         Ok(Handled::Yes)
     }
 
     fn describe_chain(&self) -> impl std::fmt::Debug {
-        W::NAME
+        "tiller"
     }
 }
 
-impl<W: Wire> Dispatcher<W> {
-    async fn request(&self, request: UntypedMessage, reply: Reply, client: ConnectionTo<Client>) {
+#[async_trait]
+impl<W: Wire> Served for Connection<W> {
+    async fn request(
+        self: Arc<Self>,
+        request: UntypedMessage,
+        responder: Responder<Value>,
+        client: ConnectionTo<Client>,
+    ) {
+        let Some(reply) = Reply::new(responder, &self.in_flight, self.native.clone()) else { return };
         let (method, params) = request.into_parts();
         if method == BAD_LINE {
             return reply.send(Err::<(), _>(bad_line(params)));
         }
-        let connection = self.0.clone();
-        self.0.tasks.clone().run(W::route(method, params, reply, connection, client)).await;
+        self.tasks.clone().run(W::route(method, params, reply, self, client)).await;
     }
 
     fn notification(&self, notification: UntypedMessage) {
         let (method, params) = notification.into_parts();
         match method.as_str() {
-            "session/cancel" => self.0.cancel_turn(params),
-            "cancel" if self.0.native.is_seed() => self.0.cancel_turn(params),
+            "session/cancel" => self.cancel_turn(params),
+            "cancel" if self.native.is_seed() => self.cancel_turn(params),
             _ => tracing::debug!(%method, "ignoring an unknown notification"),
         }
+    }
+
+    fn cancel(&self) {
+        self.cancel();
+    }
+
+    async fn settle(&self) {
+        self.settle().await;
     }
 }
 

@@ -21,7 +21,7 @@ mod wire;
 pub(crate) use client::{AcpClient, Outfit};
 #[cfg(test)]
 pub(crate) use coalesce::Coalescer;
-pub(crate) use dispatch::{Dispatcher, unknown};
+pub(crate) use dispatch::{Dispatcher, Served, unknown};
 pub(crate) use outbox::Outbox;
 pub(crate) use reply::Reply;
 pub(crate) use sessions::Held;

@@ -14,8 +14,6 @@ use std::sync::Arc;
 
 /// A version of the protocol: what its messages look like, and which there are. All else about a connection is the same for each.
 pub(crate) trait Wire: Send + Sync + Sized + 'static {
-    /// Its name in logs.
-    const NAME: &'static str;
     /// An update of a session as it goes over the wire.
     type Update: Send + 'static;
     /// Turns a session's events into updates.

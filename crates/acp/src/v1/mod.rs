@@ -38,7 +38,6 @@ pub(crate) struct Traits {
 }
 
 impl Wire for V1 {
-    const NAME: &'static str = "tiller v1";
     type Update = acp::SessionUpdate;
     type Projection = to_acp::Projection;
     type Traits = Traits;

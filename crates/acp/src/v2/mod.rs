@@ -29,7 +29,6 @@ type Peer = connection::Peer<V2>;
 pub(crate) struct V2;
 
 impl Wire for V2 {
-    const NAME: &'static str = "tiller v2";
     type Update = acp::SessionUpdate;
     type Projection = to_acp::Projection;
     type Traits = ();

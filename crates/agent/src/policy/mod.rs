@@ -206,7 +206,7 @@ fn mode_denial(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
         return None;
     }
     let calls = |a: &Resolved| matches!(a.access, Access::Call { read_only: false, .. });
-    let foreign = subject.tool.starts_with(rule::MCP) && subject.accesses.iter().any(calls);
+    let foreign = rule::function(subject.tool).is_some() && subject.accesses.iter().any(calls);
     if !exists(subject.tool, subject.effect, mode) || foreign {
         let reason = format!(
             "Tool '{}' is not available in {label} mode. Switch to Edit mode to use write tools.",
@@ -329,7 +329,7 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
     if SAFE_TOOLS.contains(&subject.tool) {
         return Some(Decision::Allow { rule: "SafeTools" });
     }
-    (APPROVAL_REQUIRED.contains(&subject.tool) || subject.tool.starts_with(rule::MCP))
+    (APPROVAL_REQUIRED.contains(&subject.tool) || rule::function(subject.tool).is_some())
         .then(|| Decision::Ask { rule: "ApprovalRequired", question: question(policy, subject) })
 }
 

@@ -50,6 +50,14 @@ const KINDS: &[(&str, Kind)] = &[
 /// What begins the name of a function of an MCP server: `mcp__SERVER__FUNCTION`.
 pub(super) const MCP: &str = "mcp__";
 
+/// What begins the name of a function of an integration: `integration__PROVIDER__FUNCTION`.
+pub(super) const INTEGRATION: &str = "integration__";
+
+/// What follows the beginning of a function's name: whose it is, and which.
+pub(super) fn function(name: &str) -> Option<&str> {
+    name.strip_prefix(MCP).or_else(|| name.strip_prefix(INTEGRATION))
+}
+
 impl std::str::FromStr for PermissionRule {
     type Err = String;
 
@@ -105,8 +113,8 @@ impl PermissionRule {
     /// it is a function of a server that is named.
     pub fn too_wide_to_allow(&self) -> Option<&'static str> {
         let named = |rest: &str| rest.split_once("__").is_some_and(|(server, _)| !server.contains('*'));
-        let wide = self.tool.contains('*') && !self.tool.strip_prefix(MCP).is_some_and(named);
-        wide.then_some("an allow rule names its tool; a star may stand for functions of one MCP server only: mcp__server__*")
+        let wide = self.tool.contains('*') && !function(&self.tool).is_some_and(named);
+        wide.then_some("an allow rule names its tool; a star may stand for functions of one MCP server or integration only: mcp__server__*")
     }
 
     /// Whether it names a tool: by its name, or the server of a function.
@@ -115,7 +123,7 @@ impl PermissionRule {
             return rules::matches(&self.tool, tool);
         }
         let of_server = || {
-            let server = self.tool.strip_prefix(MCP).filter(|server| !server.contains("__"));
+            let server = function(&self.tool).filter(|server| !server.contains("__"));
             server.is_some() && tool.strip_prefix(&self.tool).is_some_and(|rest| rest.starts_with("__"))
         };
         self.tool == tool || of_server()
@@ -181,6 +189,8 @@ mod tests {
             ("mcp__a*__x", true),
             ("file_*", true),
             ("mcp__a__*", false),
+            ("integration__*", true),
+            ("integration__a__*", false),
             ("mcp__a", false),
             ("bash(*)", false),
         ] {

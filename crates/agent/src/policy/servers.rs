@@ -1,6 +1,9 @@
-//! What the settings say of functions of MCP servers, by what a function says that it does.
+//! What the settings say of functions of MCP servers and of integrations, by what a function says that it does.
 
-use super::{Subject, rule::MCP};
+use super::{
+    PermissionRules, Subject,
+    rule::{self, INTEGRATION},
+};
 use crate::Access;
 use std::collections::BTreeMap;
 
@@ -13,7 +16,7 @@ pub struct ServerRules {
     pub servers: BTreeMap<String, ServerRule>,
 }
 
-/// What may be done with one server.
+/// What may be done with one server, or one integration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerRule {
     /// Calls of functions that say that they only read.
@@ -53,14 +56,41 @@ impl ServerRules {
     }
 }
 
-/// The strictest of what is said of the functions that a call is about, with the server and what the function does; `None` where it is about none.
-pub(super) fn answer(rules: &ServerRules, subject: &Subject<'_>) -> Option<(Answer, String, &'static str)> {
+/// What is said of a call of a function.
+pub(super) struct Said {
+    pub(super) answer: Answer,
+    /// The server, or the integration.
+    whose: String,
+    is_integration: bool,
+    operation: &'static str,
+}
+
+impl Said {
+    /// Why it is not run; callers know these texts.
+    pub(super) fn denial(&self) -> String {
+        let Self { whose, operation, .. } = self;
+        match self.is_integration {
+            false => format!("MCP server '{whose}' {operation} access denied."),
+            true => {
+                format!(
+                    "Integration '{whose}' {operation} access denied. Enable it in /settings → Integrations"
+                )
+            }
+        }
+    }
+}
+
+/// The strictest of what is said of the functions that a call is about; `None` where it is about none.
+pub(super) fn answer(rules: &PermissionRules, subject: &Subject<'_>) -> Option<Said> {
     let answers = subject.accesses.iter().filter_map(|resolved| {
         let Access::Call { function, read_only } = &resolved.access else { return None };
-        let (server, _) = function.strip_prefix(MCP)?.split_once("__")?;
+        let (whose, _) = rule::function(function)?.split_once("__")?;
+        let is_integration = function.starts_with(INTEGRATION);
+        let rules = if is_integration { &rules.integrations } else { &rules.servers };
         let operation = if *read_only { "read" } else { "write" };
-        Some((rules.of(server, *read_only), server.to_owned(), operation))
+        let answer = rules.of(whose, *read_only);
+        Some(Said { answer, whose: whose.to_owned(), is_integration, operation })
     });
     let strictness = |answer: Answer| Answer::ALL.iter().position(|(_, known)| *known == answer);
-    answers.max_by_key(|(answer, ..)| strictness(*answer))
+    answers.max_by_key(|said| strictness(said.answer))
 }

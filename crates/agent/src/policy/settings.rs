@@ -3,7 +3,7 @@
 use super::{
     Decision, Policy, Resolved, Subject,
     rule::{Kind, PermissionRule},
-    servers::{self, Answer, ServerRules},
+    servers::{self, Answer, Said, ServerRules},
     shell::{Shell, SimpleCommand},
 };
 use crate::Access;
@@ -19,6 +19,8 @@ pub struct PermissionRules {
     pub allow: Vec<PermissionRule>,
     /// What functions of MCP servers may do.
     pub servers: ServerRules,
+    /// What functions of integrations may do.
+    pub integrations: ServerRules,
 }
 
 /// A thing that a call touches, in every spelling that it has.
@@ -52,9 +54,8 @@ fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> bool
 
 /// The denial of a rule, if one denies.
 pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    if let Some((Answer::Deny, server, operation)) = servers::answer(&policy.rules.servers, subject) {
-        let reason = format!("MCP server '{server}' {operation} access denied.");
-        return Some(Decision::Deny { rule: "DenyRule", reason });
+    if let Some(said @ Said { answer: Answer::Deny, .. }) = servers::answer(policy.rules, subject) {
+        return Some(Decision::Deny { rule: "DenyRule", reason: said.denial() });
     }
     if policy.rules.deny.is_empty() {
         return None;
@@ -78,7 +79,7 @@ pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisio
 /// Whether rules allow all of a call: each of its commands, each of its files. A line that is not fully understood, writes by
 /// redirection or runs with more rights is not what a pattern of words speaks of.
 pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
-    if let Some((Answer::Allow, ..)) = servers::answer(&policy.rules.servers, subject) {
+    if let Some(Said { answer: Answer::Allow, .. }) = servers::answer(policy.rules, subject) {
         return true;
     }
     if policy.rules.allow.is_empty() {

@@ -341,6 +341,7 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
         ("mcp__git__log", Effect::Executes, call("mcp__git__log"), "aaa"),
         ("mcp__git__push_all", Effect::Executes, call("mcp__git__push_all"), "???"),
         ("mcp__other__x", Effect::Executes, call("mcp__other__x"), "??a"),
+        ("integration__p__x", Effect::Writes, call("integration__p__x"), "??a"),
         // Addresses by their host; one that cannot be read is what was forbidden.
         ("web_fetch", Effect::Reads, fetch("https://docs.rs/x"), "aaa"),
         ("web_fetch", Effect::Reads, fetch("https://a.evil.example/"), "ddd"),
@@ -353,6 +354,19 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
     let case = Case { rules: rules(&["file_write"], &[], &[]), ..Case::new() };
     assert_eq!(case.verdicts("file_write", Effect::Writes, &write("/w/a")), "ddd");
     assert_eq!(case.verdicts("file_edit", Effect::Writes, &write("/w/a")), "a?a");
+    // What is said of an integration holds for its functions, by what they do, and for no server of that name.
+    let said = |read, write| {
+        let rule = ServerRule { read, write };
+        let integrations = ServerRules { default: Answer::Ask, servers: [("p".to_owned(), rule)].into() };
+        Case { rules: PermissionRules { integrations, ..PermissionRules::default() }, ..Case::new() }
+    };
+    let case = said(Some(Answer::Allow), Some(Answer::Deny));
+    let reads =
+        vec![Resolved::new(Access::Call { function: "integration__p__x".to_owned(), read_only: true }, None)];
+    assert_eq!(case.verdicts("integration__p__x", Effect::Reads, &reads), "aaa");
+    assert_eq!(case.verdicts("integration__p__x", Effect::Writes, &call("integration__p__x")), "ddd");
+    assert_eq!(case.verdicts("mcp__p__x", Effect::Writes, &call("mcp__p__x")), "??a");
+    assert_eq!(case.verdicts("integration__q__x", Effect::Writes, &call("integration__q__x")), "??a");
     // A function that may change something is none of the read-only modes'.
     let case = Case { mode: Mode::Plan, rules: rules(&[], &[], &["mcp__git"]), ..Case::new() };
     assert_eq!(case.verdicts("mcp__git__log", Effect::Executes, &call("mcp__git__log")), "ddd");

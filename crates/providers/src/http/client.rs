@@ -2,7 +2,7 @@
 
 use crate::limits;
 use agent::ModelError;
-use reqwest::{Client, redirect::Policy};
+use reqwest::{Client, dns::Resolve, redirect::Policy};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::sync::{Arc, OnceLock};
@@ -12,6 +12,11 @@ use std::sync::{Arc, OnceLock};
 pub struct HttpClients(Http);
 
 impl HttpClients {
+    /// Clients that connect to what this resolver says and to nothing else: they use no proxy, which would resolve names by itself.
+    pub fn resolving(resolver: impl Resolve + 'static) -> Self {
+        Self(Http { resolver: Some(Resolver(Arc::new(resolver))), ..Http::default() })
+    }
+
     /// The client for an address; made when it is first asked for. It follows no redirects. The error is for people, without the address.
     pub fn client(&self, url: &str) -> Result<Client, String> {
         let url = reqwest::Url::parse(url).map_err(|error| format!("the address is wrong: {error}"))?;
@@ -19,10 +24,22 @@ impl HttpClients {
     }
 }
 
+/// What names are looked up with.
+#[derive(Clone)]
+struct Resolver(Arc<dyn Resolve>);
+
+impl std::fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Resolver")
+    }
+}
+
 /// The connection pools. Nothing is built before it is used: reading the machine's certificates takes milliseconds, which a
 /// start-up without a request does not pay, and which plain HTTP to a loopback server never pays.
 #[derive(Debug, Default)]
 pub(crate) struct Http {
+    /// The machine's own when `None`.
+    resolver: Option<Resolver>,
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
 }
@@ -31,9 +48,9 @@ impl Http {
     /// The client for `http` or `https` addresses.
     pub(crate) fn client(&self, url: &reqwest::Url) -> Result<Client, ModelError> {
         let built = if url.scheme() == "https" {
-            self.tls.get_or_init(|| build(verified_tls()?, true))
+            self.tls.get_or_init(|| build(verified_tls()?, true, self.resolver.clone()))
         } else {
-            self.plain.get_or_init(|| build(no_tls()?, false))
+            self.plain.get_or_init(|| build(no_tls()?, false, self.resolver.clone()))
         };
         built.clone().map_err(|error| {
             ModelError::Transport(format!(
@@ -45,15 +62,18 @@ impl Http {
 }
 
 /// Redirects are not followed: an API does not redirect, and following one would carry the key to another host.
-fn build(tls: ClientConfig, proxies: bool) -> Result<Client, String> {
+fn build(tls: ClientConfig, proxies: bool, resolver: Option<Resolver>) -> Result<Client, String> {
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
         .connect_timeout(limits::CONNECT_TIMEOUT)
         .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")));
-    if !proxies {
+    if !proxies || resolver.is_some() {
         builder = builder.no_proxy();
+    }
+    if let Some(Resolver(resolver)) = resolver {
+        builder = builder.dns_resolver(resolver);
     }
     builder.build().map_err(|error| error.without_url().to_string())
 }

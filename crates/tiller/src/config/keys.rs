@@ -11,6 +11,7 @@ const PROMPT: &str = "a project must not add to the system prompt";
 const PATHS: &str = "a project must not widen what may be touched without asking";
 const HOOKS: &str = "a project must not run commands of its own";
 const SERVERS: &str = "a project must not say what servers may do without asking";
+const SERVICES: &str = "a project must not say which services are called in your name";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
@@ -100,6 +101,35 @@ pub(crate) const KEYS: &[Key] = &[
         name: "mcp.servers.NAME.permissions.write",
         in_project: InProject::WhenTrusted(SERVERS),
         set: |o, name, v| Ok(o.server(name).write = Some(v.one_of(&Answer::ALL)?)),
+    },
+    Key {
+        name: "integrations.permissions_default",
+        in_project: InProject::WhenTrusted(SERVICES),
+        set: |o, _, v| Ok(o.rules.integrations.default = v.one_of(&Answer::ALL)?),
+    },
+    Key {
+        name: "integrations.native_tools",
+        in_project: InProject::WhenTrusted(SERVICES),
+        set: |o, _, v| Ok(o.integrations.native_tools = v.flag()?),
+    },
+    Key {
+        name: "integrations.NAME.enabled",
+        in_project: InProject::WhenTrusted(SERVICES),
+        set: |o, name, v| {
+            o.integration(name)?;
+            o.integrations.enabled.insert(name.to_owned(), v.flag()?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "integrations.NAME.permissions.read",
+        in_project: InProject::WhenTrusted(SERVICES),
+        set: |o, name, v| Ok(o.integration(name)?.read = Some(v.one_of(&Answer::ALL)?)),
+    },
+    Key {
+        name: "integrations.NAME.permissions.write",
+        in_project: InProject::WhenTrusted(SERVICES),
+        set: |o, name, v| Ok(o.integration(name)?.write = Some(v.one_of(&Answer::ALL)?)),
     },
     Key {
         name: "hooks.NAME.on",

@@ -246,7 +246,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "permissions.allow = ['mcp__*']",
-            "/c/config.toml:1: permissions.allow: mcp__*: an allow rule names its tool; a star may stand for functions of one MCP server only: mcp__server__*",
+            "/c/config.toml:1: permissions.allow: mcp__*: an allow rule names its tool; a star may stand for functions of one MCP server or integration only: mcp__server__*",
         ),
         (
             "tools.denied_tools = 'bash'",

@@ -1,6 +1,6 @@
 //! Changes of files that describe servers. Whatever else a file holds stays.
 
-use super::kept::read;
+use crate::secrets::read;
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use system::{AbsPath, System};

@@ -12,7 +12,9 @@ mod serve;
 
 pub(crate) use described::{NewServer, add, keep_secret, secret_key, trust_written, trusted_so_far};
 pub(crate) use direct::{Direct, DirectTool, NoTool};
-pub(crate) use kept::{Pins, Values};
+pub(crate) use kept::Pins;
+
+pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectReach, ServerFunctions};
 
 use crate::{

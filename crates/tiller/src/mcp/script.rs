@@ -84,6 +84,10 @@ fn refused(refusal: &Refusal, tool: &dyn AnyTool) -> String {
     let name = tool.name();
     let server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     match (refusal, server) {
+        (Refusal::NeedsApproval(_), None) => {
+            let reads = tool.effect() == agent::Effect::Reads;
+            lua::of_integration(&name, reads).unwrap_or_else(|| refusal.to_string())
+        }
         (Refusal::NeedsApproval(_), Some((server, _))) => {
             super::direct::needs_approval(server, tool.effect() == agent::Effect::Reads)
         }

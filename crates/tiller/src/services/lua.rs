@@ -1,11 +1,14 @@
 //! `lua/execute`: scripts of a program, for its session.
 
 use super::Services;
-use crate::scripts::{Callable, reaching};
+use crate::{
+    integrations::IntegrationFunctions,
+    scripts::{Callable, reaching},
+};
 use ::lua::{CPU_MAX, MEMORY_MAX, MEMORY_MIN, RunLimits, Script};
 use acp::native::{ExecuteLua, LuaRuntime, LuaSource, Scene, ServiceError};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Runs a script, and says what came of it: a script that fails is no error of the request.
 pub(super) async fn execute(services: &Services, on: &Scene, run: ExecuteLua) -> Result<Value, ServiceError> {
@@ -31,7 +34,10 @@ pub(super) async fn execute(services: &Services, on: &Scene, run: ExecuteLua) ->
         LuaRuntime::Mcp => Callable::Servers,
     };
     let script = Script { name, code, limits, ..Script::default() };
-    let report = reaching(&direct, callable, script).await;
+    let switches = Arc::new(services.options_on(on).await?.switches());
+    let desk = services.integrations.clone();
+    let functions = IntegrationFunctions::new(desk, Arc::new(move || switches.clone()));
+    let report = reaching(&direct, callable, functions, script).await;
     direct.close().await;
     Ok(direct.without_secrets(json!({
         "success": report.error.is_none(),

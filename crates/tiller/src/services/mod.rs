@@ -2,6 +2,7 @@
 //!
 //! Each request finds the settings as they are in its session's folder when it comes, and the modes that its session has.
 
+mod integrations;
 mod lua;
 mod mcp;
 mod settings;
@@ -10,6 +11,7 @@ use crate::{
     config::{Flags, Resolved},
     doctor,
     environment::Environment,
+    integrations::Integrations,
     mcp::Direct,
     options::Options,
     redacting::Redacting,
@@ -18,8 +20,8 @@ use crate::{
 };
 use ::mcp::{McpOptions, McpProvider};
 use acp::native::{
-    AddServer, CallTool, ConfigureProvider, ExecuteLua, ListTools, NativeServices, Scene, ServiceError,
-    SetSecret, SetSetting,
+    AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, ListFunctions,
+    ListTools, NativeServices, Scene, ServiceError, SetSecret, SetSetting,
 };
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
@@ -39,6 +41,7 @@ pub(crate) struct Services {
     pub(crate) mcp: Arc<McpOptions>,
     /// What gives sessions their servers.
     pub(crate) servers: Arc<McpProvider>,
+    pub(crate) integrations: Arc<Integrations>,
     /// One change of a file at a time.
     pub(crate) writing: tokio::sync::Mutex<()>,
 }
@@ -51,6 +54,26 @@ impl NativeServices for Services {
 
     async fn configure_provider(&self, on: &Scene, set: ConfigureProvider) -> Result<Value, ServiceError> {
         settings::configure_provider(self, on, set).await
+    }
+
+    async fn list_functions(&self, on: &Scene, query: ListFunctions) -> Result<Value, ServiceError> {
+        integrations::list(self, on, query).await
+    }
+
+    async fn describe_function(&self, on: &Scene, function: String) -> Result<Value, ServiceError> {
+        integrations::describe(self, on, &function).await
+    }
+
+    async fn call_function(&self, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
+        integrations::call(self, on, call).await
+    }
+
+    async fn configure_integration(
+        &self,
+        on: &Scene,
+        set: ConfigureIntegration,
+    ) -> Result<Value, ServiceError> {
+        integrations::configure(self, on, set).await
     }
 
     async fn list_servers(&self, on: &Scene, force: bool) -> Result<Value, ServiceError> {
@@ -105,6 +128,7 @@ impl Services {
         let resolved = start::resolved(&self.environment, &on.cwd, Flags::default()).await;
         let Resolved { mut options, .. } = resolved.map_err(|error| self.failed(&error))?;
         (options.mode, options.permission_mode) = (on.mode, on.permission_mode);
+        self.integrations.overlay(&on.cwd, &mut options);
         Ok(options)
     }
 

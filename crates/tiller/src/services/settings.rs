@@ -4,8 +4,9 @@ use super::Services;
 use crate::{
     config,
     keys::secret_name,
-    mcp::{self, Values},
+    mcp,
     options::{Folders, Secret},
+    secrets::Values,
     setup::{self, NotStored, ProviderSetup},
     wiring,
 };
@@ -80,7 +81,7 @@ pub(super) async fn configure_provider(
 
 impl Services {
     /// What is trusted of a session's folder, if all of it is and its settings are to be changed.
-    async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<TrustContent> {
+    pub(super) async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<TrustContent> {
         match scope {
             Scope::Project => mcp::trusted_so_far(&self.mcp, &on.cwd).await,
             Scope::Global => None,
@@ -88,7 +89,11 @@ impl Services {
     }
 
     /// What a program stores for its user does not make the user's own folder one to be looked at again.
-    async fn stay_trusted(&self, on: &Scene, before: Option<TrustContent>) -> Result<(), ServiceError> {
+    pub(super) async fn stay_trusted(
+        &self,
+        on: &Scene,
+        before: Option<TrustContent>,
+    ) -> Result<(), ServiceError> {
         let Some(before) = before else { return Ok(()) };
         let folders = &self.options.folders;
         let trusted = mcp::trust_written(&self.mcp, folders, &on.cwd, &before, &[config::PROJECT_FILE]).await;

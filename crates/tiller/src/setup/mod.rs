@@ -10,10 +10,10 @@ use crate::{
     config,
     environment::Environment,
     exit,
-    keys::{secret_name, secrets_path},
+    keys::secret_name,
     limits,
-    mcp::Values,
     options::{Options, Secret},
+    secrets::{self, Values},
     wiring,
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -109,7 +109,7 @@ fn tell(
     json: bool,
 ) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    let secrets = secrets_path(&options.folders);
+    let secrets = secrets::path(&options.folders);
     if json {
         let said = json!({
             "success": true,

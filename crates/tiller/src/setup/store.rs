@@ -3,8 +3,8 @@
 use crate::{
     config::{self, ConfigError, SettingsFile},
     keys::secret_name,
-    mcp::Values,
     options::{Options, Secret},
+    secrets::Values,
     wiring,
 };
 use serde_json::{Value, json};

@@ -15,6 +15,7 @@ mod end;
 mod golden;
 mod headless;
 mod home;
+mod integrations;
 mod local_commands;
 mod mcp;
 mod mcp_faults;
@@ -31,6 +32,7 @@ mod sandbox;
 mod scripts;
 #[cfg(feature = "v2")]
 mod second;
+mod service;
 mod sessions;
 mod sessions_files;
 mod setup;

@@ -244,6 +244,12 @@ fn requests_as_that_wires_own_samples_have_them_work_in_a_row() {
     });
     let provider = ask(&mut stage, "providers/configure", provider);
     assert_eq!((&provider["hasApiKey"], &provider["model"]), (&json!(true), &json!("openai/gpt-5.4-mini")));
+    let integration = json!({
+        "integration": "plane", "account": "work", "scope": "project",
+        "credentials": { "api_key": CANARY, "workspace_slug": "acme" }, "enabled": true,
+        "permissions": { "read": "allow", "write": "ask" },
+    });
+    assert_eq!(ask(&mut stage, "integrations/configure", integration)["enabled"], true);
     let server = json!({
         "scope": "project", "name": "filesystem", "command": "/bin/sh", "args": [command, "ok"], "env": {},
         "enabled": true, "trust": true, "permissions": { "read": "allow", "write": "ask" },

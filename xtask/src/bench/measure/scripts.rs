@@ -9,24 +9,39 @@ use serde_json::Value;
 /// How many calls a sample is the mean of.
 const CALLS: f64 = 20_000.0;
 
+/// The settings under which an integration is there that needs no account, and asks.
+const SETTINGS: &str = "integrations.coingecko.enabled = true\n";
+
+const INTEGRATION: Quantity =
+    Quantity { name: "… to a function of an integration, up to the gate", unit: "µs", target: Some(50.0) };
+
 const CALL: Quantity = Quantity { name: "a call from a script to its host", unit: "µs", target: Some(50.0) };
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let home = tempfile::tempdir()?;
-    // There is no turn, so the answer is a refusal: it takes the same way.
-    let code = format!("for i = 1, {CALLS} do pcall(app.tools.file_read, {{path = 'a.txt', limit = i}}) end");
-    let mut figure = Figure::of(CALL);
-    for _ in 0..bench.runs {
-        let mut run = command(bench.binary);
-        run.args(["lua", "run", "--json", "--eval", &code]);
-        let output = run.current_dir(home.path()).env("TILLER_HOME", home.path()).output();
-        let output = output.with_context(|| format!("{} did not start", bench.binary.display()))?;
-        if !output.status.success() {
-            bail!("`lua run` failed: {}", String::from_utf8_lossy(&output.stdout));
+    std::fs::write(home.path().join("config.toml"), SETTINGS)?;
+    let mut figures = Vec::new();
+    for (quantity, called) in [
+        // There is no turn, so the answer is a refusal: it takes the same way.
+        (CALL, "app.tools.file_read, {path = 'a.txt', limit = i}"),
+        // The gate would have to ask, and nothing is sent.
+        (INTEGRATION, "app.integrations.coingecko.get_coin, {id = 'bitcoin', tickers = i > 1}"),
+    ] {
+        let code = format!("for i = 1, {CALLS} do pcall({called}) end");
+        let mut figure = Figure::of(quantity);
+        for _ in 0..bench.runs {
+            let mut run = command(bench.binary);
+            run.args(["lua", "run", "--json", "--eval", &code]);
+            let output = run.current_dir(home.path()).env("TILLER_HOME", home.path()).output();
+            let output = output.with_context(|| format!("{} did not start", bench.binary.display()))?;
+            if !output.status.success() {
+                bail!("`lua run` failed: {}", String::from_utf8_lossy(&output.stdout));
+            }
+            let said: Value = serde_json::from_slice(&output.stdout)?;
+            let milliseconds = said["duration_ms"].as_f64().context("no time was told")?;
+            figure.add(milliseconds * 1e3 / CALLS);
         }
-        let said: Value = serde_json::from_slice(&output.stdout)?;
-        let milliseconds = said["duration_ms"].as_f64().context("no time was told")?;
-        figure.add(milliseconds * 1e3 / CALLS);
+        figures.push(figure);
     }
-    Ok(vec![figure])
+    Ok(figures)
 }

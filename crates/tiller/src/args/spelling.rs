@@ -1,0 +1,35 @@
+//! Another spelling of commands: `integrations:list` is `integrations list`.
+
+/// The arguments with the first one taken apart where it has colons between words.
+pub(crate) fn spelled(arguments: impl Iterator<Item = String>) -> Vec<String> {
+    let mut arguments: Vec<String> = arguments.collect();
+    let word = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase())
+            && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'))
+    };
+    if let Some(first) = arguments.get(1).filter(|first| first.contains(':') && first.split(':').all(word)) {
+        let parts: Vec<String> = first.split(':').map(str::to_owned).collect();
+        arguments.splice(1..2, parts);
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colons_are_another_spelling_of_the_command_and_of_nothing_else() {
+        for (given, expected) in [
+            ("tiller integrations:plane list_projects a:b", "tiller integrations plane list_projects a:b"),
+            ("tiller mcp:secret:set k", "tiller mcp secret set k"),
+            ("tiller -p a:b", "tiller -p a:b"),
+            ("tiller http://x", "tiller http://x"),
+            ("tiller a::b", "tiller a::b"),
+            ("tiller", "tiller"),
+        ] {
+            let words = spelled(given.split(' ').map(str::to_owned));
+            assert_eq!(words.join(" "), expected);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What the user's accounts have: secrets among the other secrets, all else in a file of its own, for the user and not for a project.
+
+use crate::{
+    options::Folders,
+    secrets::{self, Values},
+};
+use ::integrations::{Account, Accounts, Field};
+use anyhow::{Result, bail};
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+use system::{AbsPath, System};
+
+/// The field that every account may have: an address of its own.
+pub(super) const BASE_URL: &str = "base_url";
+
+/// The accounts.
+pub(crate) struct KeptAccounts {
+    values: Values,
+    system: Arc<dyn System>,
+    path: AbsPath,
+    /// Held from reading to writing.
+    one_at_a_time: tokio::sync::Mutex<()>,
+}
+
+/// A change of one account: fields to be set, and `None` for those to be forgotten.
+pub(crate) type Change = BTreeMap<String, Option<String>>;
+
+impl KeptAccounts {
+    pub(super) fn new(values: Values, system: Arc<dyn System>, folders: &Folders) -> Self {
+        let path = folders.data.join("integrations").join("accounts.json");
+        Self { values, system, path, one_at_a_time: tokio::sync::Mutex::default() }
+    }
+
+    /// Changes an account. Fields that the integration does not have are an error that names those it has.
+    pub(crate) async fn change(
+        &self,
+        integration: &str,
+        account: &str,
+        fields: &[Field],
+        change: Change,
+    ) -> Result<()> {
+        let plain = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        };
+        if !plain(account) {
+            bail!("an account's name is letters, digits, `_` and `-`, not {account:?}");
+        }
+        let is_secret = |name: &String| -> Result<bool> {
+            match fields.iter().find(|field| field.name == *name) {
+                Some(field) => Ok(field.secret),
+                None if name == BASE_URL => Ok(false),
+                None => {
+                    let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
+                    bail!("Integration '{integration}' has no field '{name}'; it has {}", names.join(", "))
+                }
+            }
+        };
+        let (mut hidden, mut open) = (Vec::new(), Vec::new());
+        for (name, value) in change {
+            if is_secret(&name)? { hidden.push((name, value)) } else { open.push((name, value)) }
+        }
+        let _one_at_a_time = self.one_at_a_time.lock().await;
+        if !hidden.is_empty() {
+            let mut secrets = self.values.secrets().await?;
+            for (name, value) in hidden {
+                let key = key(integration, account, &name);
+                match value {
+                    Some(value) => secrets.insert(key, value),
+                    None => secrets.remove(&key),
+                };
+            }
+            self.values.keep(&secrets).await?;
+        }
+        if !open.is_empty() {
+            let mut all = secrets::read(self.system.as_ref(), &self.path).await?;
+            let own = member(member(&mut all, integration), account);
+            for (name, value) in open {
+                match value {
+                    Some(value) => own.insert(name, json!(value)),
+                    None => own.remove(&name),
+                };
+            }
+            secrets::write(self.system.as_ref(), &self.path, &Value::Object(all)).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets one account, or all of an integration. Returns whether there was any.
+    pub(super) async fn forget(&self, integration: &str, account: Option<&str>) -> Result<bool> {
+        let _one_at_a_time = self.one_at_a_time.lock().await;
+        let mut secrets = self.values.secrets().await?;
+        let prefix = match account {
+            Some(account) => format!("integrations.{integration}.{account}."),
+            None => format!("integrations.{integration}."),
+        };
+        let before = secrets.len();
+        secrets.retain(|key, _| !key.starts_with(&prefix));
+        let mut found = secrets.len() != before;
+        if found {
+            self.values.keep(&secrets).await?;
+        }
+        let mut all = secrets::read(self.system.as_ref(), &self.path).await?;
+        let removed = match account {
+            Some(account) => all.get_mut(integration).and_then(|own| own.as_object_mut()?.remove(account)),
+            None => all.remove(integration),
+        };
+        if removed.is_some() {
+            found = true;
+            secrets::write(self.system.as_ref(), &self.path, &Value::Object(all)).await?;
+        }
+        Ok(found)
+    }
+
+    /// Every field of every account of an integration.
+    async fn of(&self, integration: &str) -> BTreeMap<String, BTreeMap<String, String>> {
+        let mut accounts: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        let prefix = format!("integrations.{integration}.");
+        match self.values.secrets().await {
+            Ok(secrets) => {
+                for (key, value) in secrets {
+                    let rest = key.strip_prefix(&prefix).and_then(|rest| rest.split_once('.'));
+                    let Some((account, field)) = rest else { continue };
+                    accounts.entry(account.to_owned()).or_default().insert(field.to_owned(), value);
+                }
+            }
+            Err(error) => tracing::warn!("no secret can be read: {error:#}"),
+        }
+        let open = secrets::read(self.system.as_ref(), &self.path).await.unwrap_or_else(|error| {
+            tracing::warn!("{error:#}");
+            Map::new()
+        });
+        for (account, fields) in open.get(integration).and_then(Value::as_object).into_iter().flatten() {
+            let own = accounts.entry(account.clone()).or_default();
+            for (field, value) in fields.as_object().into_iter().flatten() {
+                own.extend(value.as_str().map(|value| (field.clone(), value.to_owned())));
+            }
+        }
+        accounts.retain(|_, fields| !fields.is_empty());
+        accounts
+    }
+}
+
+#[async_trait]
+impl Accounts for KeptAccounts {
+    async fn names(&self, integration: &str) -> Vec<String> {
+        self.of(integration).await.into_keys().collect()
+    }
+
+    async fn account(&self, integration: &str, account: &str) -> Account {
+        self.of(integration).await.remove(account).unwrap_or_default().into_iter().collect()
+    }
+}
+
+fn key(integration: &str, account: &str, field: &str) -> String {
+    format!("integrations.{integration}.{account}.{field}")
+}
+
+/// The object of a name, made when it is new or something else.
+fn member<'a>(all: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
+    let member = all.entry(name.to_owned()).or_insert_with(|| json!({}));
+    if !member.is_object() {
+        *member = json!({});
+    }
+    match member {
+        Value::Object(member) => member,
+        _ => unreachable!("it was made an object"),
+    }
+}

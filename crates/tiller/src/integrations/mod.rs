@@ -1,0 +1,116 @@
+//! Integrations: services whose functions people, scripts and models call. What there is, what the user says of it, and who calls.
+
+mod accounts;
+mod desk;
+mod functions;
+mod library;
+mod line;
+mod report;
+pub(crate) mod rows;
+mod settings;
+
+pub(crate) use accounts::{Change, KeptAccounts};
+pub(crate) use desk::run;
+pub(crate) use functions::{IntegrationFunctions, NativeTools};
+pub(crate) use settings::Store;
+
+use crate::{environment::Environment, options::Options, secrets::Values, wiring};
+use ::integrations::{Caller, Catalogue, Client, Guard, Network, Switches};
+use agent::ServerRule;
+use library::Library;
+use providers::HttpClients;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+use system::{AbsPath, System};
+
+/// What was said of an integration.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Said {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) permissions: ServerRule,
+}
+
+/// Everything about integrations that lives as long as the program does. Reads no file before it is asked.
+pub(crate) struct Integrations {
+    library: Library,
+    pub(crate) accounts: Arc<KeptAccounts>,
+    pub(crate) caller: Arc<Caller>,
+    catalogue: tokio::sync::Mutex<Option<Arc<Catalogue>>>,
+    /// The settings when the program started.
+    options: Options,
+    /// What was said since, through this program, for single folders.
+    said: Mutex<HashMap<AbsPath, BTreeMap<String, Said>>>,
+}
+
+impl Integrations {
+    pub(crate) fn new(options: &Options, environment: &Environment) -> Arc<Self> {
+        let system: Arc<dyn System> = wiring::local_system(options);
+        let folders = &options.folders;
+        let values = Values::new(environment.clone(), system.clone(), folders);
+        let accounts = Arc::new(KeptAccounts::new(values, system.clone(), folders));
+        let clients = [Network::Public, Network::Private].map(|n| HttpClients::resolving(Guard::new(n)));
+        let http = move |url: &str, network: Network| -> Result<Client, String> {
+            let [public, private] = &clients;
+            if network == Network::Public { public.client(url) } else { private.client(url) }
+        };
+        let caller = Caller::new(Arc::new(http), accounts.clone(), environment.redactor().clone());
+        Arc::new(Self {
+            library: Library::new(system, folders),
+            accounts,
+            caller: Arc::new(caller),
+            catalogue: tokio::sync::Mutex::default(),
+            options: options.clone(),
+            said: Mutex::default(),
+        })
+    }
+
+    /// All integrations, read when they are first asked for.
+    pub(crate) async fn catalogue(&self) -> Arc<Catalogue> {
+        let mut catalogue = self.catalogue.lock().await;
+        match &*catalogue {
+            Some(known) => known.clone(),
+            None => {
+                let read = Arc::new(self.library.catalogue().await);
+                read.broken().iter().for_each(|(name, why)| tracing::warn!("integration '{name}': {why}"));
+                catalogue.insert(read).clone()
+            }
+        }
+    }
+
+    /// Whether models are told of functions without a script between.
+    pub(crate) fn native_tools(&self) -> bool {
+        self.options.integrations.native_tools
+    }
+
+    /// What a session's model may call in a folder.
+    pub(crate) fn switches(&self, cwd: &AbsPath) -> Arc<Switches> {
+        let mut options = self.options.clone();
+        self.overlay(cwd, &mut options);
+        Arc::new(options.switches())
+    }
+
+    /// Lays what was said through this program over settings of a folder: a project that is not trusted has no say in its files, but whoever
+    /// uses the program has.
+    pub(crate) fn overlay(&self, cwd: &AbsPath, options: &mut Options) {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, said) in said.get(cwd).into_iter().flatten() {
+            if let Some(enabled) = said.enabled {
+                options.integrations.enabled.insert(name.clone(), enabled);
+            }
+            let own = options.rules.integrations.servers.entry(name.clone()).or_default();
+            own.read = said.permissions.read.or(own.read);
+            own.write = said.permissions.write.or(own.write);
+        }
+    }
+
+    /// The user says something of an integration, for a folder, while the program runs.
+    pub(crate) fn say(&self, cwd: &AbsPath, integration: &str, more: Said) {
+        let mut all = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = all.entry(cwd.clone()).or_default().entry(integration.to_owned()).or_default();
+        own.enabled = more.enabled.or(own.enabled);
+        own.permissions.read = more.permissions.read.or(own.permissions.read);
+        own.permissions.write = more.permissions.write.or(own.permissions.write);
+    }
+}

@@ -1,0 +1,137 @@
+//! Integrations and their functions as rows that programs read.
+
+use super::Integrations;
+use ::integrations::{Accounts as _, DEFAULT_ACCOUNT, Function, Integration, Origin, Switches};
+use serde_json::{Map, Value, json};
+
+/// What is known of an integration's accounts and switches.
+pub(crate) struct Standing {
+    pub(crate) accounts: Vec<String>,
+    /// Whether one of its accounts has all that is needed.
+    pub(crate) configured: bool,
+    pub(crate) active: bool,
+    pub(crate) runnable: bool,
+}
+
+impl Standing {
+    pub(crate) async fn of(desk: &Integrations, integration: &Integration, switches: &Switches) -> Self {
+        let accounts = desk.accounts.names(&integration.name).await;
+        let mut configured = false;
+        for name in accounts.iter().map(String::as_str).chain([DEFAULT_ACCOUNT]) {
+            let account = desk.accounts.account(&integration.name, name).await;
+            configured = configured || account.is_complete(integration, None);
+        }
+        let runnable = integration.functions.values().any(|function| integration.is_runnable(function));
+        Self { accounts, configured, active: switches.of(&integration.name).enabled, runnable }
+    }
+
+    /// One word.
+    pub(crate) fn word(&self) -> &'static str {
+        match (self.runnable, self.active, self.configured) {
+            (false, ..) => "not supported",
+            (true, false, _) => "off",
+            (true, true, false) => "lacks credentials",
+            (true, true, true) => "ready",
+        }
+    }
+}
+
+/// A function, with its schema.
+pub(crate) fn function(integration: &Integration, function: &Function, standing: &Standing) -> Value {
+    let auth = strategies(integration);
+    let auth = auth.first().copied().unwrap_or("none");
+    let runnable = integration.is_runnable(function);
+    let summary =
+        if runnable { "Can be called from here." } else { "Wants an authentication that is not supported." };
+    json!({
+        "provider": integration.name,
+        "function": function.full_name(),
+        "name": function.name,
+        "slug": format!("{}-{}", integration.name, function.name).replace('_', "-"),
+        "title": function.title,
+        "description": function.description,
+        "operation": function.operation.id(),
+        "active": standing.active,
+        "configured": standing.configured,
+        "accounts": standing.accounts,
+        "auth": auth,
+        "auth_strategy": auth,
+        "host_availability": if runnable { json!(["local"]) } else { json!([]) },
+        "runtime_requirements": [],
+        "compatibility": if runnable { "supported" } else { "unsupported" },
+        "compatibility_summary": summary,
+        "cli_setup_supported": runnable,
+        "cli_runtime_supported": runnable,
+        "input_schema": function.input_schema(&filled(integration, standing)),
+    })
+}
+
+/// An integration.
+pub(crate) fn provider(integration: &Integration, standing: &Standing) -> Value {
+    let (source, checked) = match &integration.origin {
+        Origin::BuiltIn { checked } => ("built-in", Some(checked)),
+        Origin::Added { source } => (source.as_str(), None),
+    };
+    json!({
+        "name": integration.name,
+        "title": integration.title,
+        "description": integration.description,
+        "source": source,
+        "checked": checked,
+        "base_url": integration.base_url,
+        "functions": integration.functions.len(),
+        "left_out": integration.left_out.len(),
+        "active": standing.active,
+        "configured": standing.configured,
+        "accounts": standing.accounts,
+        "auth": strategies(integration),
+        "runnable": standing.runnable,
+        "status": standing.word(),
+    })
+}
+
+/// The fields of an integration's accounts.
+pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
+    let mut rows: Vec<Value> = Vec::new();
+    for field in integration.fields() {
+        let row = json!({ "name": field.name, "description": field.description, "secret": field.secret, "required": field.required });
+        rows.push(row);
+    }
+    let required = integration.base_url.is_none();
+    let about = "The address of your own installation, in place of the usual one";
+    rows.push(json!({ "name": super::accounts::BASE_URL, "description": about, "secret": false, "required": required }));
+    rows
+}
+
+/// The parameters that configured accounts fill in.
+pub(crate) fn filled(integration: &Integration, standing: &Standing) -> Vec<String> {
+    match standing.configured {
+        true => integration.settings.iter().map(|field| field.name.clone()).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// A call with a value for each parameter that is needed.
+pub(crate) fn example(function: &Function, filled: &[String]) -> Map<String, Value> {
+    let needed = function.parameters.iter().filter(|p| p.required && !filled.contains(&p.key));
+    needed.map(|parameter| (parameter.key.clone(), example_of(&parameter.schema))).collect()
+}
+
+fn example_of(schema: &Value) -> Value {
+    let first = schema["enum"].as_array().and_then(|values| values.first()).cloned();
+    let known = schema.get("default").cloned().or(first);
+    known.unwrap_or_else(|| match &schema["type"] {
+        Value::String(kind) if kind == "integer" || kind == "number" => json!(1),
+        Value::String(kind) if kind == "boolean" => json!(true),
+        Value::String(kind) if kind == "array" => json!([example_of(&schema["items"])]),
+        Value::String(kind) if kind == "object" => json!({}),
+        _ => json!("…"),
+    })
+}
+
+fn strategies(integration: &Integration) -> Vec<&'static str> {
+    let mut ids: Vec<_> = integration.schemes.values().map(|scheme| scheme.id()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}

@@ -1,0 +1,31 @@
+//! What the user says of integrations, written into a settings file.
+
+use crate::{
+    config::{self, SettingsFile},
+    options::Folders,
+};
+use anyhow::Result;
+use serde_json::Value;
+use std::sync::Arc;
+use system::{AbsPath, System};
+
+/// Where it is written.
+pub(crate) struct Store<'a> {
+    pub(crate) system: Arc<dyn System>,
+    pub(crate) folders: &'a Folders,
+    /// The settings file.
+    pub(crate) path: AbsPath,
+}
+
+impl Store<'_> {
+    /// Writes a setting and leaves all else in the file as it is.
+    pub(crate) async fn set(&self, name: &str, value: &Value) -> Result<()> {
+        let file = config::read(self.path.clone())?;
+        let file = file.unwrap_or(SettingsFile { path: self.path.clone(), text: String::new() });
+        let text = config::with_setting(&file, self.folders, name, value)?;
+        if let Some(folder) = self.path.parent() {
+            self.system.create_dir_all(&folder).await?;
+        }
+        Ok(self.system.write(&self.path, text.as_bytes()).await?)
+    }
+}

@@ -1,0 +1,120 @@
+//! Secrets that the user keeps: a file of the data folder that only its owner can read.
+
+use crate::{environment::Environment, options::Folders};
+use anyhow::{Context, Result};
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use std::{
+    collections::BTreeMap,
+    io,
+    os::unix::fs::OpenOptionsExt as _,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use system::{AbsPath, System};
+
+/// Where they are.
+pub(crate) fn path(folders: &Folders) -> AbsPath {
+    folders.data.join("secrets.json")
+}
+
+/// Variables of this process, and secrets of a file that only its owner can read.
+pub(crate) struct Values {
+    environment: Environment,
+    system: Arc<dyn System>,
+    path: AbsPath,
+}
+
+impl Values {
+    pub(crate) fn new(environment: Environment, system: Arc<dyn System>, folders: &Folders) -> Self {
+        Self { environment, system, path: path(folders) }
+    }
+
+    /// Every secret by its key. Whoever gets them has told the redactor.
+    pub(crate) async fn secrets(&self) -> Result<BTreeMap<String, String>> {
+        let file = read(self.system.as_ref(), &self.path).await?;
+        let secrets: BTreeMap<_, _> =
+            file.into_iter().filter_map(|(key, value)| Some((key, value.as_str()?.to_owned()))).collect();
+        self.environment.redactor().learn(secrets.values().cloned());
+        Ok(secrets)
+    }
+
+    /// Replaces them.
+    pub(crate) async fn keep(&self, secrets: &BTreeMap<String, String>) -> Result<()> {
+        write(self.system.as_ref(), &self.path, &json!(secrets)).await
+    }
+}
+
+#[async_trait]
+impl ::mcp::Values for Values {
+    fn variable(&self, name: &str) -> Option<String> {
+        self.environment.get(name).map(str::to_owned)
+    }
+
+    async fn secret(&self, key: &str) -> Option<String> {
+        match self.secrets().await {
+            Ok(mut secrets) => secrets.remove(key),
+            Err(error) => {
+                tracing::warn!("no secret can be read: {error:#}");
+                None
+            }
+        }
+    }
+}
+
+/// The key of what was granted for a server.
+fn grant_key(server: &str) -> String {
+    format!("mcp.{server}.oauth")
+}
+
+#[async_trait]
+impl ::mcp::Grants for Values {
+    async fn load(&self, server: &str) -> Option<String> {
+        ::mcp::Values::secret(self, &grant_key(server)).await
+    }
+
+    async fn keep(&self, server: &str, grant: Option<String>) -> std::result::Result<(), String> {
+        let kept = async {
+            let mut secrets = self.secrets().await?;
+            match grant {
+                Some(grant) => secrets.insert(grant_key(server), grant),
+                None => secrets.remove(&grant_key(server)),
+            };
+            Self::keep(self, &secrets).await
+        };
+        kept.await.map_err(|error| format!("{error:#}"))
+    }
+
+    fn now(&self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    }
+}
+
+/// The JSON object of a file; an empty one where there is none.
+pub(crate) async fn read(system: &dyn System, path: &AbsPath) -> Result<Map<String, Value>> {
+    let bytes = match system.read(path).await {
+        Ok(bytes) => bytes,
+        Err(error) if error.is_not_found() => return Ok(Map::new()),
+        Err(error) => return Err(error.into()),
+    };
+    if bytes.is_empty() {
+        return Ok(Map::new());
+    }
+    serde_json::from_slice(&bytes).with_context(|| format!("{path} is no JSON object; correct it"))
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) async fn write(system: &dyn System, path: &AbsPath, value: &Value) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        system.create_dir_all(&folder).await?;
+    }
+    // What is written keeps the mode of what is there.
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path.as_std());
+    match made {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(error).with_context(|| format!("cannot make {path}"));
+        }
+        _ => {}
+    }
+    Ok(system.write(path, format!("{value:#}\n").as_bytes()).await?)
+}

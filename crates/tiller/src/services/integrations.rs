@@ -1,0 +1,133 @@
+//! `integrations/*`: the functions of services, listed, called and configured past any model.
+
+use super::Services;
+use crate::integrations::{
+    Change, Said,
+    rows::{self, Standing},
+};
+use ::integrations::{
+    Accounts as _, Blocked, Call, Catalogue, DEFAULT_ACCOUNT, Function, Given, Integration, Switches,
+};
+use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, ServiceError};
+use agent::{Answer, ServerRule};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The functions that fit a query, all integrations, and those of them that can be called from here.
+pub(super) async fn list(
+    services: &Services,
+    on: &Scene,
+    query: ListFunctions,
+) -> Result<Value, ServiceError> {
+    let switches = services.options_on(on).await?.switches();
+    let catalogue = services.integrations.catalogue().await;
+    let mut standings = BTreeMap::new();
+    for integration in catalogue.all() {
+        let standing = Standing::of(&services.integrations, integration, &switches).await;
+        standings.insert(integration.name.clone(), standing);
+    }
+    let (mut providers, mut runnable) = (Map::new(), Vec::new());
+    for integration in catalogue.all() {
+        let standing = &standings[&integration.name];
+        providers.insert(integration.name.clone(), rows::provider(integration, standing));
+        if standing.runnable {
+            runnable.push(integration.name.clone());
+        }
+    }
+    let found = catalogue.search(query.query.as_deref().unwrap_or_default());
+    let rows = found.into_iter().take(query.limit).filter_map(|function| {
+        let integration = catalogue.integration(&function.provider).ok()?;
+        Some(rows::function(integration, function, &standings[&function.provider]))
+    });
+    let rows: Vec<_> = rows.collect();
+    Ok(json!({ "functions": rows, "providers": providers, "locallyRunnableProviders": runnable }))
+}
+
+/// One function, with the schema of what it takes.
+pub(super) async fn describe(services: &Services, on: &Scene, name: &str) -> Result<Value, ServiceError> {
+    let switches = services.options_on(on).await?.switches();
+    let catalogue = services.integrations.catalogue().await;
+    let unknown = |_| ServiceError::InvalidParams(Blocked::Unknown(name.to_owned()).to_string());
+    let (integration, function) = found(&catalogue, name).map_err(unknown)?;
+    let standing = Standing::of(&services.integrations, &integration, &switches).await;
+    Ok(rows::function(&integration, &function, &standing))
+}
+
+/// Calls a function. A call that is wrong is an error; what the permissions refuse, and what fails, is told in the answer.
+pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
+    let switches: Switches = services.options_on(on).await?.switches();
+    let catalogue = services.integrations.catalogue().await;
+    let failed = |error: &dyn std::fmt::Display| ServiceError::Failed(error.to_string());
+    let (integration, function) = found(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
+    let call = Call {
+        integration,
+        function,
+        account: call.account.unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned()),
+        given: Given { json: call.args, ..Given::default() },
+        force: call.force,
+        dry_run: call.dry_run,
+    };
+    let outcome = services.integrations.caller.call(&call, &switches).await;
+    Ok(outcome.map_err(|unmade| failed(&unmade))?.to_json())
+}
+
+/// Stores credentials for the user, and what is said of the integration in the scope's settings. It holds for this program at once.
+pub(super) async fn configure(
+    services: &Services,
+    on: &Scene,
+    set: ConfigureIntegration,
+) -> Result<Value, ServiceError> {
+    let before = services.options_on(on).await?.switches();
+    let catalogue = services.integrations.catalogue().await;
+    let integration = catalogue.integration(&set.integration);
+    let integration = integration.map_err(|blocked| ServiceError::Failed(blocked.to_string()))?;
+    let name = &integration.name;
+    let fields = integration.fields();
+    let secret = |name: &String| fields.iter().any(|field| field.name == *name && field.secret);
+    let given = set.credentials.iter();
+    let redactor = services.environment.redactor();
+    redactor
+        .learn(given.clone().filter(|(name, _)| secret(name)).map(|(_, value)| value.reveal().to_owned()));
+    let change: Change = given.map(|(name, value)| (name.clone(), Some(value.reveal().to_owned()))).collect();
+    let changed = services.integrations.accounts.change(name, &set.account, &fields, change).await;
+    changed.map_err(|error| match services.failed(&error) {
+        ServiceError::Failed(text) => ServiceError::InvalidParams(text),
+        other => other,
+    })?;
+    let trusted = services.trusted_so_far(on, set.scope).await;
+    if let Some(enabled) = set.enabled {
+        services.store(on, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled)).await?;
+    }
+    let said = [("read", set.permissions.read), ("write", set.permissions.write)];
+    for (operation, word) in said.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
+        let setting = format!("integrations.{name}.permissions.{operation}");
+        services.store(on, set.scope, &setting, &json!(word)).await?;
+    }
+    services.stay_trusted(on, trusted).await?;
+    let answer = |word: Option<&str>| {
+        Answer::ALL.iter().find(|(known, _)| Some(*known) == word).map(|(_, answer)| *answer)
+    };
+    let permissions = ServerRule { read: answer(set.permissions.read), write: answer(set.permissions.write) };
+    services.integrations.say(&on.cwd, name, Said { enabled: set.enabled, permissions });
+    let now = services.options_on(on).await?.switches();
+    let own = now.of(name);
+    let keys = services.integrations.accounts.account(name, &set.account).await.fields();
+    Ok(json!({
+        "integration": name,
+        "account": set.account,
+        "scope": set.scope.id(),
+        "enabled": own.enabled,
+        "enabledChanged": own.enabled != before.of(name).enabled,
+        "credentialScope": "global",
+        "credentialKeys": keys,
+        "permissions": {
+            "read": own.read.unwrap_or(now.default).id(),
+            "write": own.write.unwrap_or(now.default).id(),
+        },
+    }))
+}
+
+fn found(catalogue: &Catalogue, name: &str) -> Result<(Arc<Integration>, Arc<Function>), Blocked> {
+    let (integration, function) = catalogue.function(name)?;
+    Ok((integration.clone(), function.clone()))
+}

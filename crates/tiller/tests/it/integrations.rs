@@ -1,0 +1,537 @@
+//! Integrations through the real program: added, listed, dry-run and called against a service on loopback.
+
+use crate::{
+    agent::Agent,
+    editor::Editor,
+    home::{Home, stderr, stdout},
+    model_server::ModelServer,
+    service::{Asked, Service},
+};
+use serde_json::{Value, json};
+use std::{io::Write, path::Path, process::Stdio};
+
+const CANARY: &str = "canary-7c20aa91";
+
+/// A small document of a service: reads and writes, with a key in a header.
+fn document(url: &str) -> Value {
+    let id = json!({ "name": "petId", "in": "path", "required": true, "schema": { "type": "integer" } });
+    let body = json!({ "required": true, "content": { "application/json": { "schema": {
+        "type": "object", "required": ["name"], "properties": { "name": { "type": "string" }, "tags": { "type": "array", "items": { "type": "string" } } },
+    } } } });
+    let limit = json!({ "name": "limit", "in": "query", "schema": { "type": "integer" } });
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Pets" },
+        "servers": [{ "url": url }],
+        "security": [{ "key": [] }],
+        "components": { "securitySchemes": { "key": { "type": "apiKey", "in": "header", "name": "X-Key" } } },
+        "paths": {
+            "/pets": {
+                "get": { "operationId": "listPets", "summary": "List pets", "parameters": [limit] },
+                "post": { "operationId": "createPet", "summary": "Make a pet", "requestBody": body },
+            },
+            "/pets/{petId}": { "get": { "operationId": "getPet", "summary": "Show a pet", "parameters": [id] } },
+        },
+    })
+}
+
+fn json_of(home: &Home, args: &[&str]) -> (bool, Value) {
+    let output = home.run(args);
+    let value = serde_json::from_str(&stdout(&output));
+    (
+        output.status.success(),
+        value.unwrap_or_else(|error| panic!("{error}: {} {}", stdout(&output), stderr(&output))),
+    )
+}
+
+fn with_stdin(home: &Home, args: &[&str], text: &str) -> (bool, String, String) {
+    let mut command = home.tiller(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.success(), stdout(&output), stderr(&output))
+}
+
+/// A home with `pets` added, its key stored, and switched on; reads are allowed.
+fn with_pets(service: &Service) -> Home {
+    let home = Home::new();
+    home.write("pets.json", &document(&service.url).to_string());
+    let (fine, said) =
+        json_of(&home, &["integrations", "add", "pets", "--openapi", "pets.json", "--local", "--json"]);
+    assert!(fine && said["functions"] == 3 && said["fields"] == json!(["api_key"]), "{said}");
+    let configure =
+        ["integrations", "configure", "pets", "--api-key-stdin", "--enable", "--read", "allow", "--json"];
+    let (fine, said, problem) = with_stdin(&home, &configure, &format!("{CANARY}\n"));
+    assert!(fine && said.contains("\"credentialKeys\":[\"api_key\"]"), "{said} {problem}");
+    home
+}
+
+/// Says back what it was asked, with the key that it was given.
+fn echo(_number: usize, asked: &Asked) -> (u16, String, String) {
+    let said = json!({ "path": asked.path, "key": asked.header("x-key"), "body": asked.body });
+    (200, "content-type: application/json\r\n".to_owned(), said.to_string())
+}
+
+#[test]
+fn a_service_is_added_from_a_large_public_document_and_called() {
+    let service = Service::start(|_, asked| {
+        let page = asked.path.contains("page=2");
+        let link = match asked.path.starts_with("/repos/o/r/issues?") && !page {
+            true => {
+                format!("link: <http://{}/repos/o/r/issues?page=2>; rel=\"next\"\r\n", asked.header("host"))
+            }
+            false => String::new(),
+        };
+        let body = match asked.method.as_str() {
+            "GET" if asked.path.starts_with("/repos/o/r/issues?") => {
+                json!([{ "number": if page { 2 } else { 1 } }])
+            }
+            _ => json!({ "got": serde_json::from_str::<Value>(&asked.body).unwrap_or_default() }),
+        };
+        (200, link, body.to_string())
+    });
+    let home = Home::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../integrations/tests/fixtures/github.json");
+    let fixture = fixture.to_str().unwrap();
+    let add = ["integrations", "add", "gh", "--openapi", fixture, "--base-url", &service.url, "--json"];
+    let (fine, said) = json_of(&home, &add);
+    assert!(fine && said["functions"].as_u64().unwrap() > 400, "{said}");
+    let (fine, again) = json_of(&home, &add);
+    assert!(!fine && again["error"].as_str().unwrap().contains("already"), "{again}");
+    let list = home.run(&["integrations:list", "gh"]);
+    assert!(stdout(&list).contains("gh.issues_list_for_repo"), "{}", stdout(&list));
+    let (fine, found) = json_of(&home, &["integrations", "search", "create", "issue", "comment", "--json"]);
+    assert!(
+        fine && found["functions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|f| f["function"] == "gh.issues_create_comment"),
+        "{found}"
+    );
+    let docs = stdout(&home.run(&["integrations", "docs", "gh.issues_create"]));
+    assert!(docs.contains("# gh.issues_create") && docs.contains("- `owner` (string, required)"), "{docs}");
+    let (_, schema) = json_of(&home, &["integrations", "schema", "gh.issues_create", "--json"]);
+    assert_eq!(schema["function"]["input_schema"]["required"], json!(["owner", "repo", "title"]));
+    let examples = stdout(&home.run(&["integrations", "examples", "gh.issues_create"]));
+    assert!(examples.contains("tiller integrations:gh issues_create --owner="), "{examples}");
+
+    let off = home.run(&["integrations:gh", "issues_list_for_repo", "--owner=o", "--repo=r"]);
+    let says = "tiller: Integration 'gh' is installed but not active. Enable it in settings first. (`tiller integrations enable gh`)\n";
+    assert_eq!((off.status.code(), stderr(&off).as_str()), (Some(1), says));
+    assert!(home.run(&["integrations", "configure", "gh", "--enable", "--read", "allow"]).status.success());
+    let line = [
+        "integrations:gh",
+        "issues_create",
+        "--owner=o",
+        "--repo=r",
+        "--title=T",
+        "--labels=a,b",
+        "--json",
+        "--dry-run",
+    ];
+    let (fine, dry) = json_of(&home, &line);
+    assert!(fine && dry["meta"]["dry_run"] == true && dry["meta"]["operation"] == "write", "{dry}");
+    assert_eq!(dry["data"]["url"], format!("{}/repos/o/r/issues", service.url));
+    assert_eq!(dry["data"]["body"], json!({ "title": "T", "labels": ["a", "b"] }));
+    assert!(service.asked().is_empty(), "nothing is sent");
+
+    let (fine, listed) = json_of(
+        &home,
+        &[
+            "integrations:gh",
+            "issues_list_for_repo",
+            "--owner",
+            "o",
+            "--repo",
+            "r",
+            "--per-page",
+            "1",
+            "--state=all",
+            "--json",
+        ],
+    );
+    assert!(fine && listed["success"] == true && listed["data"] == json!([{ "number": 1 }]), "{listed}");
+    assert_eq!(service.lines(), ["GET /repos/o/r/issues?state=all&per_page=1"]);
+    let create = [
+        "integrations",
+        "call",
+        "gh.issues_create",
+        "--stdin",
+        "--arg",
+        "repo=r",
+        "--title=Flag",
+        "--json",
+        "--force",
+    ];
+    let (fine, said, _) =
+        with_stdin(&home, &create, r#"{"owner":"o","repo":"x","title":"Stdin","body":"B"}"#);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert!(fine && said["data"]["got"] == json!({ "title": "Flag", "body": "B" }), "{said}");
+    assert_eq!(
+        said["meta"],
+        json!({ "dry_run": false, "operation": "write", "permission_bypassed": true, "account": "default" })
+    );
+    assert_eq!(service.lines(), ["POST /repos/o/r/issues"]);
+
+    let (fine, removed) = json_of(&home, &["integrations", "remove", "gh", "--json"]);
+    assert!(fine && removed["removed"] == true, "{removed}");
+    let (fine, gone) = json_of(&home, &["integrations", "call", "gh.issues_create", "--json"]);
+    assert!(
+        !fine
+            && gone == json!({ "success": false, "error": "Unknown integration function: gh.issues_create" }),
+        "{gone}"
+    );
+}
+
+#[test]
+fn the_gates_speak_in_order_and_a_failure_is_an_exit_code() {
+    let service = Service::start(echo);
+    let home = Home::new();
+    home.write("pets.json", &document(&service.url).to_string());
+    assert!(home.run(&["integrations", "add", "pets", "--openapi", "pets.json", "--local"]).status.success());
+    let say = |args: &[&str]| {
+        let mut line = vec!["integrations", "call", "--json"];
+        line.extend(args);
+        let (fine, said) = json_of(&home, &line);
+        assert_eq!(said["success"] == true, fine);
+        said["error"].as_str().unwrap_or("fine").to_owned()
+    };
+    let set = |args: &[&str]| {
+        let mut line = vec!["integrations", "configure", "pets"];
+        line.extend(args);
+        assert!(home.run(&line).status.success(), "{args:?}");
+    };
+    assert_eq!(say(&["pets.nothing"]), "Unknown integration function: pets.nothing");
+    assert!(
+        say(&["pets.get_pet"])
+            .starts_with("Integration 'pets' is installed but not active. Enable it in settings first.")
+    );
+    set(&["--enable"]);
+    let says = "Integration 'pets' is missing required credentials for account 'work'. Configure it in settings first.";
+    assert!(say(&["pets.get_pet", "--account", "work"]).starts_with(says));
+    let (fine, _, _) = with_stdin(
+        &home,
+        &["integrations", "configure", "pets", "--account", "work", "--stdin-json"],
+        &format!(r#"{{"api_key":"{CANARY}"}}"#),
+    );
+    assert!(fine);
+    let says = "Integration 'pets' read requires approval. Ask the user to change the permission in /settings → Integrations";
+    assert_eq!(say(&["pets.get_pet", "--account", "work"]), says);
+    assert_eq!(
+        say(&["pets.get_pet", "--account", "work", "--force"]),
+        "Missing required parameter(s): petId"
+    );
+    set(&["--read", "deny"]);
+    let says = "Integration 'pets' read access denied. Enable it in /settings → Integrations";
+    assert_eq!(say(&["pets.get_pet", "--account", "work", "--force"]), says);
+    set(&["--read", "allow"]);
+    assert_eq!(
+        say(&["pets.get_pet", "--account", "work", "--pet-id=x"]),
+        "Parameter 'petId' takes a whole number, not \"x\""
+    );
+    assert_eq!(
+        say(&["pets.get_pet", "--account", "work", "--pat-id=1"]),
+        "Unknown parameter(s): pat-id. Did you mean 'petId'?"
+    );
+    assert!(service.asked().is_empty());
+    assert_eq!(say(&["pets.get_pet", "--account", "work", "--pet-id=1"]), "fine");
+    assert_eq!(service.lines(), ["GET /pets/1"]);
+    let output = home.run(&["integrations", "call", "pets.create_pet", "--account", "work", "--name=x"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("--write allow") && service.asked().is_empty(), "{}", stdout(&output));
+    // Something is wrong with what was kept: it costs itself.
+    std::fs::write(home.path().join("home/.config/tiller/integrations/pets.json"), "{}").unwrap();
+    assert_eq!(say(&["pets.get_pet"]), "Integration 'pets' is not installed.");
+    let (fine, doctor) = json_of(&home, &["integrations", "doctor", "--json"]);
+    assert!(!fine && doctor["issues"][0].as_str().unwrap().starts_with("pets: "), "{doctor}");
+    let (fine, list) = json_of(&home, &["integrations:list", "--json"]);
+    assert!(
+        fine && list["integrations"].as_array().unwrap().len() == 5 && list["broken"]["pets"].is_string(),
+        "{list}"
+    );
+}
+
+/// What the model's server streams for an answer with one call, and then a text.
+fn answers(tool: &str, arguments: Value) -> Vec<String> {
+    let chunk = |delta: Value, end: Value| {
+        format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": end }] }))
+    };
+    let function = json!({ "name": tool, "arguments": arguments.to_string() });
+    let call =
+        json!({ "tool_calls": [{ "index": 0, "id": "c0", "type": "function", "function": function }] });
+    vec![
+        chunk(call, Value::Null) + &chunk(json!({}), json!("tool_calls")),
+        chunk(json!({ "content": "Done." }), Value::Null) + &chunk(json!({}), json!("stop")),
+    ]
+}
+
+/// The last result that the model was told, and the tools that it was offered.
+fn told(model: &ModelServer) -> (String, Vec<String>) {
+    let (_, request) = model.requests.iter().nth(1).unwrap();
+    let request: Value = serde_json::from_str(&request).unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    let result = messages.iter().rfind(|message| message["role"] == "tool").unwrap()["content"].to_string();
+    let tools = request["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap().to_owned());
+    (result, tools.collect())
+}
+
+#[test]
+fn s26_a_models_script_calls_a_service_and_nobody_sees_the_key() {
+    let service = Service::start(echo);
+    let home = with_pets(&service);
+    let code = "local pet = app.integrations.pets.get_pet(7)\n\
+                local same = app.integrations.pets.default.get_pet{petId = 8}\n\
+                local ok, why = pcall(app.integrations.pets.create_pet, {name = 'x'})\n\
+                print(pet.path, same.path, pet.key, ok, why)\n\
+                print(docs.read('integrations.pets'))";
+    let model = ModelServer::start(answers("execute_lua", json!({ "code": code })));
+    let settings = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
+    home.settings(&format!("{settings}\n[providers.openai]\nwire = 'chat'\n"));
+    let variables =
+        [("OPENAI_API_KEY", "key"), ("OPENAI_BASE_URL", model.url.as_str()), ("TILLER_LOG", "trace")];
+    let mut agent = Agent::start_with(&home, &["-m", "openai/test"], &variables);
+    let mut editor = Editor { answer: Some("allow_once"), ..Editor::default() };
+    agent.initialize(editor.capabilities());
+    let session = agent.new_session(&home);
+    agent.prompt(&session, "go", &mut editor).unwrap();
+    let asked = service.asked();
+    let seen: Vec<_> = asked.iter().map(|asked| (asked.path.as_str(), asked.header("x-key"))).collect();
+    assert_eq!(seen, [("/pets/7", CANARY), ("/pets/8", CANARY)], "the service has the key");
+    let (result, tools) = told(&model);
+    assert!(result.contains("/pets/7\\t/pets/8\\t[secret]\\tfalse\\t"), "{result}");
+    assert!(result.contains("Integration 'pets' write requires approval."), "{result}");
+    assert!(result.contains("app.integrations.pets.create_pet{name, tags?}"), "{result}");
+    assert!(!tools.iter().any(|tool| tool.starts_with("integration__")), "{tools:?}");
+    let updates = format!("{:?}", agent.updates);
+    assert!(
+        updates.contains("integration__pets__get_pet") || updates.contains("Pets: Show a pet"),
+        "calls are shown: {updates}"
+    );
+    agent.hang_up();
+    let mut said = format!("{result} {updates}");
+    for args in [
+        &["sessions", "export", &session][..],
+        &["sessions", "show", &session],
+        &["integrations", "fields", "pets"],
+    ] {
+        let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
+        assert!(output.status.success(), "{args:?} {}", stderr(&output));
+        said += &(stdout(&output) + &stderr(&output));
+    }
+    assert!(!said.contains(CANARY), "{said}");
+    let secrets = home.path().join("home/.local/share/tiller/secrets.json");
+    let mut folders = vec![home.path()];
+    let mut looked = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            looked += 1;
+            let bytes = std::fs::read(&path).unwrap();
+            let held = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+            assert_eq!(held, path == secrets, "{}", path.display());
+        }
+    }
+    assert!(looked > 5);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&secrets).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn s26_what_a_call_prints_has_no_key_in_it() {
+    let service = Service::start(|number, asked| match number {
+        0 => echo(number, asked),
+        _ => (
+            401,
+            String::new(),
+            json!({ "message": format!("{} is no key", asked.header("x-key")) }).to_string(),
+        ),
+    });
+    let home = with_pets(&service);
+    let refused = home.run(&["integrations", "configure", "pets", "--set", &format!("api_key={CANARY}")]);
+    assert!(!refused.status.success() && !stderr(&refused).contains(CANARY), "{}", stderr(&refused));
+    let mut said = String::new();
+    for (args, fine) in [
+        (&["integrations:pets", "list_pets"][..], true),
+        (&["integrations:pets", "list_pets"], false),
+        (&["integrations:pets", "list_pets", "--json"], false),
+        (&["integrations:pets", "list_pets", "--dry-run", "--json"], true),
+        (&["integrations", "lua", "--eval", "app.integrations.pets.list_pets()"], false),
+        (&["integrations", "status", "pets", "--json"], true),
+        (&["integrations", "fields", "pets", "--json"], true),
+        (&["mcp", "secret", "list"], true),
+    ] {
+        let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
+        assert_eq!(output.status.success(), fine, "{args:?}: {} {}", stdout(&output), stderr(&output));
+        said += &(stdout(&output) + &stderr(&output));
+    }
+    assert!(said.contains("HTTP 401 Unauthorized: [secret] is no key"), "{said}");
+    assert!(said.contains("integrations.pets.default.api_key") && !said.contains(CANARY), "{said}");
+}
+
+#[test]
+fn models_are_offered_functions_where_the_user_wants_that() {
+    let service = Service::start(echo);
+    let home = with_pets(&service);
+    let model = ModelServer::start(answers("integration__pets__create_pet", json!({ "name": "Rex" })));
+    let settings = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
+    home.settings(&format!(
+        "{}\n[providers.openai]\nwire = 'chat'\n",
+        settings.replace("[integrations.pets]", "[integrations]\nnative_tools = true\n[integrations.pets]")
+    ));
+    let variables = [("OPENAI_API_KEY", "key"), ("OPENAI_BASE_URL", model.url.as_str())];
+    let mut agent = Agent::start_with(&home, &["-m", "openai/test"], &variables);
+    let mut editor = Editor { answer: Some("allow_once"), ..Editor::default() };
+    agent.initialize(editor.capabilities());
+    let session = agent.new_session(&home);
+    agent.prompt(&session, "go", &mut editor).unwrap();
+    let (result, tools) = told(&model);
+    let own: Vec<_> = tools.iter().filter(|tool| tool.starts_with("integration__")).collect();
+    assert_eq!(
+        own,
+        ["integration__pets__create_pet", "integration__pets__get_pet", "integration__pets__list_pets"]
+    );
+    assert!(result.contains("Rex") && !result.contains(CANARY), "{result}");
+    assert_eq!(editor.verbs(), ["permission"], "a write asks");
+    assert_eq!(service.lines(), ["POST /pets"]);
+    agent.hang_up();
+}
+
+#[test]
+fn requests_are_made_again_where_that_does_no_second_thing() {
+    let service = Service::start(|number, _| match number {
+        0 | 3 | 4 => (503, "retry-after: 0\r\n".to_owned(), String::new()),
+        1 => (429, "retry-after: 0\r\n".to_owned(), String::new()),
+        5 => (429, "retry-after: 3600\r\n".to_owned(), String::new()),
+        6 => (302, "location: /pets?limit=2\r\n".to_owned(), String::new()),
+        8 => (302, "location: http://localhost:1/elsewhere\r\n".to_owned(), String::new()),
+        9 => (200, String::new(), "x".repeat(9 * 1024 * 1024)),
+        _ => (200, String::new(), "[]".to_owned()),
+    });
+    let home = with_pets(&service);
+    let call = |args: &[&str]| {
+        let mut line = vec!["integrations:pets"];
+        line.extend(args);
+        line.push("--json");
+        let (_, said) = json_of(&home, &line);
+        (said["error"].as_str().unwrap_or("fine").to_owned(), service.lines().len())
+    };
+    assert_eq!(call(&["list_pets"]), ("fine".to_owned(), 3));
+    assert_eq!(
+        call(&["create_pet", "--name=x", "--force"]),
+        ("HTTP 503 Service Unavailable (try again in 0 s)".to_owned(), 1)
+    );
+    let (said, count) = call(&["list_pets"]);
+    assert_eq!((said.as_str(), count), ("HTTP 429 Too Many Requests (try again in 3600 s)", 2));
+    assert_eq!(call(&["list_pets"]), ("fine".to_owned(), 2), "within one host");
+    let says = "The service redirects to another host (localhost), which is not followed.";
+    assert_eq!(call(&["list_pets"]), (says.to_owned(), 1));
+    let (said, _) = call(&["list_pets"]);
+    assert_eq!(said, "The answer has more than 8 MB; ask for less, with a smaller page or a filter.");
+}
+
+#[test]
+fn s24_a_document_does_not_lead_to_private_addresses() {
+    let service = Service::start(echo);
+    let home = Home::new();
+    // The same service, by a name, an address, and other spellings of it: the document says so, and nobody said that it is local.
+    let port = service.url.rsplit(':').next().unwrap();
+    for (at, host) in
+        ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433"].iter().enumerate()
+    {
+        let name = format!("p{at}");
+        home.write("pets.json", &document(&format!("http://{host}:{port}")).to_string());
+        assert!(home.run(&["integrations", "add", &name, "--openapi", "pets.json"]).status.success());
+        let (fine, _, _) = with_stdin(
+            &home,
+            &["integrations", "configure", &name, "--api-key-stdin", "--enable", "--read", "allow"],
+            CANARY,
+        );
+        assert!(fine);
+        let (fine, said) = json_of(&home, &["integrations", "call", &format!("{name}.list_pets"), "--json"]);
+        let why = said["error"].as_str().unwrap();
+        let refused = why.contains("not on the public internet") || why.contains("without encryption");
+        assert!(!fine && refused, "{host}: {why}");
+    }
+    for url in [
+        format!("{}/doc", service.url),
+        format!("http://localhost:{port}/doc"),
+        "http://169.254.169.254/doc".to_owned(),
+    ] {
+        let (fine, said) = json_of(&home, &["integrations", "add", "far", "--openapi", &url, "--json"]);
+        assert!(!fine && said["error"].as_str().unwrap().contains("not on the public internet"), "{said}");
+    }
+    let (fine, said) = json_of(
+        &home,
+        &["integrations", "add", "far", "--local", "--openapi", "http://169.254.169.254/doc", "--json"],
+    );
+    assert!(!fine && said["error"].as_str().unwrap().contains("not on the public internet"), "{said}");
+    assert!(service.asked().is_empty());
+    // An account's own address was typed by the user.
+    let (fine, _, _) = with_stdin(
+        &home,
+        &[
+            "integrations",
+            "configure",
+            "p1",
+            "--set",
+            &format!("base_url={}", service.url),
+            "--api-key-stdin",
+        ],
+        CANARY,
+    );
+    assert!(fine && home.run(&["integrations:p1", "list_pets"]).status.success());
+    assert_eq!(service.asked()[0].header("x-key"), CANARY);
+}
+
+#[test]
+fn a_token_is_had_once_for_many_calls() {
+    let service = Service::start(|_, asked| match asked.path.as_str() {
+        "/token" => (200, String::new(), json!({ "access_token": CANARY, "expires_in": 3600 }).to_string()),
+        _ => (200, String::new(), json!({ "who": asked.header("authorization") }).to_string()),
+    });
+    let home = Home::new();
+    let mut document = document("https://pets.example");
+    let flows = json!({ "clientCredentials": { "tokenUrl": format!("{}/token", service.url), "scopes": { "read": "" } } });
+    document["components"]["securitySchemes"]["key"] = json!({ "type": "oauth2", "flows": flows });
+    home.write("pets.json", &document.to_string());
+    assert!(
+        home.run(&["integrations", "add", "pets", "--openapi", "pets.json", "--base-url", &service.url])
+            .status
+            .success()
+    );
+    let fields = json!({ "client_id": "me", "client_secret": "canary-of-the-client" });
+    let configure = ["integrations", "configure", "pets", "--stdin-json", "--enable", "--read", "allow"];
+    assert!(with_stdin(&home, &configure, &fields.to_string()).0);
+    let code = "local a = app.integrations.pets.list_pets() local b = app.integrations.pets.get_pet(1) return a.who, b.who";
+    let output = home.run(&["integrations", "lua", "--eval", code]);
+    assert_eq!(stdout(&output), "Bearer [secret]\tBearer [secret]\n", "{}", stderr(&output));
+    let asked = service.asked();
+    let paths: Vec<_> = asked.iter().map(|asked| asked.path.as_str()).collect();
+    assert_eq!(paths, ["/token", "/pets", "/pets/1"]);
+    assert_eq!(asked[0].header("authorization"), "Basic bWU6Y2FuYXJ5LW9mLXRoZS1jbGllbnQ=");
+    assert_eq!(asked[0].body, "grant_type=client_credentials&scope=read");
+    assert_eq!(asked[1].header("authorization"), format!("Bearer {CANARY}"));
+}
+
+#[test]
+fn a_project_switches_nothing_on_until_its_folder_is_trusted() {
+    let service = Service::start(echo);
+    let home = with_pets(&service);
+    assert!(home.run(&["integrations", "disable", "pets"]).status.success());
+    let (fine, said) = json_of(&home, &["integrations", "enable", "pets", "--project", "--json"]);
+    assert!(fine && said["enabled"] == false && said["scope"] == "project", "{said}");
+    let call = || json_of(&home, &["integrations:pets", "list_pets", "--json"]);
+    assert!(call().1["error"].as_str().unwrap().contains("is installed but not active"));
+    assert!(home.run(&["trust"]).status.success());
+    assert!(call().0);
+}
