@@ -73,13 +73,23 @@ impl Caller {
         retry::document(&client, &url, network).await.map_err(|why| self.redactor.redact(&why))
     }
 
-    /// Makes a call of which nobody else has decided. An error is a call that was wrong; what the permissions refuse, and what fails, is an outcome.
-    pub async fn call(&self, call: &Call, switches: &Switches) -> Result<Outcome, Unmade> {
+    /// Makes a call that no turn makes, unless it is denied by something beside the switches (`denial`, which says why). An error is a call that was
+    /// wrong; what the permissions refuse, and what fails, is an outcome.
+    pub async fn call(
+        &self,
+        call: &Call,
+        switches: &Switches,
+        denial: Option<String>,
+    ) -> Result<Outcome, Unmade> {
         let began = Instant::now();
         let account = self.accounts.account(&call.integration.name, &call.account).await;
         let gates = gates(call, switches, &account);
         gates.ready()?;
         let mut outcome = Outcome::of(&call.function, &call.account, call.dry_run);
+        if denial.is_some() {
+            outcome.error = denial;
+            return Ok(outcome);
+        }
         match gates.permitted(call.force) {
             Ok(forced) => outcome.forced = forced,
             // Nothing is done, so nobody has to be asked.

@@ -9,8 +9,17 @@ use crate::{
 use serde_json::{Value, json};
 
 /// Headers that are not the caller's to set.
-const OWN_HEADERS: [&str; 6] =
-    ["accept", "content-type", "authorization", "cookie", "host", "content-length"];
+const OWN_HEADERS: [&str; 9] = [
+    "accept",
+    "content-type",
+    "authorization",
+    "cookie",
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "upgrade",
+];
 
 /// Makes a function of an operation; an error says why it cannot be called. Its name and its provider are still to be given.
 pub(super) fn function(

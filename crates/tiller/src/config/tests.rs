@@ -322,7 +322,9 @@ fn every_setting_is_documented_and_no_other() {
 fn the_defaults_that_are_documented_are_the_ones_that_hold() {
     let mut text = String::new();
     for (name, default, _) in documented() {
-        let bare = default.starts_with('[') || default == "true" || default.parse::<i64>().is_ok();
+        let bare = default.starts_with('[')
+            || matches!(default.as_str(), "true" | "false")
+            || default.parse::<i64>().is_ok();
         // A default in parentheses is a description: nothing is set.
         if !default.starts_with('(') {
             let value = default.split(' ').next().unwrap();

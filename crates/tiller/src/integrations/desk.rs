@@ -362,7 +362,8 @@ impl Desk<'_> {
         }
         let account = account.unwrap_or_else(|| ::integrations::DEFAULT_ACCOUNT.to_owned());
         let call = Call { integration, function, account, given, force, dry_run };
-        let outcome = match self.integrations.caller.call(&call, &self.switches).await {
+        let denial = self.integrations.denial(self.options, self.cwd, &call).await;
+        let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
             Ok(outcome) => outcome,
             Err(Unmade::Blocked(blocked)) => bail!("{blocked}{}", self.hint(&blocked, &call)),
             Err(error) => return Err(error.into()),

@@ -15,10 +15,11 @@ pub(crate) use functions::{IntegrationFunctions, NativeTools};
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
-use ::integrations::{Caller, Catalogue, Client, Guard, Network, Switches};
-use agent::ServerRule;
+use ::integrations::{Call, Caller, Catalogue, Client, Guard, IntegrationTool, Network, Switches};
+use agent::{AnyTool as _, Refusal, ServerRule};
 use library::Library;
 use providers::HttpClients;
+use serde_json::{Map, Value};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError},
@@ -76,6 +77,19 @@ impl Integrations {
                 read.broken().iter().for_each(|(name, why)| tracing::warn!("integration '{name}': {why}"));
                 catalogue.insert(read).clone()
             }
+        }
+    }
+
+    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold for such calls too.
+    pub(crate) async fn denial(&self, options: &Options, cwd: &AbsPath, call: &Call) -> Option<String> {
+        let switches = Arc::new(options.switches());
+        let (integration, function) = (call.integration.clone(), call.function.clone());
+        let now = Arc::new(move || switches.clone());
+        let tool = IntegrationTool::new(integration, function, &call.account, &[], self.caller.clone(), now);
+        let parsed = tool.parse(Value::Object(Map::new())).ok()?;
+        match wiring::outside(options, cwd, call.force).rule(&tool, parsed.as_ref()).await {
+            Err(Refusal::Denied(reason)) => Some(reason),
+            _ => None,
         }
     }
 

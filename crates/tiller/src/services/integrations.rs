@@ -6,7 +6,7 @@ use crate::integrations::{
     rows::{self, Standing},
 };
 use ::integrations::{
-    Accounts as _, Blocked, Call, Catalogue, DEFAULT_ACCOUNT, Function, Given, Integration, Switches,
+    Accounts as _, Blocked, Call, Catalogue, DEFAULT_ACCOUNT, Function, Given, Integration,
 };
 use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, ServiceError};
 use agent::{Answer, ServerRule};
@@ -55,7 +55,7 @@ pub(super) async fn describe(services: &Services, on: &Scene, name: &str) -> Res
 
 /// Calls a function. A call that is wrong is an error; what the permissions refuse, and what fails, is told in the answer.
 pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
-    let switches: Switches = services.options_on(on).await?.switches();
+    let options = services.options_on(on).await?;
     let catalogue = services.integrations.catalogue().await;
     let failed = |error: &dyn std::fmt::Display| ServiceError::Failed(error.to_string());
     let (integration, function) = found(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
@@ -67,7 +67,8 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
         force: call.force,
         dry_run: call.dry_run,
     };
-    let outcome = services.integrations.caller.call(&call, &switches).await;
+    let denial = services.integrations.denial(&options, &on.cwd, &call).await;
+    let outcome = services.integrations.caller.call(&call, &options.switches(), denial).await;
     Ok(outcome.map_err(|unmade| failed(&unmade))?.to_json())
 }
 

@@ -241,6 +241,13 @@ fn the_gates_speak_in_order_and_a_failure_is_an_exit_code() {
     let output = home.run(&["integrations", "call", "pets.create_pet", "--account", "work", "--name=x"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("--write allow") && service.asked().is_empty(), "{}", stdout(&output));
+    // A list of tools that are denied holds here too.
+    let settings = home.path().join("home/.config/tiller/config.toml");
+    let before = std::fs::read_to_string(&settings).unwrap();
+    home.settings(&format!("{before}\n[tools]\ndenied_tools = ['integration__pets__get_pet']\n"));
+    let says = "Tool 'integration__pets__get_pet' is denied by the setting tools.denied_tools.";
+    assert_eq!(say(&["pets.get_pet", "--account", "work", "--pet-id=1", "--force"]), says);
+    home.settings(&before);
     // Something is wrong with what was kept: it costs itself.
     std::fs::write(home.path().join("home/.config/tiller/integrations/pets.json"), "{}").unwrap();
     assert_eq!(say(&["pets.get_pet"]), "Integration 'pets' is not installed.");
@@ -534,4 +541,96 @@ fn a_project_switches_nothing_on_until_its_folder_is_trusted() {
     assert!(call().1["error"].as_str().unwrap().contains("is installed but not active"));
     assert!(home.run(&["trust"]).status.success());
     assert!(call().0);
+}
+
+#[test]
+fn programs_list_describe_configure_and_call_for_their_session() {
+    let service = Service::start(echo);
+    let home = Home::new();
+    home.write("pets.json", &document(&service.url).to_string());
+    assert!(home.run(&["integrations", "add", "pets", "--openapi", "pets.json", "--local"]).status.success());
+    let mut agent = Agent::start(&home, &[]);
+    agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
+    let params = json!({ "cwd": home.project(), "mcpServers": [] });
+    let session = agent.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned();
+    let mut events = Vec::new();
+    let mut ask = |method: &str, params: Value| {
+        let mut with = json!({ "sessionId": session });
+        with.as_object_mut().unwrap().extend(params.as_object().unwrap().clone());
+        let id = agent.post(&format!("kosmokrator/integrations/{method}"), with);
+        loop {
+            let message = agent.receive().expect("an answer, not the end");
+            assert!(!message.to_string().contains(CANARY), "{message}");
+            if message["method"] == "kosmokrator/integration_event" {
+                events.push(message["params"]["operation"].as_str().unwrap().to_owned());
+            }
+            if message["id"] == id && message.get("method").is_none() {
+                return match message.get("error") {
+                    Some(error) => {
+                        Err((error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned()))
+                    }
+                    None => Ok(message["result"].clone()),
+                };
+            }
+        }
+    };
+    let listed = ask("list", json!({ "query": "plane", "limit": 3 })).unwrap();
+    assert_eq!(listed["functions"].as_array().unwrap().len(), 3);
+    assert_eq!(listed["functions"][0]["provider"], "plane");
+    assert_eq!(listed["providers"]["plane"]["functions"], 22);
+    let local = ["clickup", "coingecko", "github", "pets", "plane", "plausible"];
+    assert_eq!(listed["locallyRunnableProviders"], json!(local));
+    let described = ask("describe", json!({ "function": "plane.list_issues" })).unwrap();
+    assert_eq!(
+        (&described["operation"], &described["active"], &described["configured"]),
+        (&json!("read"), &json!(false), &json!(false))
+    );
+    assert_eq!(described["input_schema"]["required"], json!(["workspace_slug", "project_id"]));
+    assert_eq!(
+        ask("describe", json!({ "function": "a.b" })),
+        Err((-32602, "Unknown integration function: a.b".to_owned()))
+    );
+    let call = json!({ "function": "pets.get_pet", "account": "work", "args": { "petId": 7 } });
+    let says = "Integration 'pets' is installed but not active. Enable it in settings first.";
+    assert_eq!(ask("call", call.clone()), Err((-32603, says.to_owned())));
+    let configure = json!({
+        "integration": "pets", "account": "work", "scope": "project", "credentials": { "api_key": CANARY }, "enabled": true,
+        "permissions": { "read": "allow", "write": "ask" },
+    });
+    let configured = ask("configure", configure).unwrap();
+    assert_eq!(
+        configured,
+        json!({
+            "integration": "pets", "account": "work", "scope": "project", "enabled": true, "enabledChanged": true,
+            "credentialScope": "global", "credentialKeys": ["api_key"], "permissions": { "read": "allow", "write": "ask" },
+        })
+    );
+    let wrong = json!({ "integration": "pets", "credentials": { "password": "x" } });
+    let (code, says) = ask("configure", wrong).unwrap_err();
+    assert_eq!((code, says.as_str()), (-32602, "Integration 'pets' has no field 'password'; it has api_key"));
+    // It holds at once, for a project that nobody trusts: the user's own program said so.
+    let called = ask("call", call).unwrap();
+    assert_eq!(
+        (&called["success"], &called["data"]["path"], &called["data"]["key"]),
+        (&json!(true), &json!("/pets/7"), &json!("[secret]"))
+    );
+    assert_eq!(
+        called["meta"],
+        json!({ "dry_run": false, "operation": "read", "permission_bypassed": false, "account": "work" })
+    );
+    let write = |force: bool, dry: bool| json!({ "function": "pets.create_pet", "account": "work", "args": { "name": "x" }, "force": force, "dryRun": dry });
+    let refused = ask("call", write(false, false)).unwrap();
+    let says = "Integration 'pets' write requires approval. Ask the user to change the permission in /settings → Integrations";
+    assert_eq!((&refused["success"], refused["error"].as_str()), (&json!(false), Some(says)));
+    assert_eq!(ask("call", write(false, true)).unwrap()["data"]["body"], json!({ "name": "x" }));
+    assert_eq!(ask("call", write(true, false)).unwrap()["meta"]["permission_bypassed"], true);
+    let missing = json!({ "name": "pets.create_pet", "account": "work", "force": true });
+    assert_eq!(ask("call", missing), Err((-32603, "Missing required parameter(s): name".to_owned())));
+    assert_eq!(service.lines(), ["GET /pets/7", "POST /pets"]);
+    assert_eq!(events[..2], ["list", "describe"]);
+    assert!(
+        events.contains(&"configured".to_owned()) && events.contains(&"call_completed".to_owned()),
+        "{events:?}"
+    );
+    agent.hang_up();
 }
