@@ -70,7 +70,7 @@ export type ConfigureIntegration = {
 };
 
 export type ConfigureProvider = {
-  /** Refused: keys are read from the environment. */
+  /** Kept with the secrets. */
   apiKey?: string | null;
   baseUrl?: string | null;
   model?: string | null;

@@ -3,7 +3,7 @@
 use super::{Values, file};
 use crate::{options::Folders, trust};
 use ::mcp::{McpOptions, Origin, server_name};
-use agent::Trust;
+use agent::{Trust, TrustContent};
 use anyhow::{Result, bail};
 use serde_json::{Map, json};
 use system::AbsPath;
@@ -64,12 +64,27 @@ pub(crate) async fn add(options: &McpOptions, values: &Values, new: NewServer<'_
     .await
 }
 
-/// Whether a change of a project's files may be trusted together with them: nothing in them waits for the user's eyes.
-pub(crate) async fn may_trust(options: &McpOptions, folder: &AbsPath) -> bool {
-    matches!(options.trust.of(folder).await, Trust::Empty | Trust::Trusted(_))
+/// What is trusted of a folder before a program changes its files, if all of it is: then nothing in it waits for the user's eyes.
+pub(crate) async fn trusted_so_far(options: &McpOptions, folder: &AbsPath) -> Option<TrustContent> {
+    match options.trust.of(folder).await {
+        Trust::Empty => Some(TrustContent::default()),
+        Trust::Trusted(content) => Some(content),
+        Trust::Untrusted(_) | Trust::Changed(_) | Trust::Unknown(_) => None,
+    }
 }
 
-/// Trusts a folder as it is now.
-pub(crate) async fn give_trust(folders: &Folders, folder: &AbsPath) -> Result<()> {
-    trust::give(folders, folder, &mut std::io::sink()).await
+/// Trusts a folder with these files as a program has written them for its user. Where anything else is not as it was, it stays untrusted.
+pub(crate) async fn trust_written(
+    options: &McpOptions,
+    folders: &Folders,
+    folder: &AbsPath,
+    before: &TrustContent,
+    written: &[&str],
+) -> Result<()> {
+    let (Trust::Untrusted(now) | Trust::Changed(now)) = options.trust.of(folder).await else { return Ok(()) };
+    let same = |name: &str| written.contains(&name) || now.file(name) == before.file(name);
+    if now.names().all(same) {
+        trust::give(folders, folder, &mut std::io::sink()).await?;
+    }
+    Ok(())
 }

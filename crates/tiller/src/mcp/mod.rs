@@ -10,7 +10,7 @@ mod preset;
 mod script;
 mod serve;
 
-pub(crate) use described::{NewServer, add, give_trust, keep_secret, may_trust, secret_key};
+pub(crate) use described::{NewServer, add, keep_secret, secret_key, trust_written, trusted_so_far};
 pub(crate) use direct::{Direct, DirectTool, NoTool};
 pub(crate) use kept::Pins;
 

@@ -95,6 +95,7 @@ pub(super) async fn configure(
         ServiceError::Failed(text) => ServiceError::InvalidParams(text),
         other => other,
     })?;
+    let trusted = services.trusted_so_far(on, set.scope).await;
     if let Some(enabled) = set.enabled {
         services.store(on, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled)).await?;
     }
@@ -103,6 +104,7 @@ pub(super) async fn configure(
         let setting = format!("integrations.{name}.permissions.{operation}");
         services.store(on, set.scope, &setting, &json!(word)).await?;
     }
+    services.stay_trusted(on, trusted).await?;
     let answer = |word: Option<&str>| {
         Answer::ALL.iter().find(|(known, _)| Some(*known) == word).map(|(_, answer)| *answer)
     };

@@ -1,11 +1,17 @@
 //! `mcp/*`: the servers of a session, listed, called and described past its model.
 
 use super::{Services, lua::milliseconds};
-use crate::mcp::{self, Direct, DirectTool, NewServer, NoTool, Values};
+use crate::{
+    config,
+    mcp::{self, Direct, DirectTool, NewServer, NoTool, Values},
+};
 use ::mcp::server_name;
 use acp::native::{AddServer, CallTool, ListTools, Scene, Scope, ServiceError, SetSecret};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
+
+/// Where a project's servers are described.
+const PROJECT_FILE: &str = ".mcp.json";
 
 /// Every server, those of a project that is not trusted among them; starts none for this.
 pub(super) async fn list_servers(
@@ -120,9 +126,9 @@ pub(super) async fn add_server(
 ) -> Result<Value, ServiceError> {
     let folders = &services.options.folders;
     let name = server_name(&add.name);
-    let (path, trustable) = match add.scope {
-        Scope::Project => (on.cwd.join(".mcp.json"), mcp::may_trust(&services.mcp, &on.cwd).await),
-        Scope::Global => (services.mcp.user_file.clone(), true),
+    let (path, before) = match add.scope {
+        Scope::Project => (on.cwd.join(PROJECT_FILE), mcp::trusted_so_far(&services.mcp, &on.cwd).await),
+        Scope::Global => (services.mcp.user_file.clone(), None),
     };
     let permissions = [("read", add.permissions.read), ("write", add.permissions.write)];
     for (operation, word) in permissions.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
@@ -137,8 +143,10 @@ pub(super) async fn add_server(
         let new = NewServer { name: &add.name, command, args, env, enabled, path: &path };
         mcp::add(&services.mcp, &values(services), new).await.map_err(failed)?;
         // What else is in the folder, and waits for the user's eyes, is not trusted along with it.
-        if add.scope == Scope::Project && add.trust && trustable {
-            mcp::give_trust(folders, &on.cwd).await.map_err(failed)?;
+        if let Some(before) = before.filter(|_| add.trust) {
+            let written = [PROJECT_FILE, config::PROJECT_FILE];
+            let trusted = mcp::trust_written(&services.mcp, folders, &on.cwd, &before, &written).await;
+            trusted.map_err(failed)?;
         }
     }
     let direct = services.direct(on, false).await?;

@@ -4,19 +4,23 @@ use super::Services;
 use crate::{
     config,
     keys::secret_name,
+    mcp,
     options::{Folders, Secret},
     secrets::Values,
     setup::{self, NotStored, ProviderSetup},
     wiring,
 };
 use acp::native::{ConfigureProvider, Scene, Scope, ServiceError, SetSetting};
+use agent::TrustContent;
 use serde_json::{Value, json};
 use system::AbsPath;
 
 /// Stores a setting. It holds for what begins after it: requests of this layer, and sessions of the next start.
 pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
     let name = ["kosmokrator.", "tiller."].iter().find_map(|root| set.path.strip_prefix(root));
+    let before = services.trusted_so_far(on, set.scope).await;
     services.store(on, set.scope, name.unwrap_or(&set.path), &set.value).await?;
+    services.stay_trusted(on, before).await?;
     Ok(json!({ "path": set.path, "scope": set.scope.id(), "configured": true }))
 }
 
@@ -40,7 +44,9 @@ pub(super) async fn configure_provider(
     };
     services.environment.redactor().learn(wanted.key.iter().map(|key| key.reveal().to_owned()));
     let file = path(&options.folders, &on.cwd, set.scope);
+    let before = services.trusted_so_far(on, set.scope).await;
     let stored = setup::set_up(options, &values, &file, &wanted).await?;
+    services.stay_trusted(on, before).await?;
     // As the settings of the session's folder come out now, so that a project's redirect counts only where it is trusted.
     let now = services.options_on(on).await?;
     let name = set.provider.as_str();
@@ -74,6 +80,26 @@ pub(super) async fn configure_provider(
 }
 
 impl Services {
+    /// What is trusted of a session's folder, if all of it is and its settings are to be changed.
+    pub(super) async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<TrustContent> {
+        match scope {
+            Scope::Project => mcp::trusted_so_far(&self.mcp, &on.cwd).await,
+            Scope::Global => None,
+        }
+    }
+
+    /// What a program stores for its user does not make the user's own folder one to be looked at again.
+    pub(super) async fn stay_trusted(
+        &self,
+        on: &Scene,
+        before: Option<TrustContent>,
+    ) -> Result<(), ServiceError> {
+        let Some(before) = before else { return Ok(()) };
+        let folders = &self.options.folders;
+        let trusted = mcp::trust_written(&self.mcp, folders, &on.cwd, &before, &[config::PROJECT_FILE]).await;
+        trusted.map_err(|error| self.failed(&error))
+    }
+
     /// Stores a setting in a file of the scope. It holds from the next start on.
     pub(super) async fn store(
         &self,

@@ -225,6 +225,59 @@ fn scripts_of_a_program_call_servers() {
 }
 
 #[test]
+fn requests_as_that_wires_own_samples_have_them_work_in_a_row() {
+    let mut stage = Stage::new(&[]);
+    let command = script(&stage.home);
+    let ask = |stage: &mut Stage, method: &str, params: Value| {
+        stage.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    };
+    let runtime = json!({
+        "provider": "offline", "mode": "edit", "model": "offline/pilot", "permissionMode": "guardian",
+    });
+    ask(&mut stage, "runtime/set", runtime);
+    let setting = json!({
+        "scope": "project", "path": "kosmokrator.tools.default_permission_mode", "value": "guardian",
+    });
+    ask(&mut stage, "settings/set", setting);
+    let provider = json!({
+        "scope": "project", "provider": "openai", "model": "gpt-5.4-mini", "apiKey": CANARY,
+    });
+    let provider = ask(&mut stage, "providers/configure", provider);
+    assert_eq!((&provider["hasApiKey"], &provider["model"]), (&json!(true), &json!("openai/gpt-5.4-mini")));
+    let integration = json!({
+        "integration": "plane", "account": "work", "scope": "project",
+        "credentials": { "api_key": CANARY, "workspace_slug": "acme" }, "enabled": true,
+        "permissions": { "read": "allow", "write": "ask" },
+    });
+    assert_eq!(ask(&mut stage, "integrations/configure", integration)["enabled"], true);
+    let server = json!({
+        "scope": "project", "name": "filesystem", "command": "/bin/sh", "args": [command, "ok"], "env": {},
+        "enabled": true, "trust": true, "permissions": { "read": "allow", "write": "ask" },
+    });
+    // What was stored before, in a folder that held nothing, does not stand in the way of trust.
+    assert_eq!(ask(&mut stage, "mcp/add_stdio_server", server)["trusted"], true);
+    let servers = ask(&mut stage, "mcp/list_servers", json!({}));
+    assert_eq!(servers["servers"].as_array().unwrap().len(), 2);
+    let tools = ask(&mut stage, "mcp/list_tools", json!({ "server": "filesystem", "force": false }));
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 3);
+    let call = json!({ "function": "filesystem.look", "args": {}, "force": false, "dryRun": false });
+    assert_eq!(ask(&mut stage, "mcp/call_tool", call)["success"], true);
+    let secret = json!({ "server": "github", "key": "env.GITHUB_TOKEN", "value": CANARY });
+    ask(&mut stage, "mcp/set_secret", secret);
+    let lua = json!({
+        "runtime": "integrations", "code": "dump(app.mcp.filesystem.look({}))",
+        "options": { "cpuLimit": 2.0, "memoryLimit": 67_108_864 }, "force": false,
+    });
+    let lua = ask(&mut stage, "lua/execute", lua);
+    assert!(lua["output"].as_str().unwrap().contains("PATH"), "{lua}");
+    // A file that somebody else puts there does.
+    stage.home.write(".envrc", "export A=b");
+    let more = json!({ "scope": "project", "name": "more", "command": "/bin/true", "trust": true });
+    assert_eq!(ask(&mut stage, "mcp/add_stdio_server", more)["trusted"], false);
+    assert!(stage.agent.hang_up().0.success());
+}
+
+#[test]
 fn scripts_of_the_command_line_call_servers() {
     let home = Home::new();
     std::fs::write(home.path().join("server.sh"), SERVER).unwrap();

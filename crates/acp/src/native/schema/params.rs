@@ -76,7 +76,7 @@ pub(super) struct ConfigureProvider {
     session_id: String,
     provider: String,
     model: Option<String>,
-    /// Refused: keys are read from the environment.
+    /// Kept with the secrets.
     api_key: Option<String>,
     base_url: Option<String>,
     scope: Option<Scope>,

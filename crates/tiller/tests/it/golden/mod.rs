@@ -171,19 +171,26 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     let path = "tiller.limits.turn_requests";
     ask("_tiller/settings/set", json!({ "scope": "global", "path": path, "value": 100 }), true);
     ask("_tiller/settings/set", json!({ "scope": "global", "path": path, "value": "many" }), false);
-    let provider = json!({ "scope": "global", "provider": "openai", "model": "test" });
+    let provider = json!({ "scope": "global", "provider": "openai", "model": "test", "apiKey": CANARIES[3] });
     ask("_tiller/providers/configure", provider, true);
-    let key = json!({ "scope": "global", "provider": "anthropic", "apiKey": CANARIES[3] });
-    ask("_tiller/providers/configure", key, true);
-    let nothing = json!({ "provider": "offline", "apiKey": CANARIES[3] });
-    ask("_tiller/providers/configure", nothing, false);
+    ask("_tiller/providers/configure", json!({ "provider": "local" }), false);
 
+    let credentials = json!({
+        "integration": "plane", "account": "work", "scope": "global", "enabled": true,
+        "credentials": { "api_key": CANARIES[3], "workspace_slug": "acme" },
+        "permissions": { "read": "allow", "write": "ask" },
+    });
+    ask("_tiller/integrations/configure", credentials, true);
+    ask("_tiller/integrations/configure", json!({ "integration": "none" }), false);
     ask("_tiller/integrations/list", json!({ "query": "plane.list_issues", "limit": 1 }), true);
     ask("_tiller/integrations/list", json!({ "limit": "all" }), false);
+    ask("_tiller/integrations/describe", json!({ "function": "plane.list_issues" }), true);
     ask("_tiller/integrations/describe", json!({ "function": "no.such" }), false);
+    let work = json!({ "function": "plane.list_issues", "account": "work", "args": { "project_id": "p1" }, "dryRun": true });
+    ask("_tiller/integrations/call", work, true);
+    let write = json!({ "function": "plane.create_issue", "account": "work", "args": { "project_id": "p1", "name": "It breaks" } });
+    ask("_tiller/integrations/call", write, true);
     ask("_tiller/integrations/call", json!({ "function": "no.such", "args": {} }), false);
-    let credentials = json!({ "integration": "none", "credentials": { "api_key": CANARIES[3] } });
-    ask("_tiller/integrations/configure", credentials, false);
 
     ask("_tiller/mcp/list_servers", json!({}), true);
     ask("_tiller/mcp/list_servers", json!({ "force": "yes" }), false);
