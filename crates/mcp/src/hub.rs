@@ -6,6 +6,7 @@ use crate::{
     files,
     limits::{FIRST_WAIT, HEAD_START, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
     names::server_name,
+    oauth,
     provider::McpOptions,
     search::{Revealed, ToolSearch},
     server::{Server, State},
@@ -18,7 +19,7 @@ use agent::{
 use async_trait::async_trait;
 use futures::future::join_all;
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 use system::AbsPath;
@@ -50,6 +51,8 @@ struct Inner {
     problems: Vec<String>,
     /// What the user was told, so that it is told once.
     told: HashSet<String>,
+    /// The grants, by server, that one was started again with.
+    tried: HashMap<String, blake3::Hash>,
     closed: bool,
 }
 
@@ -132,6 +135,33 @@ impl Hub {
         locked(&self.inner).servers.clone()
     }
 
+    /// Starts servers again that nobody was signed in to, once somebody is, and waits for them as at the beginning.
+    async fn let_in(&self) {
+        let mut started = Vec::new();
+        for server in self.servers() {
+            let State::Down(why) = server.state() else { continue };
+            let name = &server.config.name;
+            if !oauth::wants_sign_in(&why) {
+                continue;
+            }
+            let Some(grant) = self.options.grants.load(name).await else { continue };
+            let grant = blake3::hash(grant.as_bytes());
+            let mut inner = locked(&self.inner);
+            // One that was of no use is tried once.
+            if inner.closed || inner.tried.insert(name.clone(), grant) == Some(grant) {
+                continue;
+            }
+            if let Some(running) = inner.servers.iter_mut().find(|running| Arc::ptr_eq(running, &server)) {
+                let (options, news) = (Arc::clone(&self.options), Arc::clone(&self.news));
+                *running = Server::start(server.config.clone(), options, self.cwd.clone(), news);
+                started.push(Arc::clone(running));
+            }
+        }
+        let settled = join_all(started.iter().map(|server| server.settled()));
+        // Those that are late join later.
+        let _ = tokio::time::timeout(FIRST_WAIT, settled).await;
+    }
+
     /// Waits until it is known which servers there are.
     async fn files_read(&self) {
         self.asked.notify_one();
@@ -157,6 +187,7 @@ impl Hub {
 impl ToolSource for Hub {
     async fn offer(&self) -> Offer {
         self.settled().await;
+        self.let_in().await;
         let mut notices = Notices::default();
         let mut found: Vec<(Arc<Server>, Arc<Definition>)> = Vec::new();
         for server in self.servers() {

@@ -6,7 +6,7 @@ use crate::{
 };
 use rmcp::{
     RoleClient,
-    model::Tool,
+    model::{JsonRpcMessage, ServerResult, Tool},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -118,15 +118,24 @@ impl Transport<RoleClient> for Lines {
 
 /// A message, without the tools in it that cannot be understood: each is right or wrong by itself.
 fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
-    let mut value: Value = serde_json::from_slice(line).ok()?;
-    if let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") {
-        tools.retain(|tool| {
-            let known = serde_json::from_value::<Tool>(tool.clone());
-            if let Err(error) = &known {
-                tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be understood");
-            }
-            known.is_ok()
-        });
+    let whole = serde_json::from_slice(line).ok();
+    // Most lists have nothing wrong in them, and are read once. One that has is taken for an answer of another kind, or for none.
+    let understood = match &whole {
+        Some(JsonRpcMessage::Response(answer)) => matches!(answer.result, ServerResult::ListToolsResult(_)),
+        Some(_) => true,
+        None => false,
+    };
+    if understood {
+        return whole;
     }
+    let Ok(mut value) = serde_json::from_slice::<Value>(line) else { return whole };
+    let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") else { return whole };
+    tools.retain(|tool| {
+        let known = serde_json::from_value::<Tool>(tool.clone());
+        if let Err(error) = &known {
+            tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be understood");
+        }
+        known.is_ok()
+    });
     serde_json::from_value(value).ok()
 }

@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 
 const tiller = resolve(process.argv.at(-1));
 const require = createRequire(import.meta.url);
@@ -59,7 +60,8 @@ async function model(asked) {
   const event = (delta, reason = null) =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
   const call = { index: 0, id: "c0", type: "function", function: { name: "mcp__everything__echo", arguments: '{"message":"from the model"}' } };
-  const answers = [event({ tool_calls: [call] }) + event({}, "tool_calls"), event({ content: "Done." }, "stop")];
+  const done = event({ content: "Done." }, "stop");
+  const answers = [event({ tool_calls: [call] }) + event({}, "tool_calls"), done, done, done];
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (piece) => (body += piece));
@@ -115,6 +117,66 @@ async function editor() {
   assert.equal(result.content, "Echo: from the model");
   assert.ok(updates.some((update) => update.status === "completed"));
   console.log("editor → agent → server: echoed");
+
+  const commands = () => {
+    const listed = updates.filter((update) => update.sessionUpdate === "available_commands_update").at(-1);
+    return listed.availableCommands.map((command) => command.name);
+  };
+  // They come when the server has told them, and not before.
+  for (const end = Date.now() + 20_000; Date.now() < end && !commands().includes("mcp__everything__args-prompt"); ) {
+    await new Promise((later) => setTimeout(later, 50));
+  }
+  assert.ok(commands().includes("help") && commands().includes("mcp__everything__args-prompt"), commands().join(" "));
+  const said = async (id, text) => {
+    const { stopReason } = await ask(id, "session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+    assert.equal(stopReason, "end_turn");
+    return JSON.stringify(asked.at(-1).messages.at(-1).content);
+  };
+  const filled = await said(4, "/mcp__everything__args-prompt city=Rome state=\"Upper Left\"");
+  assert.ok(filled.includes("What's weather in Rome, Upper Left?"), filled);
+  const { resources } = await mcp(["resources", "local", "--json"]);
+  const attached = await said(5, `Read @everything:${resources[0].uri}, please.`);
+  assert.ok(attached.includes(`Attached: ${resources[0].uri}`), attached);
+  console.log("a prompt as a command, and a resource that is mentioned: both reach the model");
+}
+
+/** The client of the protocol's own SDK against `tiller mcp serve`. */
+async function gateway() {
+  const sdk = createRequire(require.resolve("@modelcontextprotocol/server-everything/package.json"));
+  const load = (path) => import(pathToFileURL(sdk.resolve(`@modelcontextprotocol/sdk/${path}`)));
+  const { Client } = await load("client/index.js");
+  const { StdioClientTransport } = await load("client/stdio.js");
+  for (const write of ["deny", "allow"]) {
+    const client = new Client({ name: "drive", version: "1" });
+    const args = ["mcp", "serve", "--upstream", "local", "--write", write];
+    await client.connect(new StdioClientTransport({ command: tiller, args, cwd: project, env: environment() }));
+    ended.push(() => client.close());
+    assert.equal(client.getServerVersion().name, "tiller");
+    await client.ping();
+    const { tools } = await client.listTools();
+    const names = tools.map((tool) => tool.name);
+    const hidden = tools.filter((tool) => tool.annotations.readOnlyHint !== true);
+    assert.equal(hidden.length > 0, write === "allow", names.join(" "));
+    assert.ok(names.includes("local__echo"), names.join(" "));
+    const calls = [1, 2, 3, 4, 5].map((n) => client.callTool({ name: "local__echo", arguments: { message: `call ${n}` } }));
+    const texts = (await Promise.all(calls)).map((result) => result.content[0].text);
+    assert.deepEqual(texts, [1, 2, 3, 4, 5].map((n) => `Echo: call ${n}`));
+    const image = await client.callTool({ name: "local__get-tiny-image", arguments: {} });
+    assert.ok(image.content.some((item) => item.type === "image"));
+    await assert.rejects(client.callTool({ name: "local__none", arguments: {} }), /Unknown tool/);
+    const wrong = await client.callTool({ name: "local__echo", arguments: {} });
+    assert.equal(wrong.isError, true, JSON.stringify(wrong));
+    const stop = new AbortController();
+    const long = { name: "local__trigger-long-running-operation", arguments: { duration: 60, steps: 60 } };
+    if (names.includes(long.name)) {
+      const running = client.callTool(long, undefined, { signal: stop.signal });
+      stop.abort();
+      await assert.rejects(running);
+      await client.ping();
+    }
+    await client.close();
+    console.log(`SDK client → tiller mcp serve --write ${write}: ${names.length} tools`);
+  }
 }
 
 try {
@@ -140,8 +202,8 @@ try {
   await mcp(["add", "web", "--url", `http://127.0.0.1:${port}/mcp`, "--json"]);
   await works("web");
   await mcp(["remove", "web", "--json"]);
-  await mcp(["remove", "local", "--json"]);
 
+  await gateway();
   await editor();
 } finally {
   ended.reverse().forEach((end) => end());

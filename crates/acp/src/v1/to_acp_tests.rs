@@ -230,6 +230,19 @@ fn a_changed_mode_updates_both_forms() {
 }
 
 #[test]
+fn commands_that_become_others_are_told_as_all_there_are() {
+    let command =
+        SlashCommand { name: "mcp__s__p".into(), description: "s: Says p".into(), hint: Some("city".into()) };
+    check(
+        &mut Projection::live(true, false),
+        SessionEvent::Commands(vec![command]),
+        json!([{"sessionUpdate": "available_commands_update", "availableCommands": [
+            {"name": "mcp__s__p", "description": "s: Says p", "input": {"hint": "city"}},
+        ]}]),
+    );
+}
+
+#[test]
 fn notices_go_to_those_who_take_them() {
     let notice = |severity| SessionEvent::Notice {
         severity,

@@ -34,7 +34,12 @@ pub(crate) fn is_unauthorized(error: &str) -> bool {
 
 /// What to do about that.
 pub(crate) fn sign_in(server: &str) -> String {
-    format!(
-        "It wants you to sign in: run `tiller mcp login {server}`, or give it an Authorization header; then open a new session."
-    )
+    format!("{SIGN_IN} `tiller mcp login {server}`, or give it an Authorization header.")
 }
+
+/// Whether a server is not there because somebody has to sign in first.
+pub(crate) fn wants_sign_in(why: &str) -> bool {
+    why.contains(SIGN_IN)
+}
+
+const SIGN_IN: &str = "It wants you to sign in: run";

@@ -5,6 +5,7 @@ use ::integrations::{Accounts as _, DEFAULT_ACCOUNT, Function, Integration, Inte
 use agent::{AnyTool, Offer, SessionScope, ToolProvider, ToolSource};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
+use system::AbsPath;
 
 /// Says what the user's switches are now.
 pub(crate) type Now = dyn Fn() -> Arc<Switches> + Send + Sync;
@@ -76,6 +77,19 @@ impl ToolSource for Source {
         }
         Offer { tools, notices: Vec::new() }
     }
+}
+
+/// The functions of one integration that can be called now, on behalf of the user's own account.
+pub(crate) async fn tools_of(desk: &Arc<Integrations>, cwd: &AbsPath, name: &str) -> Vec<Arc<dyn AnyTool>> {
+    let (asked, cwd) = (desk.clone(), cwd.clone());
+    let now: Arc<Now> = Arc::new(move || asked.switches(&cwd));
+    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
+    for (integration, function, account) in callable(desk, &now).await {
+        if integration.name == name && account == DEFAULT_ACCOUNT {
+            tools.push(Arc::new(tool(desk, &now, &integration, &function, &account)));
+        }
+    }
+    tools
 }
 
 fn tool(

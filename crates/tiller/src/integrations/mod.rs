@@ -11,7 +11,7 @@ mod settings;
 
 pub(crate) use accounts::{Change, KeptAccounts};
 pub(crate) use desk::run;
-pub(crate) use functions::{IntegrationFunctions, NativeTools};
+pub(crate) use functions::{IntegrationFunctions, NativeTools, tools_of};
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};

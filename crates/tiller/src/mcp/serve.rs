@@ -1,13 +1,19 @@
 //! `tiller mcp serve`: chosen servers and functions behind one server of our own, on stdin and stdout.
 
 use super::Desk;
-use crate::{args::Serve, exit, signals::Signals, stdio, wiring};
+use crate::{
+    args::Serve,
+    exit,
+    integrations::{Integrations, tools_of},
+    signals::Signals,
+    stdio, wiring,
+};
 use ::mcp::{CallError, Gateway, McpOptions, UpstreamTool, Upstreams, is_this_gateway};
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Effect, Outside, Refusal, ToolContent, ToolContext,
     ToolError, ToolKind, ToolOutput, ToolSpec,
 };
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use async_trait::async_trait;
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
@@ -41,7 +47,7 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<u8> {
             servers.push(server);
         }
     }
-    let functions = functions(&serve.integration)?;
+    let functions = functions(desk, &serve.integration).await?;
     let mut options = McpOptions::clone(&desk.servers);
     options.variables.push((MARK.to_owned(), "1".to_owned()));
     let redactor = options.redactor.clone();
@@ -65,11 +71,27 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<u8> {
 }
 
 /// The functions of integrations, as tools.
-fn functions(integrations: &[String]) -> Result<Vec<Arc<dyn AnyTool>>> {
-    match integrations.first() {
-        Some(name) => bail!("no integration called {name:?} can be served yet; servers can, with --upstream"),
-        None => Ok(Vec::new()),
+async fn functions(desk: &Desk<'_>, names: &[String]) -> Result<Vec<Arc<dyn AnyTool>>> {
+    let mut functions = Vec::new();
+    if names.is_empty() {
+        return Ok(functions);
     }
+    let integrations = Integrations::new(desk.options, desk.environment);
+    for name in names {
+        let own = tools_of(&integrations, desk.cwd, name).await;
+        ensure!(
+            !own.is_empty(),
+            "no function of an integration '{}' can be called; see `tiller integrations status`",
+            agent::one_line(name)
+        );
+        functions.extend(own);
+    }
+    Ok(functions)
+}
+
+/// What the gateway calls a function: `PROVIDER__FUNCTION`.
+fn served_as(function: &str) -> &str {
+    function.strip_prefix("integration__").unwrap_or(function)
 }
 
 /// What is served.
@@ -119,7 +141,7 @@ impl Gateway for Served {
                 let ToolSpec { name, description, parameters } = tool.spec();
                 let annotations = json!({ "readOnlyHint": read_only });
                 listed.push(json!({
-                    "name": name, "description": description, "inputSchema": parameters, "annotations": annotations,
+                    "name": served_as(&name), "description": description, "inputSchema": parameters, "annotations": annotations,
                 }));
             }
         }
@@ -135,9 +157,9 @@ impl Gateway for Served {
                 };
             }
         }
-        let function = self.functions.iter().find(|tool| tool.name() == name);
+        let function = self.functions.iter().find(|tool| served_as(&tool.name()) == name);
         let function = function.ok_or_else(|| CallError::Unknown(agent::one_line(name)))?;
-        if let Some(reason) = self.refused(name, function.effect() == Effect::Reads).await {
+        if let Some(reason) = self.refused(&function.name(), function.effect() == Effect::Reads).await {
             return Err(CallError::Failed(reason));
         }
         let output = self.outside.call(function.as_ref(), Value::Object(arguments)).await;

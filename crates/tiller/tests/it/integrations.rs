@@ -54,7 +54,7 @@ fn with_stdin(home: &Home, args: &[&str], text: &str) -> (bool, String, String) 
 }
 
 /// A home with `pets` added, its key stored, and switched on; reads are allowed.
-fn with_pets(service: &Service) -> Home {
+pub(crate) fn with_pets(service: &Service) -> Home {
     let home = Home::new();
     home.write("pets.json", &document(&service.url).to_string());
     let (fine, said) =
@@ -68,7 +68,7 @@ fn with_pets(service: &Service) -> Home {
 }
 
 /// Says back what it was asked, with the key that it was given.
-fn echo(_number: usize, asked: &Asked) -> (u16, String, String) {
+pub(crate) fn echo(_number: usize, asked: &Asked) -> (u16, String, String) {
     let said = json!({ "path": asked.path, "key": asked.header("x-key"), "body": asked.body });
     (200, "content-type: application/json\r\n".to_owned(), said.to_string())
 }

@@ -39,7 +39,8 @@ fn f100_a_flood_on_standard_error_fills_nothing_and_stops_nothing() {
     assert_eq!(agent.prompt(&session, "go", &mut editor).unwrap(), "end_turn");
     let requests: Vec<_> = model.requests.iter().take(2).collect();
     assert!(last_result(&requests[1]).contains("You said it."), "{}", last_result(&requests[1]));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", agent.pid())).unwrap();
+    // Where the system tells.
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", agent.pid())) else { return };
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(peak < 150 * 1024, "30 MB of standard error, and {peak} kB of memory");

@@ -3,7 +3,7 @@
 use crate::{
     editor::Editor,
     home::{Home, stderr, stdout},
-    mcp::{json_of, notices, open, stage, start},
+    mcp::{json_of, notices, open, stage, start, tools},
     mcp_faults::over_http,
     web::{Request, Response, Web, get},
 };
@@ -270,7 +270,7 @@ fn a_grant_belongs_to_the_address_that_it_was_given_for() {
 #[test]
 fn a_session_is_told_how_to_sign_in() {
     let (home, web, _shared) = with_server();
-    let model = stage(&[], 1);
+    let model = stage(&[], 2);
     let base = format!(
         "[agent]\ndefault_model = 'openai/test'\n[providers.local]\ndiscover = false\n[providers.openai]\nwire = 'chat'\nbase_url = '{}'\n",
         model.1.url
@@ -283,6 +283,10 @@ fn a_session_is_told_how_to_sign_in() {
     assert!(told.contains("'web' is not there") && told.contains("`tiller mcp login web`"), "{told}");
     let asked = web.requests().len();
     assert!(asked < 4, "asking again and again would not help: {asked}");
+    model.1.requests.recv().unwrap();
+    assert!(login(&home, agree).0);
+    agent.prompt(&session, "again", &mut Editor::default()).unwrap();
+    assert_eq!(tools(&model.1.requests.recv().unwrap()), ["mcp__web__look"], "the session goes on with it");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::{
     home::{Home, stderr, stdout},
+    integrations::{echo, with_pets},
     mcp::{CANARY, json_of, stage},
+    service::Service,
 };
 use serde_json::{Value, json};
 use std::{io::Write as _, process::Stdio};
@@ -101,6 +103,27 @@ fn a_gateway_is_a_server_like_any_other_and_none_of_its_own() {
         let refused = home.run(args);
         assert!(!refused.status.success() && stdout(&refused).is_empty(), "{args:?}");
     }
+}
+
+#[test]
+fn a_gateway_serves_functions_of_integrations_by_the_same_rules() {
+    let service = Service::start(echo);
+    let home = with_pets(&service);
+    let list = json!({ "method": "tools/list" });
+    let requests = [list, call("pets__list_pets"), call("pets__create_pet")];
+    let answers = served(&home, &["--integration", "pets"], &requests);
+    assert_eq!(names(&answers[0]), ["pets__get_pet", "pets__list_pets"]);
+    let text = answers[1]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("/pets") && text.contains("[secret]"), "{text}");
+    assert!(answers[2].to_string().contains("write access is denied"), "{}", answers[2]);
+    let answers = served(&home, &["--integration", "pets", "--write", "allow"], &requests);
+    assert_eq!(names(&answers[0]).len(), 3);
+    let unknown = home.run(&["mcp", "serve", "--integration", "none"]);
+    assert!(
+        !unknown.status.success() && stderr(&unknown).contains("integrations status"),
+        "{}",
+        stderr(&unknown)
+    );
 }
 
 #[test]

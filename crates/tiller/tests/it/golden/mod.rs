@@ -173,10 +173,12 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/settings/set", json!({ "scope": "global", "path": path, "value": "many" }), false);
     let provider = json!({ "scope": "global", "provider": "openai", "model": "test" });
     ask("_tiller/providers/configure", provider, true);
-    let key = json!({ "provider": "openai", "apiKey": CANARIES[3] });
-    ask("_tiller/providers/configure", key, false);
+    let key = json!({ "scope": "global", "provider": "anthropic", "apiKey": CANARIES[3] });
+    ask("_tiller/providers/configure", key, true);
+    let nothing = json!({ "provider": "offline", "apiKey": CANARIES[3] });
+    ask("_tiller/providers/configure", nothing, false);
 
-    ask("_tiller/integrations/list", json!({ "query": "issues" }), true);
+    ask("_tiller/integrations/list", json!({ "query": "plane.list_issues", "limit": 1 }), true);
     ask("_tiller/integrations/list", json!({ "limit": "all" }), false);
     ask("_tiller/integrations/describe", json!({ "function": "no.such" }), false);
     ask("_tiller/integrations/call", json!({ "function": "no.such", "args": {} }), false);
