@@ -66,14 +66,21 @@ pub struct PromptOutcome {
     pub stop_reason: StopReason,
     /// Tokens this turn used.
     pub usage: Usage,
+    /// Tokens the session has used, this turn included; none of a prompt that had no turn.
+    pub total: Usage,
     /// Model requests this turn made.
     pub requests: u32,
 }
 
 impl PromptOutcome {
+    /// Of a prompt that no turn was made for.
+    pub(crate) fn without_turn(stop_reason: StopReason) -> Self {
+        Self { stop_reason, usage: Usage::default(), total: Usage::default(), requests: 0 }
+    }
+
     /// Of a prompt that was taken back before anything was done about it.
     pub(crate) fn cancelled() -> Self {
-        Self { stop_reason: StopReason::Cancelled, usage: Usage::default(), requests: 0 }
+        Self::without_turn(StopReason::Cancelled)
     }
 }
 

@@ -71,8 +71,7 @@ impl Queued {
         let Self { recorded, reply, .. } = self;
         // Whoever asked may have stopped waiting.
         let _ = recorded.send(message);
-        let (stop_reason, usage) = (StopReason::EndTurn, Usage::default());
-        let _ = reply.send(Ok(PromptOutcome { stop_reason, usage, requests: 0 }));
+        let _ = reply.send(Ok(PromptOutcome::without_turn(StopReason::EndTurn)));
     }
 
     pub(crate) fn cancelled(self) {

@@ -55,7 +55,8 @@ pub(crate) async fn run(
         session.log.tell(SessionEvent::Phase(Phase::Idle));
         return Err(error.into());
     }
-    end.map(|stop_reason| PromptOutcome { stop_reason, usage: course.usage, requests: course.requests })
+    let Course { usage, requests, .. } = course;
+    end.map(|stop_reason| PromptOutcome { stop_reason, usage, total: session.usage, requests })
 }
 
 /// Tells hooks that the turn stops. They may take their time: the answer is stored before.

@@ -6,7 +6,7 @@ use crate::{
 };
 use rmcp::{
     RoleClient,
-    model::{JsonRpcMessage, ServerResult, Tool},
+    model::{JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, ListToolsResult, ServerResult, Tool},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -118,24 +118,34 @@ impl Transport<RoleClient> for Lines {
 
 /// A message, without the tools in it that cannot be understood: each is right or wrong by itself.
 fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
-    let whole = serde_json::from_slice(line).ok();
-    // Most lists have nothing wrong in them, and are read once. One that has is taken for an answer of another kind, or for none.
-    let understood = match &whole {
-        Some(JsonRpcMessage::Response(answer)) => matches!(answer.result, ServerResult::ListToolsResult(_)),
-        Some(_) => true,
-        None => false,
-    };
-    if understood {
-        return whole;
+    if !str::from_utf8(line).is_ok_and(|text| text.contains("\"tools\"")) {
+        return serde_json::from_slice(line).ok();
     }
-    let Ok(mut value) = serde_json::from_slice::<Value>(line) else { return whole };
-    let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") else { return whole };
-    tools.retain(|tool| {
-        let known = serde_json::from_value::<Tool>(tool.clone());
-        if let Err(error) = &known {
-            tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be understood");
-        }
-        known.is_ok()
-    });
-    serde_json::from_value(value).ok()
+    let value: Value = serde_json::from_slice(line).ok()?;
+    match value.pointer("/result/tools") {
+        Some(Value::Array(_)) => list_of_tools(value),
+        _ => serde_json::from_value(value).ok(),
+    }
+}
+
+/// An answer that is a list of tools. It is read as that: the library tries every kind of answer in turn, and such a list may be long.
+fn list_of_tools(mut answer: Value) -> Option<RxJsonRpcMessage<RoleClient>> {
+    let id = serde_json::from_value(answer["id"].take()).ok()?;
+    let given = std::mem::replace(&mut answer["result"]["tools"], Value::Array(Vec::new()));
+    let Value::Array(given) = given else { return None };
+    let mut result: ListToolsResult = serde_json::from_value(answer["result"].take()).ok()?;
+    let known = |tool| {
+        let known = serde_json::from_value::<Tool>(tool);
+        known
+            .inspect_err(|error| {
+                tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be understood");
+            })
+            .ok()
+    };
+    result.tools = given.into_iter().filter_map(known).collect();
+    Some(JsonRpcMessage::Response(JsonRpcResponse {
+        jsonrpc: JsonRpcVersion2_0,
+        id,
+        result: ServerResult::ListToolsResult(result),
+    }))
 }

@@ -249,6 +249,20 @@ async fn a_client_of_that_wire_gets_its_keys() {
 }
 
 #[tokio::test]
+async fn that_wire_counts_the_tokens_of_the_whole_session() {
+    let stage = stage(native(), [Reply::text("one"), Reply::text("two")]);
+    let session = seed_session(&stage).await;
+    let mut used = Vec::new();
+    for _ in 0..2 {
+        let prompt = json!({ "sessionId": session, "prompt": "hi" });
+        let answer = stage.editor.ok("session/prompt", prompt).await;
+        used.push(answer["usage"]["totalTokens"].as_u64().unwrap());
+    }
+    assert!(used[0] > 0 && used[1] == 2 * used[0], "{used:?}");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn that_wire_is_kind_to_who_has_nothing_to_say() {
     let stage = stage(native(), []);
     let session = seed_session(&stage).await;

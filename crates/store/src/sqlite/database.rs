@@ -44,10 +44,12 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
 
 /// Opens the file, whatever its schema; the second is its version.
 fn attempt(path: &Path) -> Result<(Connection, i64), StoreError> {
-    let opened = connect(path)?;
-    match prepare(opened) {
-        Err(error) if is_damaged(&error) => {}
-        other => return other.map_err(|error| failed(&error)),
+    {
+        let _in_place = quarantine::share(path)?;
+        match prepare(connect(path)?) {
+            Err(error) if is_damaged(&error) => {}
+            other => return other.map_err(|error| failed(&error)),
+        }
     }
     let _alone = quarantine::lock(path)?;
     // Whoever held the lock before may have done it.

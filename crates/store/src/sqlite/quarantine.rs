@@ -10,19 +10,32 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Keeps other processes from doing the same at the same time, until it is dropped.
+/// Keeps others from moving the file aside until it is dropped: whoever opened the file meanwhile would go on with the old one, and with the
+/// write-ahead log of the new one. `None` where no such lock can be had: there is no folder yet, or nothing can be written to it.
+pub(super) fn share(path: &Path) -> Result<Option<File>, StoreError> {
+    let locked = lock_file(path).and_then(|file| file.lock_shared().map(|()| file));
+    match locked {
+        Ok(file) => Ok(Some(file)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(failed(path, &error)),
+    }
+}
+
+/// Keeps others from opening the file, and from moving it aside, until it is dropped.
 pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
-    let locking = || -> io::Result<File> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(with(path, ".lock"))?;
-        file.lock()?;
-        Ok(file)
-    };
-    locking().map_err(|error| failed(path, &error))
+    let locked = lock_file(path).and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|error| failed(path, &error))
+}
+
+fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(with(path, ".lock"))
 }
 
 /// Moves the file and its write-ahead log aside. Whoever has them open goes on with what was moved.

@@ -58,7 +58,7 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
         client.broken(error);
     }
     peer.outbox.flush(handle.id());
-    reply.send(answer(ended));
+    reply.send(answer(ended, connection.native.is_seed()));
 }
 
 /// The session and what it is asked; `None` where that is nothing, which the KosmoKrator wire takes for a turn that is over.
@@ -75,9 +75,10 @@ fn decode(
     Ok(Some((handle, from_acp::prompt(given.prompt)?)))
 }
 
-fn answer(ended: Result<PromptOutcome, TurnError>) -> Result<acp::PromptResponse, Error> {
+/// The end of a turn and the tokens it used; the KosmoKrator wire is told those of the whole session.
+fn answer(ended: Result<PromptOutcome, TurnError>, is_seed: bool) -> Result<acp::PromptResponse, Error> {
     let outcome = ended.map_err(|error| errors::turn(&error))?;
-    let used = &outcome.usage;
+    let used = if is_seed { &outcome.total } else { &outcome.usage };
     let total = used.input + used.output + used.cache_read + used.cache_write;
     let usage = acp::Usage::new(total, used.input, used.output)
         .cached_read_tokens(used.cache_read)
