@@ -266,7 +266,7 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn keys_come_from_variables_alone_and_are_never_shown() {
+fn keys_never_come_from_settings_and_are_never_shown() {
     let environment = [("MY_KEY", "s3cret"), ("ANTHROPIC_API_KEY", "other"), ("OPENAI_API_KEY", "unused")];
     let options = options(Case {
         user: "providers.openai.api_key_env = 'MY_KEY'",
