@@ -47,6 +47,8 @@ pub fn commands() -> &'static [SlashCommand] {
             "Show the turns that changed files, or take back what was changed after one",
             "turn number, or redo",
         ),
+        hinted("compact", "Sum up the conversation so far, to make room", "what to keep above all"),
+        command("context", "How full the model's context is"),
         hinted("steer", "Tell the running turn something before the model is asked again", "text"),
         command("help", "What can be said here"),
     ];
@@ -62,11 +64,17 @@ pub(crate) enum Action {
     ListModels,
     ListCheckpoints,
     Rewind(RewindTarget),
+    /// With what is to be kept above all.
+    Compact(Option<String>),
+    Context,
     Help,
 }
 
 /// The action of a prompt that is a slash command and nothing else.
 pub(crate) fn parse(prompt: &str) -> Option<Action> {
+    if let Some(("compact", focus)) = named(prompt) {
+        return Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned())));
+    }
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let name = words.next()?;
     let rest = words.next();
@@ -78,6 +86,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("model", None) => Some(Action::ListModels),
         ("rewind", Some(target)) => target.parse().map(Action::Rewind).ok(),
         ("rewind", None) => Some(Action::ListCheckpoints),
+        ("context", _) => Some(Action::Context),
         ("help", _) => Some(Action::Help),
         (name, _) => {
             name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()
@@ -128,6 +137,11 @@ mod tests {
             ("/rewind run_3", Some(Action::Rewind(RewindTarget::Turn(3)))),
             ("/rewind redo", Some(Action::Rewind(RewindTarget::Redo))),
             ("/rewind everything", None),
+            ("/compact", Some(Action::Compact(None))),
+            ("/compact  the tests \n", Some(Action::Compact(Some("the tests".to_owned())))),
+            ("/compacted", None),
+            ("/context", Some(Action::Context)),
+            ("/context now", None),
             ("/argus please", None),
             ("/etc/hosts is what?", None),
             ("argus", None),

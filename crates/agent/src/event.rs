@@ -5,8 +5,8 @@
 //! state follows from the log.
 
 use crate::{
-    Content, Effort, FileChange, Location, MessageId, Mode, PermissionMode, Rewound, SlashCommand, Snapshot,
-    SwarmEvent, ToolCallId, ToolContent, TurnId, Usage,
+    Compaction, Content, Effort, FileChange, Location, MessageId, Mode, PermissionMode, Rewound,
+    SlashCommand, Snapshot, SwarmEvent, ToolCallId, ToolContent, TurnId, Usage,
 };
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
@@ -93,6 +93,8 @@ pub enum SessionEvent {
     FileChanged(FileChange),
     /// The user took changes of files back.
     Rewound(Rewound),
+    /// The conversation is being summed up, or was.
+    Compaction(Compaction),
     /// The turn ended.
     TurnEnded {
         /// The turn.
@@ -114,6 +116,7 @@ impl SessionEvent {
             | Self::Swarm(_) => false,
             // Progress of a running call is for those who watch; its creation, start and end are kept.
             Self::ToolCall(update) => update.status.is_some(),
+            Self::Compaction(compaction) => compaction.step.is_final(),
             _ => true,
         }
     }

@@ -4,8 +4,8 @@
 //! one, whatever was cancelled, refused or interrupted.
 
 use crate::{
-    AnsweredCall, AssistantMessage, Content, Message, ModelResponse, SessionEvent, ToolCallId,
-    ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, attachments,
+    AnsweredCall, AssistantMessage, CompactionStep, Content, Message, ModelResponse, SessionEvent,
+    ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, attachments,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,6 +25,17 @@ impl History {
     /// The conversation so far.
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// The same, to change what they say. None can be added or taken away.
+    pub(crate) fn messages_mut(&mut self) -> &mut [Message] {
+        &mut self.messages
+    }
+
+    /// Puts a text in place of all but the last `kept` messages.
+    pub(crate) fn shorten(&mut self, text: String, kept: usize) {
+        let first = self.messages.len().saturating_sub(kept);
+        self.messages.splice(..first, [Message::User(vec![Content::text(text)])]);
     }
 
     /// Adds what the user said.
@@ -75,6 +86,8 @@ pub(crate) struct Restored {
     pub(crate) calls: u64,
     /// How many messages there were.
     pub(crate) messages: u64,
+    /// How often the conversation was to be summed up.
+    pub(crate) compactions: u64,
     /// Tokens so far.
     pub(crate) usage: crate::Usage,
     /// What must be added to the log because the process ended in the middle of a turn.
@@ -125,6 +138,13 @@ impl Restored {
             SessionEvent::Rewound(rewound) => {
                 self.settle();
                 self.history.push_note(rewound.note());
+            }
+            SessionEvent::Compaction(compaction) => {
+                self.settle();
+                self.compactions += 1;
+                if let CompactionStep::Completed { summary, kept } = compaction.step {
+                    self.history.shorten(summary, usize::try_from(kept).unwrap_or(usize::MAX));
+                }
             }
             SessionEvent::Usage(update) => self.usage = update.total,
             _ => {}

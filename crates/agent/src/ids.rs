@@ -46,6 +46,11 @@ id!(
     TurnId
 );
 
+id!(
+    /// The summing up of a conversation, counted per session from `compaction_1`.
+    CompactionId
+);
+
 impl SessionId {
     /// A new id; later ones sort after earlier ones.
     pub fn fresh() -> Self {

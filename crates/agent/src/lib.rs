@@ -10,6 +10,7 @@ mod checkpoint;
 mod client;
 mod commands;
 mod content;
+mod context;
 mod effort;
 mod event;
 mod explain;
@@ -56,6 +57,7 @@ pub use checkpoint::{
 pub use client::{Choice, Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome};
 pub use commands::{SlashCommand, commands};
 pub use content::{Content, Diff, Location, ToolContent};
+pub use context::{Compaction, CompactionStep};
 pub use effort::Effort;
 pub use event::{
     LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning,
@@ -66,9 +68,9 @@ pub use explain::{Step, decision_time, explain};
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, Hooks};
-pub use ids::{MessageId, SessionId, ToolCallId, TurnId};
+pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
-pub use limits::{Limits, ToolLimits};
+pub use limits::{ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,

@@ -17,6 +17,8 @@ pub struct Limits {
     pub permission_wait: Duration,
     /// Limits of tools.
     pub tools: ToolLimits,
+    /// When a conversation that outgrows its model's context is made shorter.
+    pub context: ContextLimits,
 }
 
 impl Default for Limits {
@@ -28,6 +30,44 @@ impl Default for Limits {
             queued_prompts: 32,
             permission_wait: Duration::from_secs(60 * 60),
             tools: ToolLimits::default(),
+            context: ContextLimits::default(),
+        }
+    }
+}
+
+/// When a conversation that outgrows its model's context is made shorter. In tokens, unless it says otherwise; of a small context each buffer is
+/// only a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextLimits {
+    /// Whether it is summed up by itself (`context.auto_compact`).
+    pub auto_compact: bool,
+    /// How full the context may become before that, in percent (`context.compact_threshold`).
+    pub compact_threshold: u64,
+    /// What is kept free for the answer (`context.reserve_output_tokens`).
+    pub reserve_output: u64,
+    /// How much is left beyond that when the user is warned, where nothing is summed up by itself (`context.warning_buffer_tokens`).
+    pub warning_buffer: u64,
+    /// How much must be left beyond that, whatever the threshold says (`context.auto_compact_buffer_tokens`).
+    pub auto_compact_buffer: u64,
+    /// With how little left nothing is sent any more (`context.blocking_buffer_tokens`).
+    pub blocking_buffer: u64,
+    /// How much of the newest results of tools is never left out (`context.prune_protect`).
+    pub prune_protect: u64,
+    /// How much leaving old results out must save (`context.prune_min_savings`).
+    pub prune_min_savings: u64,
+}
+
+impl Default for ContextLimits {
+    fn default() -> Self {
+        Self {
+            auto_compact: true,
+            compact_threshold: 60,
+            reserve_output: 16_000,
+            warning_buffer: 24_000,
+            auto_compact_buffer: 12_000,
+            blocking_buffer: 3_000,
+            prune_protect: 40_000,
+            prune_min_savings: 20_000,
         }
     }
 }
@@ -162,3 +202,22 @@ pub(crate) const HOOK_NOTE_BYTES: usize = 4096;
 
 /// The most things of sources that one prompt can mention.
 pub(crate) const MENTIONS: usize = 16;
+
+/// Bytes of text that one token is taken for.
+pub(crate) const BYTES_PER_TOKEN: u64 = 4;
+/// Tokens that an image is taken for.
+pub(crate) const IMAGE_TOKENS: u64 = 1_500;
+/// Turns at the end of a conversation that stay as they were when the rest is summed up, the running one among them.
+pub(crate) const COMPACTION_TURNS: usize = 3;
+/// Tokens that a part of a conversation must have to be worth summing up.
+pub(crate) const COMPACTION_LEAST_TOKENS: u64 = 1_000;
+/// How often in a row summing up may fail before it is no longer tried by itself.
+pub(crate) const COMPACTION_FAILURES: u32 = 3;
+/// The most tokens of a summary.
+pub(crate) const COMPACTION_OUTPUT_TOKENS: u64 = 8_000;
+/// Characters of one result that a transcript to be summed up has.
+pub(crate) const COMPACTION_RESULT_CHARS: usize = 2_000;
+/// Characters of the arguments of one call there.
+pub(crate) const COMPACTION_ARGUMENT_CHARS: usize = 1_000;
+/// Characters of a prompt that is still to be answered which go along with a summary.
+pub(crate) const COMPACTION_PROMPT_CHARS: usize = 20_000;

@@ -1,7 +1,10 @@
 //! What is going on: the running turn, the text of a message that is being streamed, what running calls show, and open questions. Whoever
 //! begins to watch in the middle is told of it after the stored events.
 
-use crate::{LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus, limits::LIVE_KEPT_BYTES};
+use crate::{
+    Compaction, CompactionStep, LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus,
+    limits::LIVE_KEPT_BYTES,
+};
 use system::{AbsPath, ExitStatus};
 
 /// Follows a session's events and keeps what is going on.
@@ -14,6 +17,8 @@ pub(crate) struct Live {
     /// The deltas of each message so far as one.
     texts: Vec<SessionEvent>,
     calls: Vec<Running>,
+    /// The conversation is being summed up.
+    summing: Option<SessionEvent>,
 }
 
 /// A call that has not ended.
@@ -43,6 +48,10 @@ impl Live {
             SessionEvent::PermissionResolved { id, .. } => self.asked.retain(
                 |asked| !matches!(asked, SessionEvent::PermissionRequested { id: open, .. } if open == id),
             ),
+            SessionEvent::Compaction(Compaction { step: CompactionStep::Started, .. }) => {
+                self.summing = Some(event.clone());
+            }
+            SessionEvent::Compaction(compaction) if compaction.step.is_final() => self.summing = None,
             // What a turn left open when it broke is not going on any more.
             SessionEvent::TurnStarted { .. } => *self = Self { turn: Some(event.clone()), ..Self::default() },
             SessionEvent::TurnEnded { .. } => *self = Self::default(),
@@ -68,7 +77,7 @@ impl Live {
                 tell(LiveOutput::Ended(status.clone()));
             }
         }
-        events.extend(self.asked.iter().cloned());
+        events.extend(self.asked.iter().chain(&self.summing).cloned());
         events
     }
 

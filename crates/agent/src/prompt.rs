@@ -1,7 +1,7 @@
 //! What a model is asked: the system prompt and the request, built from values alone.
 
 use crate::{
-    AnyTool, Effort, History, Mode, ModelRequest, SessionId,
+    AnyTool, Effort, Mode, ModelRequest, SessionId,
     limits::{INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
     policy,
 };
@@ -11,7 +11,6 @@ use system::{AbsPath, Route, Routes, System};
 /// What a request is built from.
 pub(crate) struct Ingredients<'a> {
     pub(crate) session: &'a SessionId,
-    pub(crate) history: &'a History,
     pub(crate) tools: &'a [Arc<dyn AnyTool>],
     pub(crate) mode: Mode,
     pub(crate) effort: Option<Effort>,
@@ -24,11 +23,11 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) append: Option<&'a str>,
 }
 
-/// Builds the request of one round.
-pub(crate) fn build(from: &Ingredients<'_>) -> ModelRequest {
+/// Builds the request of one round but for the conversation.
+pub(crate) fn frame(from: &Ingredients<'_>) -> ModelRequest {
     ModelRequest {
         system: system_prompt(from),
-        messages: from.history.messages().to_vec(),
+        messages: Vec::new(),
         tools: from
             .tools
             .iter()

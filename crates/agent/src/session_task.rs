@@ -7,6 +7,7 @@ use crate::{
     ToolContext, TurnError, TurnId, Usage, calls,
     checkpoint::restore,
     commands,
+    context::ContextState,
     gate::{Gate, Ruling},
     history::{self, Restored},
     limits::{EVENTS_PAGE, TAIL_EVENTS},
@@ -102,6 +103,7 @@ pub(crate) struct Session {
     pub(crate) instructions: Option<String>,
     pub(crate) append_system_prompt: Option<String>,
     pub(crate) usage: Usage,
+    pub(crate) context: ContextState,
     pub(crate) turns: u64,
     pub(crate) calls: u64,
     pub(crate) messages: u64,
@@ -217,6 +219,7 @@ impl Session {
     pub(crate) fn restore(&mut self, restored: Restored) {
         self.history = restored.history;
         self.usage = restored.usage;
+        self.context = ContextState { compactions: restored.compactions, ..ContextState::default() };
         self.turns = restored.turns;
         self.calls = restored.calls;
         self.messages = restored.messages;

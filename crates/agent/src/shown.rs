@@ -4,8 +4,8 @@
 //! as they will be written.
 
 use crate::{
-    Content, MessageId, PermissionRequest, PlanEntry, SessionEvent, SubagentState, SwarmEvent,
-    ToolCallUpdate, ToolContent,
+    CompactionStep, Content, MessageId, PermissionRequest, PlanEntry, SessionEvent, SubagentState,
+    SwarmEvent, ToolCallUpdate, ToolContent,
     sanitise::{Sanitiser, sanitise},
 };
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +45,12 @@ impl Cleaner {
                 clean(title);
                 description.iter_mut().for_each(clean);
             }
+            SessionEvent::Compaction(compaction) => match &mut compaction.step {
+                CompactionStep::Text(text)
+                | CompactionStep::Completed { summary: text, .. }
+                | CompactionStep::Failed(text) => clean(text),
+                CompactionStep::Started | CompactionStep::Cancelled => {}
+            },
             _ => {}
         }
         event

@@ -1,18 +1,20 @@
 //! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
 
+mod answer;
+mod command;
+
+pub(crate) use answer::{next, retrying};
+
 use crate::{
-    Checkpoint, Content, HookEvent, LanguageModel, MessageId, ModelError, ModelEvent, ModelRequest,
-    ModelResponse, ModelStop, Phase, PromptOutcome, Reasoning, RewindError, SessionEvent, SessionState,
-    Severity, StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage, UsageUpdate,
-    attachments, calls,
-    checkpoint::{Timeline, restore},
-    commands::{self, Action},
-    limits::{LOOK_WAIT, MODEL_SILENCE, MODEL_WAIT, TITLE_CHARS},
+    Content, HookEvent, LanguageModel, MessageId, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
+    SessionState, Severity, StopReason, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage, UsageUpdate,
+    attachments, calls, commands,
+    context::{self, Summing},
+    limits::{LOOK_WAIT, MODEL_WAIT, TITLE_CHARS},
     mentions, prompt,
     session_task::{Controls, Session},
     source::{self, Offer, SourceNotice},
 };
-use futures::{StreamExt as _, stream::BoxStream};
 use serde_json::json;
 use std::{mem::take, sync::Arc};
 use tokio::sync::oneshot;
@@ -78,6 +80,8 @@ async fn tell_stop(
 struct Course {
     usage: Usage,
     requests: u32,
+    /// The provider has said that the conversation is too long.
+    overflowed: bool,
     /// What is stored together with the end of the turn: one flush to the disk for both.
     last: Vec<SessionEvent>,
 }
@@ -128,11 +132,11 @@ async fn attempt(
     session.begin_storing(prompt, message, recorded);
     if let Some(action) = command {
         session.stored().await?;
-        return run_command(session, controls, action, course, cancel).await;
+        return command::run(session, controls, action, course, cancel).await;
     }
     if let Some(reason) = denial {
         session.stored().await?;
-        return Ok(say(session, reason, course));
+        return Ok(command::say(session, reason, course));
     }
     session.history.push_user(attachments::for_model(&content));
 
@@ -162,10 +166,24 @@ async fn attempt(
             () = cancel.cancelled() => return Ok(StopReason::Cancelled),
             model = session.model(&model_id) => model?,
         };
-        let request = prompt::build(&session.ingredients(&state()));
-        let answer = ask(session, model.as_ref(), request, cancel).await?;
+        let mut request = prompt::frame(&session.ingredients(&state()));
+        let with = Summing { model: model.as_ref(), around: context::around(&request), cancel };
+        session.make_room(&with, &mut course.usage).await?;
+        if cancel.is_cancelled() {
+            return Ok(StopReason::Cancelled);
+        }
+        request.messages = session.history.messages().to_vec();
+        let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
+        if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
+            course.overflowed = true;
+            if session.make_room_by_all_means(&with, &mut course.usage).await? {
+                answer.take_back(session);
+                continue;
+            }
+        }
         course.usage += answer.usage;
         session.usage += answer.usage;
+        session.context.fill.count(answer.usage.input, session.history.messages().len());
 
         let (candidates, announced) = calls::announce(session, &answer.response.calls);
         let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
@@ -228,107 +246,6 @@ async fn take_steering(
     Ok(())
 }
 
-/// What a model answered, as far as it came.
-struct Answer {
-    response: ModelResponse,
-    usage: Usage,
-    stop: Result<ModelStop, ModelError>,
-}
-
-/// Asks the model and passes on what it says while it says it. A cancelled or broken answer keeps its text and loses its calls.
-async fn ask(
-    session: &mut Session,
-    model: &dyn LanguageModel,
-    request: ModelRequest,
-    cancel: &CancellationToken,
-) -> Result<Answer, StoreError> {
-    let (id, thought_id) = (session.next_message(), session.next_message());
-    let mut response = ModelResponse {
-        id: id.clone(),
-        thought_id: thought_id.clone(),
-        model: model.info().id.clone(),
-        reasoning: Vec::new(),
-        text: String::new(),
-        calls: Vec::new(),
-    };
-    let mut usage = Usage::default();
-    let mut unfinished_reasoning = String::new();
-    let mut stream = model.stream(request);
-    // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
-    let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
-    stored?;
-    if let Some(disclosure) = session.disclose(model.info()) {
-        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: disclosure.clone() });
-        response.text.push_str(&disclosure);
-    }
-    let mut first = Some(first);
-    let stop = loop {
-        let event = match first.take() {
-            Some(event) => event,
-            None => next(&mut stream, cancel).await,
-        };
-        match event {
-            None => {
-                break Err(ModelError::Transport(
-                    "the model's answer ended without saying so; try again".to_owned(),
-                ));
-            }
-            Some(Err(error)) => break Err(error),
-            Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
-            Some(Ok(ModelEvent::Text(text))) => {
-                response.text.push_str(&text);
-                session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
-            }
-            Some(Ok(ModelEvent::Reasoning(text))) => {
-                unfinished_reasoning.push_str(&text);
-                session.log.tell(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
-            }
-            Some(Ok(ModelEvent::ReasoningDone(reasoning))) => {
-                unfinished_reasoning.clear();
-                response.reasoning.push(reasoning);
-            }
-            Some(Ok(ModelEvent::ToolCall { provider_id, name, arguments })) => {
-                response.calls.push(ToolCallRequest {
-                    id: session.next_call(),
-                    provider_id,
-                    name,
-                    arguments,
-                });
-            }
-            Some(Ok(ModelEvent::Usage(now))) => usage = now,
-            Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
-                session.log.tell(SessionEvent::Notice {
-                    severity: Severity::Warning,
-                    title: format!("The model did not answer; try {attempt} in {:.1} s", after.as_secs_f64()),
-                    description: Some(reason),
-                });
-            }
-        }
-    };
-    if !unfinished_reasoning.is_empty() {
-        response.reasoning.push(Reasoning { text: unfinished_reasoning, opaque: None });
-    }
-    if stop.is_err() || cancel.is_cancelled() {
-        response.calls.clear();
-    }
-    Ok(Answer { response, usage, stop })
-}
-
-/// The next thing the model says; an end, when it was cancelled or says nothing for too long.
-async fn next(
-    stream: &mut BoxStream<'_, Result<ModelEvent, ModelError>>,
-    cancel: &CancellationToken,
-) -> Option<Result<ModelEvent, ModelError>> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Some(Ok(ModelEvent::Stop(ModelStop::EndTurn))),
-        event = tokio::time::timeout(MODEL_SILENCE, stream.next()) => event.unwrap_or_else(|_| {
-            let seconds = MODEL_SILENCE.as_secs();
-            Some(Err(ModelError::Transport(format!("the model said nothing for {seconds} s; try again"))))
-        }),
-    }
-}
-
 /// What begins a turn.
 fn prompt_events(
     controls: &Controls,
@@ -347,80 +264,6 @@ fn prompt_events(
         events.push(SessionEvent::TitleChanged(title));
     }
     events
-}
-
-async fn run_command(
-    session: &mut Session,
-    controls: &Controls,
-    action: Action,
-    course: &mut Course,
-    cancel: &CancellationToken,
-) -> Result<StopReason, TurnError> {
-    let mut rewound = None;
-    let text = match action {
-        Action::PermissionMode(mode) => {
-            controls.set_permission_mode(mode).await?;
-            format!("Permission mode is now {}. {}.", mode.label(), mode.description())
-        }
-        Action::Mode(mode) => {
-            controls.set_mode(mode).await?;
-            format!("Mode is now {}. {}.", mode.label(), mode.description())
-        }
-        Action::Model(id) => {
-            session.model(&id).await?;
-            controls.set_model(&id).await?;
-            format!("The model is now {id}.")
-        }
-        Action::ListModels => session.models_text(&controls.state().model),
-        Action::ListCheckpoints => checkpoints_text(session).await?,
-        Action::Rewind(target) => match restore(session, &controls.state(), target, cancel).await {
-            Ok((report, done)) => {
-                rewound = done;
-                report.to_string()
-            }
-            Err(RewindError::Store(error)) => return Err(error.into()),
-            Err(RewindError::Cancelled) => return Ok(StopReason::Cancelled),
-            Err(error) => format!("Nothing was changed: {error}."),
-        },
-        Action::Help => commands::help(&commands::all(&session.sources)),
-    };
-    let stop = say(session, text, course);
-    // What was done to files comes after the answer: it is news to the model, which sees neither the command nor its answer.
-    if let Some(rewound) = rewound {
-        session.history.push_note(rewound.note());
-        course.last.push(SessionEvent::Rewound(rewound));
-    }
-    Ok(stop)
-}
-
-/// Says something that no model said, and ends the turn.
-fn say(session: &mut Session, text: String, course: &mut Course) -> StopReason {
-    let (id, thought_id) = (session.next_message(), session.next_message());
-    session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
-    let response = ModelResponse {
-        id,
-        thought_id,
-        model: String::new(),
-        reasoning: Vec::new(),
-        text,
-        calls: Vec::new(),
-    };
-    course.last.push(SessionEvent::ModelResponse(response));
-    StopReason::EndTurn
-}
-
-async fn checkpoints_text(session: &Session) -> Result<String, TurnError> {
-    let checkpoints = Timeline::read(session.store.as_ref(), &session.id).await?.checkpoints();
-    if checkpoints.is_empty() {
-        return Ok("No turn has changed a file yet.\n".to_owned());
-    }
-    let mut text =
-        "Turns that changed files; `/rewind N` takes back what was changed after turn N:\n\n".to_owned();
-    for Checkpoint { turn, prompt, files } in checkpoints {
-        let files: Vec<_> = files.iter().map(|file| format!("`{file}`")).collect();
-        text.push_str(&format!("- {turn}: {prompt} ({})\n", files.join(", ")));
-    }
-    Ok(text)
 }
 
 fn stop_reason(stop: ModelStop) -> StopReason {
@@ -560,7 +403,7 @@ impl Session {
     }
 
     /// The model with an id, kept between rounds.
-    async fn model(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+    pub(crate) async fn model(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         if let Some((held, model)) = &self.current_model
             && held == id
         {
@@ -576,10 +419,9 @@ impl Session {
         Ok(model)
     }
 
-    fn ingredients<'a>(&'a self, state: &SessionState) -> prompt::Ingredients<'a> {
+    pub(crate) fn ingredients<'a>(&'a self, state: &SessionState) -> prompt::Ingredients<'a> {
         prompt::Ingredients {
             session: &self.id,
-            history: &self.history,
             tools: &self.tools,
             mode: state.mode,
             effort: state.effort,
@@ -591,26 +433,12 @@ impl Session {
         }
     }
 
-    /// What a stand-in for a language model must say first, once per session and model.
-    fn disclose(&mut self, info: &crate::ModelInfo) -> Option<String> {
-        let disclosure = info.disclosure.as_ref()?;
-        self.disclosed.insert(info.id.clone()).then(|| format!("{disclosure}\n\n"))
-    }
-
-    fn usage_update(&self, model: &dyn LanguageModel, last: Usage) -> UsageUpdate {
+    pub(crate) fn usage_update(&self, model: &dyn LanguageModel, last: Usage) -> UsageUpdate {
         UsageUpdate {
             model: model.info().id.clone(),
             context_used: last.input + last.output,
             context_size: model.info().context_size,
             total: self.usage,
         }
-    }
-
-    fn models_text(&self, current: &str) -> String {
-        let mut text = format!("The model is {current}. Change it with `/model provider/model`.\n\n");
-        for model in self.models.list() {
-            text.push_str(&format!("- `{}`: {}\n", model.id, model.name));
-        }
-        text
     }
 }

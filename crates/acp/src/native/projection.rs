@@ -13,8 +13,9 @@ use crate::{
     v1,
 };
 use agent::{
-    Content, ModelInfo, PermissionOutcome, PermissionRequest, Phase, SessionEvent, SessionId, StopReason,
-    SubagentCall, SubagentEnd, SwarmEvent, ToolCallId, ToolCallUpdate, ToolStatus, TurnEnd, TurnId,
+    CompactionStep, Content, ModelInfo, PermissionOutcome, PermissionRequest, Phase, SessionEvent, SessionId,
+    StopReason, SubagentCall, SubagentEnd, SwarmEvent, ToolCallId, ToolCallUpdate, ToolStatus, TurnEnd,
+    TurnId,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -156,6 +157,12 @@ impl Projection {
                 };
                 self.one(Event::StatusUpdated { message })
             }
+            SessionEvent::Compaction(compaction) => match &compaction.step {
+                CompactionStep::Started => self.status("Compacting context"),
+                CompactionStep::Completed { .. } => self.status("Compacted context"),
+                CompactionStep::Failed(why) => self.status(&format!("The context was not compacted: {why}")),
+                CompactionStep::Text(_) | CompactionStep::Cancelled => Vec::new(),
+            },
             SessionEvent::Phase(phase) => {
                 self.idle = *phase == Phase::Idle;
                 let phase = match phase {
@@ -176,6 +183,10 @@ impl Projection {
             | SessionEvent::FileChanged(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
+    }
+
+    fn status(&mut self, message: &str) -> Vec<Step> {
+        self.one(Event::StatusUpdated { message: message.to_owned() })
     }
 
     /// A permission is about to be asked for.

@@ -21,6 +21,8 @@ pub struct EditorScript {
     pub terminal: bool,
     /// Advertises notices.
     pub notices: bool,
+    /// Advertises that it is told of the summing up of conversations.
+    pub compaction: bool,
     /// Unsaved texts by absolute path.
     pub buffers: HashMap<String, String>,
     /// The files below the buffers.
@@ -108,7 +110,12 @@ impl EditorScript {
         if self.second {
             return json!({ "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) } });
         }
-        let session = if self.notices { json!({ "notices": {} }) } else { json!({}) };
+        let mut session = json!({});
+        for (name, takes) in [("notices", self.notices), ("compaction", self.compaction)] {
+            if takes {
+                session[name] = json!({});
+            }
+        }
         json!({
             "fs": { "readTextFile": self.read, "writeTextFile": self.write },
             "terminal": self.terminal,

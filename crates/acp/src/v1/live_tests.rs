@@ -1,6 +1,9 @@
 //! What a command's output costs on the wire, by the byte and by the message.
 
-use super::{V1, to_acp::Projection};
+use super::{
+    V1,
+    to_acp::{Projection, Takes},
+};
 use crate::connection::{self, Coalescer};
 use agent::{Content, LiveOutput, SessionEvent, ToolCallUpdate, ToolContent, ToolStatus};
 use agent_client_protocol::v1::schema as acp;
@@ -40,7 +43,8 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Runs a command that prints `lines` lines of seven bytes, one each `pace`, and ends with `result`.
 fn run(displays: bool, lines: u32, pace: Duration, result: &str) -> Wire {
-    let (mut projection, mut coalescer) = (Projection::live(false, displays), Coalescer::default());
+    let (mut projection, mut coalescer) =
+        (Projection::live(Takes { displays, ..Takes::default() }), Coalescer::default());
     let (mut wire, start) = (Wire::default(), Instant::now());
     let call = || ToolCallUpdate::of("tool_0".into(), "bash");
     let live = |output| SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..call() });

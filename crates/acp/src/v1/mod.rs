@@ -32,9 +32,7 @@ pub(crate) struct V1;
 /// What a client of this version says of itself.
 pub(crate) struct Traits {
     share: Share,
-    notices: bool,
-    /// Shows the output of commands that run here in terminals of its own.
-    displays: bool,
+    takes: to_acp::Takes,
 }
 
 impl Wire for V1 {
@@ -98,7 +96,7 @@ impl Wire for V1 {
             Share { tools: set.clone(), ..peer.traits.share.clone() },
             options.client_timeout,
         ));
-        let projection = to_acp::Projection::live(peer.traits.notices, peer.traits.displays);
+        let projection = to_acp::Projection::live(peer.traits.takes);
         let choice = peer.traits.share.advertised.anything().then_some(set);
         let client = AcpClient::new(connection, peer, session, projection);
         Outfit { client: client.with_tools(ide_tools(&system), choice), system }

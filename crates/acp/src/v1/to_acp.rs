@@ -6,9 +6,9 @@ use crate::{
     limits::LIVE_TEXT_BYTES,
 };
 use agent::{
-    Content, Diff, LiveOutput, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority,
-    PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent,
-    ToolKind, ToolStatus, UsageUpdate,
+    Compaction, CompactionStep, Content, Diff, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
+    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
+    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, UsageUpdate,
 };
 use agent_client_protocol::v1::schema as acp;
 use std::collections::HashMap;
@@ -26,6 +26,8 @@ pub(crate) struct Projection {
     settings: Option<Settings>,
     /// Whether the client takes notices.
     notices: bool,
+    /// Whether the client is told of the summing up of the conversation.
+    compaction: bool,
     /// Whether the client shows the output of commands that run here in terminals of its own.
     displays: bool,
     /// Whether stored events are played back.
@@ -45,15 +47,27 @@ struct Shown {
     displayed: bool,
 }
 
+/// What a client takes beside what every client does.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Takes {
+    /// Notices.
+    pub(crate) notices: bool,
+    /// How the summing up of the conversation goes.
+    pub(crate) compaction: bool,
+    /// Output of commands that run here, in terminals of its own.
+    pub(crate) displays: bool,
+}
+
 impl Projection {
     /// A projection of what happens now.
-    pub(crate) fn live(notices: bool, displays: bool) -> Self {
-        Self { notices, displays, ..Self::default() }
+    pub(crate) fn live(takes: Takes) -> Self {
+        let Takes { notices, compaction, displays } = takes;
+        Self { notices, compaction, displays, ..Self::default() }
     }
 
     /// A projection of what happened before: it tells the user's messages too, and not how the settings changed (the answer does).
-    pub(crate) fn replay(displays: bool) -> Self {
-        Self { replay: true, displays, ..Self::default() }
+    pub(crate) fn replay(takes: Takes) -> Self {
+        Self { replay: true, ..Self::live(Takes { notices: false, ..takes }) }
     }
 
     /// The updates of an event, in order.
@@ -103,6 +117,7 @@ impl Projection {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
             }
             SessionEvent::Commands(commands) => vec![available_commands(commands)],
+            SessionEvent::Compaction(compaction) => self.compaction(compaction).into_iter().collect(),
             SessionEvent::TurnStarted { .. }
             | SessionEvent::UserMessage { .. }
             | SessionEvent::PermissionRequested { .. }
@@ -257,10 +272,41 @@ impl Projection {
         if severity == Severity::Info {
             return None;
         }
-        let text = [Some(title), description].into_iter().flatten().collect::<Vec<_>>().join("\n");
-        let chunk = acp::ContentChunk::new(format!("{text}\n").into());
-        Some(Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk)))
+        Some(thought(&[Some(title), description].into_iter().flatten().collect::<Vec<_>>().join("\n")))
     }
+
+    /// How the summing up of the conversation goes; for a client that is not told of it, a thought while it goes on and where it fails.
+    fn compaction(&self, Compaction { id, step }: &Compaction) -> Option<Update> {
+        if !self.compaction {
+            return match step {
+                CompactionStep::Started => Some(thought("Compacting context")),
+                CompactionStep::Failed(why) if !self.replay => {
+                    Some(thought(&format!("The context was not compacted: {why}")))
+                }
+                _ => None,
+            };
+        }
+        let id = id.as_str().to_owned();
+        let update = |status| acp::CompactionUpdate::new(id.clone(), status);
+        Some(Update::urgent(acp::SessionUpdate::CompactionUpdate(match step {
+            CompactionStep::Started => update(acp::CompactionStatus::InProgress),
+            CompactionStep::Text(text) => {
+                let chunk = acp::CompactionSummaryChunk::new(id, text.clone().into());
+                return Some(Update::urgent(acp::SessionUpdate::CompactionSummaryChunk(chunk)));
+            }
+            CompactionStep::Completed { summary, .. } => {
+                update(acp::CompactionStatus::Completed).summary(vec![summary.clone().into()])
+            }
+            CompactionStep::Failed(why) => update(acp::CompactionStatus::Failed).error(why.clone()),
+            CompactionStep::Cancelled => update(acp::CompactionStatus::Cancelled),
+        })))
+    }
+}
+
+/// Something for the user, for a client that has no other place for it.
+fn thought(text: &str) -> Update {
+    let chunk = acp::ContentChunk::new(format!("{text}\n").into());
+    Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk))
 }
 
 impl connection::Projection<acp::SessionUpdate> for Projection {

@@ -30,7 +30,7 @@ fn response() -> SessionEvent {
 
 #[test]
 fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
-    let mut live = Projection::live(false, false);
+    let mut live = Projection::live(Takes::default());
     let delta = SessionEvent::MessageDelta { id: "m".into(), text: "hello".to_owned() };
     let text = json!({"sessionUpdate": "agent_message_chunk", "messageId": "m",
         "content": {"type": "text", "text": "hello"}});
@@ -38,15 +38,15 @@ fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
         "content": {"type": "text", "text": "hm"}});
     check(&mut live, delta, json!([text]));
     check(&mut live, response(), json!([thought]));
-    check(&mut Projection::replay(false), response(), json!([thought, text]));
+    check(&mut Projection::replay(Takes::default()), response(), json!([thought, text]));
 }
 
 #[test]
 fn the_users_messages_are_told_on_replay_only() {
     let event = || SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] };
-    check(&mut Projection::live(false, false), event(), json!([]));
+    check(&mut Projection::live(Takes::default()), event(), json!([]));
     check(
-        &mut Projection::replay(false),
+        &mut Projection::replay(Takes::default()),
         event(),
         json!([{"sessionUpdate": "user_message_chunk", "messageId": "u",
             "content": {"type": "text", "text": "hi"}}]),
@@ -55,7 +55,7 @@ fn the_users_messages_are_told_on_replay_only() {
 
 #[test]
 fn a_call_is_created_once_then_updated() {
-    let mut live = Projection::live(false, false);
+    let mut live = Projection::live(Takes::default());
     let mut created = call("tool_0").status(ToolStatus::Pending);
     created.title = Some("Run ls".to_owned());
     created.kind = Some(ToolKind::Execute);
@@ -86,7 +86,7 @@ fn a_call_is_created_once_then_updated() {
 #[test]
 fn a_cancelled_call_fails_with_a_word_and_keeps_its_terminal() {
     for (status, word) in [(ToolStatus::Cancelled, "cancelled"), (ToolStatus::Interrupted, "interrupted")] {
-        let mut live = Projection::live(false, false);
+        let mut live = Projection::live(Takes::default());
         let terminal = ToolContent::Terminal(TerminalId("term".to_owned()));
         live.updates(&SessionEvent::ToolCall(call("x").content(vec![terminal])), Vec::new);
         check(
@@ -101,7 +101,7 @@ fn a_cancelled_call_fails_with_a_word_and_keeps_its_terminal() {
 
 #[test]
 fn a_result_is_shown_where_the_tool_shows_nothing_itself() {
-    let mut live = Projection::live(false, false);
+    let mut live = Projection::live(Takes::default());
     let mut ended = call("x").status(ToolStatus::Failed);
     ended.result = Some(ToolResult::error("no such file"));
     check(
@@ -135,7 +135,7 @@ fn command() -> Vec<SessionEvent> {
 
 #[test]
 fn live_output_is_text_that_replaces() {
-    let mut projection = Projection::live(false, false);
+    let mut projection = Projection::live(Takes::default());
     projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
     let updates: Vec<_> = command().iter().flat_map(|event| projection.updates(event, Vec::new)).collect();
     assert!(matches!(updates[..2], [Update::Output { .. }, Update::Output { .. }]), "{updates:?}");
@@ -153,7 +153,7 @@ fn live_output_is_text_that_replaces() {
 
 #[test]
 fn live_output_goes_into_a_terminal_of_a_client_that_asks_for_it() {
-    let mut projection = Projection::live(false, true);
+    let mut projection = Projection::live(Takes { displays: true, ..Takes::default() });
     let announced = ToolCallUpdate { title: Some("Run make".to_owned()), ..call("x") };
     projection.updates(&SessionEvent::ToolCall(announced.status(ToolStatus::Pending)), Vec::new);
     let updates = command().into_iter().flat_map(|event| projection.updates(&event, Vec::new));
@@ -174,7 +174,7 @@ fn live_output_goes_into_a_terminal_of_a_client_that_asks_for_it() {
 
 #[test]
 fn diffs_plans_usage_and_titles() {
-    let mut live = Projection::live(false, false);
+    let mut live = Projection::live(Takes::default());
     let diff = Diff { path: AbsPath::new("/f").unwrap(), old_text: None, new_text: Some("x".to_owned()) };
     check(
         &mut live,
@@ -209,7 +209,7 @@ fn diffs_plans_usage_and_titles() {
 
 #[test]
 fn a_changed_mode_updates_both_forms() {
-    let mut live = Projection::live(false, false);
+    let mut live = Projection::live(Takes::default());
     live.set_settings(Settings {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
@@ -226,7 +226,7 @@ fn a_changed_mode_updates_both_forms() {
     assert_eq!(updates[0], json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
     assert_eq!(updates[1]["sessionUpdate"], "config_option_update");
     assert_eq!(updates[1]["configOptions"][0]["currentValue"], "ask");
-    check(&mut Projection::replay(false), SessionEvent::ModeChanged(Mode::Ask), json!([]));
+    check(&mut Projection::replay(Takes::default()), SessionEvent::ModeChanged(Mode::Ask), json!([]));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn commands_that_become_others_are_told_as_all_there_are() {
     let command =
         SlashCommand { name: "mcp__s__p".into(), description: "s: Says p".into(), hint: Some("city".into()) };
     check(
-        &mut Projection::live(true, false),
+        &mut Projection::live(Takes { notices: true, ..Takes::default() }),
         SessionEvent::Commands(vec![command]),
         json!([{"sessionUpdate": "available_commands_update", "availableCommands": [
             {"name": "mcp__s__p", "description": "s: Says p", "input": {"hint": "city"}},
@@ -250,15 +250,55 @@ fn notices_go_to_those_who_take_them() {
         description: Some("in 1 s".to_owned()),
     };
     check(
-        &mut Projection::live(true, false),
+        &mut Projection::live(Takes { notices: true, ..Takes::default() }),
         notice(Severity::Info),
         json!([{"sessionUpdate": "notice", "severity": "info", "title": "Retrying", "description": "in 1 s"}]),
     );
-    check(&mut Projection::live(false, false), notice(Severity::Info), json!([]));
+    check(&mut Projection::live(Takes::default()), notice(Severity::Info), json!([]));
     check(
-        &mut Projection::live(false, false),
+        &mut Projection::live(Takes::default()),
         notice(Severity::Warning),
         json!([{"sessionUpdate": "agent_thought_chunk",
             "content": {"type": "text", "text": "Retrying\nin 1 s\n"}}]),
+    );
+}
+
+#[test]
+fn summing_up_is_told_to_those_who_take_it_and_thought_of_to_others() {
+    let event = |step| SessionEvent::Compaction(Compaction { id: "compaction_1".into(), step });
+    let completed = || event(CompactionStep::Completed { summary: "## Goal".to_owned(), kept: 2 });
+    let update = |status: &str| json!({"sessionUpdate": "compaction_update", "compactionId": "compaction_1", "status": status});
+    let mut failed = update("failed");
+    failed["error"] = json!("no");
+    let mut whole = update("completed");
+    whole["summary"] = json!([{"type": "text", "text": "## Goal"}]);
+    let mut takes = Projection::live(Takes { compaction: true, ..Takes::default() });
+    check(&mut takes, event(CompactionStep::Started), json!([update("in_progress")]));
+    let chunk = json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "compaction_1",
+        "content": {"type": "text", "text": "## "}});
+    check(&mut takes, event(CompactionStep::Text("## ".to_owned())), json!([chunk]));
+    check(&mut takes, completed(), json!([whole]));
+    check(&mut takes, event(CompactionStep::Failed("no".to_owned())), json!([failed]));
+    check(&mut takes, event(CompactionStep::Cancelled), json!([update("cancelled")]));
+    check(
+        &mut Projection::replay(Takes { compaction: true, ..Takes::default() }),
+        completed(),
+        json!([whole]),
+    );
+
+    let thought = |text: &str| json!([{"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}]);
+    let mut others = Projection::live(Takes::default());
+    check(&mut others, event(CompactionStep::Started), thought("Compacting context\n"));
+    check(&mut others, event(CompactionStep::Text("## ".to_owned())), json!([]));
+    check(&mut others, completed(), json!([]));
+    check(
+        &mut others,
+        event(CompactionStep::Failed("no".to_owned())),
+        thought("The context was not compacted: no\n"),
+    );
+    check(
+        &mut Projection::replay(Takes::default()),
+        event(CompactionStep::Failed("no".to_owned())),
+        json!([]),
     );
 }

@@ -3,9 +3,9 @@
 use super::{patch, settings::config_options};
 use crate::connection::{self, ChunkKind, settings::Settings};
 use agent::{
-    Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse, PlanEntry, PlanPriority, PlanStatus,
-    SessionEvent, Severity, SlashCommand, StopReason, ToolCallId, ToolCallUpdate, ToolContent, ToolKind,
-    ToolStatus, TurnEnd,
+    Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
+    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
+    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd,
 };
 use agent_client_protocol::{Error, ErrorCode};
 use agent_client_protocol_schema::v2 as acp;
@@ -150,6 +150,7 @@ impl Projection {
                 let commands = acp::AvailableCommandsUpdate::new(available_commands(commands));
                 vec![Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(commands))]
             }
+            SessionEvent::Compaction(Compaction { id, step }) => vec![compaction(id.as_str(), step)],
             SessionEvent::TurnStarted { .. }
             | SessionEvent::TurnEnded { .. }
             | SessionEvent::PermissionRequested { .. }
@@ -416,6 +417,23 @@ fn tool_status(status: ToolStatus) -> acp::ToolCallStatus {
 }
 
 /// A whole message: replaces what was told of it.
+fn compaction(id: &str, step: &CompactionStep) -> Update {
+    let id = id.to_owned();
+    let update = |status| acp::CompactionUpdate::new(id.clone(), status);
+    Update::urgent(acp::SessionUpdate::CompactionUpdate(match step {
+        CompactionStep::Started => update(acp::CompactionStatus::InProgress),
+        CompactionStep::Text(text) => {
+            let chunk = acp::CompactionSummaryChunk::new(id, text.clone().into());
+            return Update::urgent(acp::SessionUpdate::CompactionSummaryChunk(chunk));
+        }
+        CompactionStep::Completed { summary, .. } => {
+            update(acp::CompactionStatus::Completed).summary(vec![summary.clone().into()])
+        }
+        CompactionStep::Failed(why) => update(acp::CompactionStatus::Failed).error(why.clone()),
+        CompactionStep::Cancelled => update(acp::CompactionStatus::Cancelled),
+    }))
+}
+
 fn message(kind: ChunkKind, id: &MessageId, text: &str) -> Update {
     let content = vec![acp::ContentBlock::Text(acp::TextContent::new(text))];
     let id = id.as_str().to_owned();

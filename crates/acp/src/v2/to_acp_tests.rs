@@ -192,3 +192,29 @@ fn plans_settings_and_notices() {
     assert_eq!(told[0]["sessionUpdate"], "available_commands_update");
     assert_eq!(told[0]["availableCommands"][0]["name"], "p");
 }
+
+#[test]
+fn summing_up_is_an_upsert() {
+    let mut now = Projection::default();
+    let event = |step| SessionEvent::Compaction(Compaction { id: "compaction_1".into(), step });
+    for (step, status, more) in [
+        (CompactionStep::Started, "in_progress", json!({})),
+        (
+            CompactionStep::Completed { summary: "S".to_owned(), kept: 1 },
+            "completed",
+            json!({"summary": [{"type": "text", "text": "S"}]}),
+        ),
+        (CompactionStep::Failed("no".to_owned()), "failed", json!({"error": "no"})),
+        (CompactionStep::Cancelled, "cancelled", json!({})),
+    ] {
+        let mut expected =
+            json!({"sessionUpdate": "compaction_update", "compactionId": "compaction_1", "status": status});
+        for (name, value) in more.as_object().unwrap() {
+            expected[name] = value.clone();
+        }
+        check(&mut now, event(step), json!([expected]));
+    }
+    let chunk = json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "compaction_1",
+        "content": {"type": "text", "text": "a line\n"}});
+    check(&mut now, event(CompactionStep::Text("a line\n".to_owned())), json!([chunk]));
+}

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cancel;
+mod compaction;
 mod conversation;
 mod fatigue;
 mod faults;

@@ -2,10 +2,10 @@
 
 use super::path;
 use agent::{
-    Content, Diff, Effort, FileChange, Location, MalformedArguments, Mode, ModelResponse, PermissionMode,
-    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning, Rewound, SessionEvent, Snapshot,
-    StopReason, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd,
-    Usage, UsageUpdate,
+    Compaction, CompactionStep, Content, Diff, Effort, FileChange, Location, MalformedArguments, Mode,
+    ModelResponse, PermissionMode, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning,
+    Rewound, SessionEvent, Snapshot, StopReason, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind,
+    ToolResult, ToolStatus, TurnEnd, Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -50,10 +50,17 @@ pub fn samples() -> Vec<SessionEvent> {
         SessionEvent::FileChanged(FileChange { real: path("/else"), ..change(Some("a"), None) }),
         SessionEvent::Rewound(Rewound { to: Some(3), files: vec![change(Some("a"), Some("b"))] }),
         SessionEvent::Rewound(Rewound { to: None, files: Vec::new() }),
+        compaction(CompactionStep::Completed { summary: TEXT.to_owned(), kept: 3 }),
+        compaction(CompactionStep::Failed(TEXT.to_owned())),
+        compaction(CompactionStep::Cancelled),
         SessionEvent::TurnEnded { turn: "run_1".into(), end: TurnEnd::Failed(TEXT.to_owned()) },
     ];
     events.extend(words());
     events
+}
+
+fn compaction(step: CompactionStep) -> SessionEvent {
+    SessionEvent::Compaction(Compaction { id: "compaction_1".into(), step })
 }
 
 /// A change of a file whose content comes along.

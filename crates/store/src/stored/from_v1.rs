@@ -2,9 +2,10 @@
 
 use super::v1;
 use agent::{
-    Content, ContentHash, Diff, FileChange, Location, MalformedArguments, MessageId, ModelResponse,
-    PlanEntry, Reasoning, Rewound, SessionEvent, Snapshot, ToolCallId, ToolCallRequest, ToolCallUpdate,
-    ToolContent, ToolResult, TurnEnd, TurnId, Usage, UsageUpdate,
+    Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Location,
+    MalformedArguments, MessageId, ModelResponse, PlanEntry, Reasoning, Rewound, SessionEvent, Snapshot,
+    ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd, TurnId, Usage,
+    UsageUpdate,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -61,6 +62,14 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             let files = files.into_iter().map(file_change).collect::<Result<_, _>>()?;
             SessionEvent::Rewound(Rewound { to, files })
         }
+        v1::Event::Compaction { id, end } => SessionEvent::Compaction(Compaction {
+            id: CompactionId(id),
+            step: match end {
+                v1::CompactionEnd::Completed { summary, kept } => CompactionStep::Completed { summary, kept },
+                v1::CompactionEnd::Failed(why) => CompactionStep::Failed(why),
+                v1::CompactionEnd::Cancelled => CompactionStep::Cancelled,
+            },
+        }),
         v1::Event::ModeChanged { mode } => SessionEvent::ModeChanged(mode.into()),
         v1::Event::PermissionModeChanged { permission_mode } => {
             SessionEvent::PermissionModeChanged(permission_mode.into())

@@ -2,8 +2,8 @@
 
 use super::v1;
 use agent::{
-    Content, FileChange, Rewound, SessionEvent, Snapshot, ToolCallRequest, ToolCallUpdate, ToolContent,
-    ToolResult, TurnEnd,
+    Compaction, CompactionStep, Content, FileChange, Rewound, SessionEvent, Snapshot, ToolCallRequest,
+    ToolCallUpdate, ToolContent, ToolResult, TurnEnd,
 };
 
 /// The stored form, or `None` for an event that is never kept.
@@ -71,6 +71,15 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         SessionEvent::Rewound(Rewound { to, files }) => {
             v1::Event::Rewound { to, files: files.into_iter().map(file_change).collect() }
         }
+        SessionEvent::Compaction(Compaction { id, step }) => v1::Event::Compaction {
+            id: id.0,
+            end: match step {
+                CompactionStep::Completed { summary, kept } => v1::CompactionEnd::Completed { summary, kept },
+                CompactionStep::Failed(why) => v1::CompactionEnd::Failed(why),
+                CompactionStep::Cancelled => v1::CompactionEnd::Cancelled,
+                CompactionStep::Started | CompactionStep::Text(_) => return None,
+            },
+        },
         SessionEvent::MessageDelta { .. }
         | SessionEvent::ThoughtDelta { .. }
         | SessionEvent::Notice { .. }

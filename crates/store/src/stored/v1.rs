@@ -1,4 +1,4 @@
-//! Formats 1 to 3: the JSON of a body. Formats 2 and 3 are format 1 with more kinds, which a reader of format 1 would take for damage.
+//! Formats 1 to 4: the JSON of a body. Formats 2 to 4 are format 1 with more kinds, which a reader of format 1 would take for damage.
 //!
 //! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
 //! parser takes them are not pushed over its limit by what surrounds them.
@@ -67,10 +67,23 @@ pub(super) enum Event {
         to: Option<u64>,
         files: Vec<FileChange>,
     },
+    /// Format 4.
+    Compaction {
+        id: String,
+        end: CompactionEnd,
+    },
     TurnEnded {
         turn: String,
         end: TurnEnd,
     },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CompactionEnd {
+    Completed { summary: String, kept: u64 },
+    Failed(String),
+    Cancelled,
 }
 
 impl Event {
@@ -79,6 +92,7 @@ impl Event {
         match self {
             Self::EffortChanged { .. } => 2,
             Self::FileChanged(_) | Self::Rewound { .. } => 3,
+            Self::Compaction { .. } => 4,
             _ => 1,
         }
     }
@@ -101,6 +115,7 @@ impl Event {
             Self::TitleChanged { .. } => "title_changed",
             Self::FileChanged(_) => "file_changed",
             Self::Rewound { .. } => "rewound",
+            Self::Compaction { .. } => "compaction",
             Self::TurnEnded { .. } => "turn_ended",
         }
     }

@@ -102,6 +102,14 @@ impl Value {
         }
     }
 
+    /// A part of a whole, in percent; less than a tenth of anything is of no use.
+    pub(crate) fn percent(&self) -> Result<u64, String> {
+        match self.count()? {
+            percent @ 10..=100 => Ok(percent),
+            other => Err(format!("takes a whole number from 10 to 100, not {other}")),
+        }
+    }
+
     /// Whole seconds from 1.
     pub(crate) fn seconds(&self) -> Result<Duration, String> {
         self.count::<u64>().map(Duration::from_secs)

@@ -8,6 +8,7 @@ use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
 const PROMPT: &str = "a project must not add to the system prompt";
+const CONTEXT: &str = "a project must not choose how much of a conversation is sent";
 const PATHS: &str = "a project must not widen what may be touched without asking";
 const HOOKS: &str = "a project must not run commands of its own";
 const SERVERS: &str = "a project must not say what servers may do without asking";
@@ -199,6 +200,46 @@ pub(crate) const KEYS: &[Key] = &[
             after.limits.tools.output_bytes <= before.limits.tools.output_bytes
         }),
         set: |o, _, v| Ok(o.limits.tools.output_bytes = v.count()?),
+    },
+    Key {
+        name: "context.auto_compact",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.auto_compact = v.flag()?),
+    },
+    Key {
+        name: "context.compact_threshold",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.compact_threshold = v.percent()?),
+    },
+    Key {
+        name: "context.reserve_output_tokens",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.reserve_output = v.count()?),
+    },
+    Key {
+        name: "context.auto_compact_buffer_tokens",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.auto_compact_buffer = v.count()?),
+    },
+    Key {
+        name: "context.warning_buffer_tokens",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.warning_buffer = v.count()?),
+    },
+    Key {
+        name: "context.blocking_buffer_tokens",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.blocking_buffer = v.count()?),
+    },
+    Key {
+        name: "context.prune_protect",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.prune_protect = v.count()?),
+    },
+    Key {
+        name: "context.prune_min_savings",
+        in_project: InProject::WhenTrusted(CONTEXT),
+        set: |o, _, v| Ok(o.limits.context.prune_min_savings = v.count()?),
     },
     Key {
         name: "providers.openai.api_key_env",

@@ -1,7 +1,10 @@
 //! What `-p` prints: a projection of the session's events, in one of three formats.
 
 use crate::args::OutputFormat;
-use agent::{Content, Phase, SessionEvent, StopReason, ToolCallId, ToolCallUpdate, ToolContent, Usage};
+use agent::{
+    Compaction, CompactionStep, Content, Phase, SessionEvent, StopReason, ToolCallId, ToolCallUpdate,
+    ToolContent, Usage,
+};
 use serde_json::{Value, json};
 use std::{collections::HashMap, io::Write, time::Duration};
 
@@ -73,6 +76,9 @@ impl<W: Write> Output<W> {
                 }
             }
             SessionEvent::ToolCall(update) => self.call(update),
+            SessionEvent::Compaction(Compaction { step: CompactionStep::Started, .. }) => {
+                self.line("reasoning", json!({ "content": "Compacting context" }));
+            }
             SessionEvent::Notice { severity: agent::Severity::Error, title, description } => {
                 let text = description.as_ref().map_or(title.clone(), |more| format!("{title}: {more}"));
                 self.error(&text);

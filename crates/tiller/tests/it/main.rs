@@ -17,6 +17,7 @@ mod headless;
 mod home;
 mod integrations;
 mod local_commands;
+mod long_conversation;
 mod mcp;
 mod mcp_faults;
 mod mcp_login;

@@ -11,7 +11,7 @@ use crate::{
     },
     native,
     system::{Advertised, Share},
-    v1::{Connection, Traits},
+    v1::{Connection, Traits, to_acp::Takes},
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
 use serde_json::{Value, json};
@@ -84,10 +84,13 @@ fn traits(capabilities: &acp::ClientCapabilities, place: TerminalPlace) -> Trait
         write: capabilities.fs.write_text_file,
         terminal: capabilities.terminal,
     };
-    let meta = capabilities.meta.as_ref();
+    let (meta, session) = (capabilities.meta.as_ref(), capabilities.session.as_ref());
     Traits {
         share: Share { advertised, demoted: Arc::default(), place, tools: Arc::default() },
-        notices: capabilities.session.as_ref().is_some_and(|session| session.notices.is_some()),
-        displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
+        takes: Takes {
+            notices: session.is_some_and(|session| session.notices.is_some()),
+            compaction: session.is_some_and(|session| session.compaction.is_some()),
+            displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
+        },
     }
 }

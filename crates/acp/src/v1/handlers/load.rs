@@ -50,7 +50,7 @@ async fn replay(
     last: u64,
     live: Vec<SessionEvent>,
 ) -> Result<(), Error> {
-    let mut projection = Projection::replay(peer.traits.displays);
+    let mut projection = Projection::replay(peer.traits.takes);
     let (mut title, mut usage) = (None, None);
     let mut after = 0;
     while after < last {

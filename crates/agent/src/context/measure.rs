@@ -1,0 +1,144 @@
+//! How much of a model's context a conversation takes. What the provider counted is the truth; what came since is estimated.
+
+use crate::{
+    Content, History, Message, ModelRequest,
+    limits::{BYTES_PER_TOKEN, IMAGE_TOKENS},
+};
+use serde_json::Value;
+
+/// How full the context is, as far as is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Fill {
+    /// What the provider counted for a request, and how many messages were in it.
+    counted: Option<(u64, usize)>,
+}
+
+impl Fill {
+    /// Takes what the provider counted of a request with that many messages; nothing, where it counted nothing.
+    pub(crate) fn count(&mut self, tokens: u64, messages: usize) {
+        if tokens > 0 {
+            self.counted = Some((tokens, messages));
+        }
+    }
+
+    /// What was counted is no longer what is sent.
+    pub(crate) fn forget(&mut self) {
+        self.counted = None;
+    }
+
+    /// Tokens that a request with this conversation takes. `around` is what goes with it each time: the system prompt and the tools.
+    pub(crate) fn used(self, history: &History, around: u64) -> u64 {
+        let messages = history.messages();
+        let estimate = around + messages.iter().map(message).sum::<u64>();
+        match self.counted {
+            // Some servers count only what they had not read before; so what was counted is not taken below half of what it must be.
+            Some((tokens, known)) => {
+                let since = messages.get(known..).unwrap_or_default().iter().map(message).sum::<u64>();
+                (tokens + since).max(estimate / 2)
+            }
+            None => estimate,
+        }
+    }
+}
+
+/// An estimate of the tokens of a text.
+pub(super) fn text(text: &str) -> u64 {
+    tokens(text.len())
+}
+
+/// An estimate of the tokens of a message.
+pub(super) fn message(message: &Message) -> u64 {
+    match message {
+        Message::User(content) => content.iter().map(piece).sum(),
+        Message::Assistant(answer) => {
+            let calls = answer.calls.iter().map(|call| {
+                let arguments = match &call.arguments {
+                    Ok(value) => json_bytes(value),
+                    Err(malformed) => malformed.raw.len(),
+                };
+                let images = call.result.images.len() as u64 * IMAGE_TOKENS;
+                tokens(call.name.len() + arguments) + text(&call.result.text) + images
+            });
+            let reasoning =
+                answer.reasoning.iter().map(|part| part.opaque.as_ref().map_or(part.text.len(), String::len));
+            text(&answer.text) + tokens(reasoning.sum()) + calls.sum::<u64>()
+        }
+    }
+}
+
+/// An estimate of the tokens of all that goes with a conversation.
+pub(crate) fn around(request: &ModelRequest) -> u64 {
+    let tools = request.tools.iter();
+    let tools = tools.map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.parameters));
+    tokens(request.system.len() + tools.sum::<usize>())
+}
+
+fn piece(content: &Content) -> u64 {
+    match content {
+        Content::Text(words) => text(words),
+        Content::Image { .. } => IMAGE_TOKENS,
+        Content::ResourceLink { uri, name } => tokens(uri.len() + name.len()),
+        Content::Resource { uri, text, .. } => tokens(uri.len() + text.len()),
+    }
+}
+
+fn tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(BYTES_PER_TOKEN)
+}
+
+/// About how long a value is as JSON text.
+fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| json_bytes(item) + 1).sum::<usize>(),
+        Value::Object(members) => {
+            2 + members.iter().map(|(name, value)| name.len() + 4 + json_bytes(value)).sum::<usize>()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(bytes: usize) -> Vec<Content> {
+        vec![Content::text("x".repeat(bytes))]
+    }
+
+    #[test]
+    fn what_was_counted_stands_and_what_came_since_is_estimated() {
+        let mut history = History::default();
+        history.push_user(said(4_000));
+        let mut fill = Fill::default();
+        assert_eq!(fill.used(&history, 500), 1_500, "nothing was counted yet");
+        fill.count(0, 1);
+        assert_eq!(fill.used(&history, 500), 1_500, "a provider that counts nothing says nothing");
+        fill.count(1_200, 1);
+        history.push_user(said(400));
+        assert_eq!(fill.used(&history, 500), 1_300);
+        fill.count(7, 2);
+        assert_eq!(
+            fill.used(&history, 500),
+            800,
+            "a server that counts only what is new to it is not believed"
+        );
+        fill.forget();
+        assert_eq!(fill.used(&history, 500), 1_600);
+    }
+
+    #[test]
+    fn json_is_measured_without_being_written() {
+        for value in
+            [json!(null), json!({"a": [1, "two", {"b": "c"}], "long": "x".repeat(100)}), json!([[], {}])]
+        {
+            let written = value.to_string().len();
+            assert!(
+                json_bytes(&value).abs_diff(written) <= 12,
+                "{value}: {} and {written}",
+                json_bytes(&value)
+            );
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Room is made for the next request: results are left out, the conversation is summed up, or its beginning is left out.
+
+use super::{
+    Compaction, CompactionStep, prune,
+    room::Room,
+    split::{split, unanswered},
+    summary,
+};
+use crate::{
+    CompactionId, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop, SessionEvent, Severity,
+    StoreError, TurnError, Usage,
+    limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},
+    session_task::Session,
+    turn::{next, retrying},
+};
+use tokio_util::sync::CancellationToken;
+
+/// What came of an attempt to sum up a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Summed {
+    /// It is shorter now: tokens before and after, about.
+    Shorter { before: u64, after: u64 },
+    /// There is too little to sum up.
+    Nothing,
+    /// The model did not do it; why.
+    Failed(String),
+    /// The turn was cancelled.
+    Cancelled,
+}
+
+/// What a summary is made with.
+pub(crate) struct Summing<'a> {
+    pub(crate) model: &'a dyn LanguageModel,
+    /// Tokens of the system prompt and the tools.
+    pub(crate) around: u64,
+    pub(crate) cancel: &'a CancellationToken,
+}
+
+impl Session {
+    /// Sees to it that the next request leaves room for its answer. What that took of the model is added to `spent`.
+    pub(crate) async fn make_room(&mut self, with: &Summing<'_>, spent: &mut Usage) -> Result<(), TurnError> {
+        let limits = self.gate.limits.context.clone();
+        let Some(room) = Room::of(with.model.info(), &limits) else { return Ok(()) };
+        let mark = if limits.auto_compact { room.compact_at } else { room.warn_at };
+        if self.used(with.around) < mark {
+            self.context.warned = false;
+            return Ok(());
+        }
+        self.stored().await?;
+        self.leave_results_out(limits.prune_min_savings);
+        if self.used(with.around) < mark {
+            return Ok(());
+        }
+        if !limits.auto_compact {
+            return self.warn(room, with.around);
+        }
+        if self.context.failures < COMPACTION_FAILURES {
+            self.sum_up(with, room, None, spent).await?;
+        }
+        if self.used(with.around) >= room.block_at && !with.cancel.is_cancelled() {
+            self.leave_beginning_out(with, room.compact_at.saturating_sub(with.around)).await?;
+        }
+        Ok(())
+    }
+
+    /// The provider says that the conversation is too long, whatever was believed of its context: makes it shorter by all means. False where
+    /// nothing can be taken away.
+    pub(crate) async fn make_room_by_all_means(
+        &mut self,
+        with: &Summing<'_>,
+        spent: &mut Usage,
+    ) -> Result<bool, TurnError> {
+        self.stored().await?;
+        let used = self.used(with.around);
+        let room = Room::below(used, &self.gate.limits.context);
+        self.leave_results_out(1);
+        let mut shorter = self.used(with.around) < room.block_at;
+        if !shorter {
+            shorter = matches!(self.sum_up(with, room, None, spent).await?, Summed::Shorter { .. });
+        }
+        if !shorter && !with.cancel.is_cancelled() {
+            shorter = self.leave_beginning_out(with, room.block_at.saturating_sub(with.around)).await?;
+        }
+        Ok(shorter)
+    }
+
+    /// Sums up all but the last turns, and stores the summary. `focus` is what the user wants to be kept above all.
+    pub(crate) async fn sum_up(
+        &mut self,
+        with: &Summing<'_>,
+        room: Room,
+        focus: Option<&str>,
+        spent: &mut Usage,
+    ) -> Result<Summed, StoreError> {
+        let messages = self.history.messages();
+        // It must save more than it costs.
+        let least = room.summary().max(COMPACTION_LEAST_TOKENS);
+        let first = split(messages, room.tail(with.around), least).filter(|_| can_sum_up(with.model));
+        let Some(first) = first else { return Ok(Summed::Nothing) };
+        let before = self.used(with.around);
+        let request = summary::request(&messages[..first], room, focus, with.model.info());
+        let kept = messages.len() - first;
+        let id = self.next_compaction();
+        self.log.tell(step(&id, CompactionStep::Started));
+        let written = self.write_summary(with, request, &id, spent).await;
+        let summary = match written {
+            Written::Whole(text) => summary::continued(&text, unanswered(self.history.messages(), first)),
+            Written::Failed(why) => {
+                self.context.failures += 1;
+                self.log.record(vec![step(&id, CompactionStep::Failed(why.clone()))]).await?;
+                return Ok(Summed::Failed(why));
+            }
+            Written::Cancelled => {
+                self.log.record(vec![step(&id, CompactionStep::Cancelled)]).await?;
+                return Ok(Summed::Cancelled);
+            }
+        };
+        self.context.failures = 0;
+        let after = self.shorten(&id, summary, kept, with).await?;
+        Ok(Summed::Shorter { before, after })
+    }
+
+    /// Stores what stands for the beginning from now on, and how full the context is then.
+    async fn shorten(
+        &mut self,
+        id: &CompactionId,
+        summary: String,
+        kept: usize,
+        with: &Summing<'_>,
+    ) -> Result<u64, StoreError> {
+        let mut history = self.history.clone();
+        history.shorten(summary.clone(), kept);
+        let mut fill = self.context.fill;
+        fill.forget();
+        let after = fill.used(&history, with.around);
+        let mut usage = self.usage_update(with.model, Usage::default());
+        usage.context_used = after;
+        let completed = step(id, CompactionStep::Completed { summary, kept: kept as u64 });
+        self.log.record(vec![completed, SessionEvent::Usage(usage)]).await?;
+        (self.history, self.context.fill) = (history, fill);
+        Ok(after)
+    }
+
+    /// Leaves the beginning of the conversation out, so that about `tokens` stay. False where there is nothing before the last prompt.
+    async fn leave_beginning_out(&mut self, with: &Summing<'_>, tokens: u64) -> Result<bool, StoreError> {
+        let messages = self.history.messages();
+        let Some(first) = split(messages, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
+        let mut text = summary::LEFT_OUT.to_owned();
+        if let Some(prompt) = unanswered(messages, first) {
+            text = summary::continued(&text, Some(prompt));
+        }
+        let kept = messages.len() - first;
+        let id = self.next_compaction();
+        self.shorten(&id, text, kept, with).await?;
+        self.log.tell(SessionEvent::Notice {
+            severity: Severity::Warning,
+            title: "The beginning of the conversation is no longer sent to the model: it does not fit"
+                .to_owned(),
+            description: Some(
+                "It could not be summed up. It is still stored and shown; a new session starts afresh."
+                    .to_owned(),
+            ),
+        });
+        Ok(true)
+    }
+
+    fn leave_results_out(&mut self, least: u64) {
+        let Some(pruned) = prune::prune(self.history.messages_mut(), &self.gate.limits.context, least) else {
+            return;
+        };
+        self.context.fill.forget();
+        let prune::Pruned { results, tokens } = pruned;
+        self.log.tell(SessionEvent::Notice {
+            severity: Severity::Info,
+            title: format!(
+                "Left old results out of what the model is sent: {results}, about {tokens} tokens"
+            ),
+            description: None,
+        });
+    }
+
+    /// Tells the user once that the end is near, and sends nothing once it is reached.
+    fn warn(&mut self, room: Room, around: u64) -> Result<(), TurnError> {
+        let (used, size) = (self.used(around), room.window);
+        if used >= room.block_at {
+            return Err(TurnError::Model(ModelError::ContextOverflow(format!(
+                "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; say /compact, or start a \
+                 new session"
+            ))));
+        }
+        if !std::mem::replace(&mut self.context.warned, true) {
+            self.log.tell(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title: format!("The conversation takes about {used} of the model's {size} tokens"),
+                description: Some("Say /compact to have it summed up.".to_owned()),
+            });
+        }
+        Ok(())
+    }
+
+    /// Tokens that a request takes now.
+    pub(crate) fn used(&self, around: u64) -> u64 {
+        self.context.fill.used(&self.history, around)
+    }
+
+    fn next_compaction(&mut self) -> CompactionId {
+        self.context.compactions += 1;
+        CompactionId(format!("compaction_{}", self.context.compactions))
+    }
+
+    async fn write_summary(
+        &mut self,
+        with: &Summing<'_>,
+        request: ModelRequest,
+        id: &CompactionId,
+        spent: &mut Usage,
+    ) -> Written {
+        let mut stream = with.model.stream(request);
+        let (mut text, mut told, mut usage) = (String::new(), 0, Usage::default());
+        let written = loop {
+            let event = next(&mut stream, with.cancel).await;
+            if with.cancel.is_cancelled() {
+                break Written::Cancelled;
+            }
+            match event {
+                None => break Written::Failed("the model's answer ended without saying so".to_owned()),
+                Some(Err(error)) => break Written::Failed(error.to_string()),
+                Some(Ok(ModelEvent::Stop(ModelStop::Refusal))) => {
+                    break Written::Failed("the model refused to sum up".to_owned());
+                }
+                Some(Ok(ModelEvent::Stop(_))) if text.trim().is_empty() => {
+                    break Written::Failed("the model wrote no summary".to_owned());
+                }
+                // A summary that was cut off is better than none.
+                Some(Ok(ModelEvent::Stop(_))) => break Written::Whole(text),
+                Some(Ok(ModelEvent::Text(more))) => {
+                    text.push_str(&more);
+                    // A line at a time: nobody reads along word by word.
+                    if let Some(end) = text.rfind('\n').filter(|end| *end >= told) {
+                        self.log.tell(step(id, CompactionStep::Text(text[told..=end].to_owned())));
+                        told = end + 1;
+                    }
+                }
+                Some(Ok(ModelEvent::Usage(now))) => usage = now,
+                Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
+                    self.log.tell(retrying(attempt, after, reason));
+                }
+                // It was given no tools, and how it thinks is of no use to anybody.
+                Some(Ok(
+                    ModelEvent::ToolCall { .. } | ModelEvent::Reasoning(_) | ModelEvent::ReasoningDone(_),
+                )) => {}
+            }
+        };
+        *spent += usage;
+        self.usage += usage;
+        written
+    }
+}
+
+/// A summary, as far as it came.
+enum Written {
+    Whole(String),
+    Failed(String),
+    Cancelled,
+}
+
+fn step(id: &CompactionId, step: CompactionStep) -> SessionEvent {
+    SessionEvent::Compaction(Compaction { id: id.clone(), step })
+}
+
+/// A stand-in for a language model cannot sum anything up.
+fn can_sum_up(model: &dyn LanguageModel) -> bool {
+    model.info().disclosure.is_none()
+}

@@ -1,0 +1,136 @@
+//! One answer of the model: it is asked, and what it says is passed on while it says it.
+
+use crate::{
+    LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStop, Reasoning,
+    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, limits::MODEL_SILENCE, session_task::Session,
+};
+use futures::{StreamExt as _, stream::BoxStream};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What a model answered, as far as it came.
+pub(super) struct Answer {
+    pub(super) response: ModelResponse,
+    pub(super) usage: Usage,
+    pub(super) stop: Result<ModelStop, ModelError>,
+}
+
+impl Answer {
+    /// Whether it is no answer at all, because the conversation does not fit into the model's context.
+    pub(super) fn overflows(&self) -> bool {
+        let ModelResponse { text, reasoning, .. } = &self.response;
+        matches!(self.stop, Err(ModelError::ContextOverflow(_))) && text.is_empty() && reasoning.is_empty()
+    }
+
+    /// Gives the ids back that nothing was said under.
+    pub(super) fn take_back(self, session: &mut Session) {
+        session.messages -= 2;
+    }
+}
+
+/// Asks the model and passes on what it says while it says it. A cancelled or broken answer keeps its text and loses its calls.
+pub(super) async fn ask(
+    session: &mut Session,
+    model: &dyn LanguageModel,
+    request: ModelRequest,
+    cancel: &CancellationToken,
+) -> Result<Answer, StoreError> {
+    let (id, thought_id) = (session.next_message(), session.next_message());
+    let mut response = ModelResponse {
+        id: id.clone(),
+        thought_id: thought_id.clone(),
+        model: model.info().id.clone(),
+        reasoning: Vec::new(),
+        text: String::new(),
+        calls: Vec::new(),
+    };
+    let mut usage = Usage::default();
+    let mut unfinished_reasoning = String::new();
+    let mut stream = model.stream(request);
+    // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
+    let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
+    stored?;
+    if let Some(disclosure) = session.disclose(model.info()) {
+        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: disclosure.clone() });
+        response.text.push_str(&disclosure);
+    }
+    let mut first = Some(first);
+    let stop = loop {
+        let event = match first.take() {
+            Some(event) => event,
+            None => next(&mut stream, cancel).await,
+        };
+        match event {
+            None => {
+                break Err(ModelError::Transport(
+                    "the model's answer ended without saying so; try again".to_owned(),
+                ));
+            }
+            Some(Err(error)) => break Err(error),
+            Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
+            Some(Ok(ModelEvent::Text(text))) => {
+                response.text.push_str(&text);
+                session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+            }
+            Some(Ok(ModelEvent::Reasoning(text))) => {
+                unfinished_reasoning.push_str(&text);
+                session.log.tell(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
+            }
+            Some(Ok(ModelEvent::ReasoningDone(reasoning))) => {
+                unfinished_reasoning.clear();
+                response.reasoning.push(reasoning);
+            }
+            Some(Ok(ModelEvent::ToolCall { provider_id, name, arguments })) => {
+                response.calls.push(ToolCallRequest {
+                    id: session.next_call(),
+                    provider_id,
+                    name,
+                    arguments,
+                });
+            }
+            Some(Ok(ModelEvent::Usage(now))) => usage = now,
+            Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
+                session.log.tell(retrying(attempt, after, reason));
+            }
+        }
+    };
+    if !unfinished_reasoning.is_empty() {
+        response.reasoning.push(Reasoning { text: unfinished_reasoning, opaque: None });
+    }
+    if stop.is_err() || cancel.is_cancelled() {
+        response.calls.clear();
+    }
+    Ok(Answer { response, usage, stop })
+}
+
+/// The next thing the model says; an end, when it was cancelled or says nothing for too long.
+pub(crate) async fn next(
+    stream: &mut BoxStream<'_, Result<ModelEvent, ModelError>>,
+    cancel: &CancellationToken,
+) -> Option<Result<ModelEvent, ModelError>> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Some(Ok(ModelEvent::Stop(ModelStop::EndTurn))),
+        event = tokio::time::timeout(MODEL_SILENCE, stream.next()) => event.unwrap_or_else(|_| {
+            let seconds = MODEL_SILENCE.as_secs();
+            Some(Err(ModelError::Transport(format!("the model said nothing for {seconds} s; try again"))))
+        }),
+    }
+}
+
+/// What the user is told while a request is tried again.
+pub(crate) fn retrying(attempt: u32, after: Duration, reason: String) -> SessionEvent {
+    SessionEvent::Notice {
+        severity: Severity::Warning,
+        title: format!("The model did not answer; try {attempt} in {:.1} s", after.as_secs_f64()),
+        description: Some(reason),
+    }
+}
+
+impl Session {
+    /// What a stand-in for a language model must say first, once per session and model.
+    fn disclose(&mut self, info: &ModelInfo) -> Option<String> {
+        let disclosure = info.disclosure.as_ref()?;
+        self.disclosed.insert(info.id.clone()).then(|| format!("{disclosure}\n\n"))
+    }
+}
