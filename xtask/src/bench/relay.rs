@@ -67,7 +67,8 @@ fn text_goes_from_the_model_server_to_the_client_in_order_and_timed() {
             reply.updates.iter().filter_map(|update| update.update["content"]["text"].as_str()).collect();
         let whole = if script == Script::One { "done".to_owned() } else { (0..PACED).map(marker).collect() };
         assert_eq!(texts, whole);
-        assert!(reply.asked <= received && received <= sent[0] && done <= sent[0] + reply.took());
+        // The end of the answer may be noted after it has arrived: the server's thread can lose the processor in between.
+        assert!(reply.asked <= received && received <= sent[0] && sent[sent.len() - 1] <= done);
         assert!(reply.updates.iter().zip(&sent).all(|(update, sent)| *sent <= update.at));
     }
 }
