@@ -352,6 +352,8 @@ pub struct UsageUpdate {
     pub context_size: u64,
     /// All tokens of the session so far.
     pub total: Usage,
+    /// Of those, the running turn's. Not stored: nothing where the event comes from the store.
+    pub turn: Usage,
 }
 
 /// How much a notice matters.

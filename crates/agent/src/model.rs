@@ -190,6 +190,18 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
+impl Usage {
+    /// All tokens, each once.
+    pub fn all(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// Tokens in that had nothing to do with the provider's cache.
+    pub fn fresh_input(self) -> u64 {
+        self.input.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input += other.input;

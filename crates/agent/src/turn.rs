@@ -187,7 +187,7 @@ async fn attempt(
 
         let (candidates, announced) = calls::announce(session, &answer.response.calls);
         let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
-        events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), answer.usage)));
+        events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), answer.usage, course.usage)));
         events.extend(announced);
         if answer.response.calls.is_empty() {
             course.last = events;
@@ -433,12 +433,14 @@ impl Session {
         }
     }
 
-    pub(crate) fn usage_update(&self, model: &dyn LanguageModel, last: Usage) -> UsageUpdate {
+    /// Tokens used, once the model's last answer took `last` and the turn so far `turn`.
+    pub(crate) fn usage_update(&self, model: &dyn LanguageModel, last: Usage, turn: Usage) -> UsageUpdate {
         UsageUpdate {
             model: model.info().id.clone(),
             context_used: last.input + last.output,
             context_size: model.info().context_size,
             total: self.usage,
+            turn,
         }
     }
 }

@@ -192,8 +192,13 @@ fn diffs_plans_usage_and_titles() {
         json!([{"sessionUpdate": "plan",
             "entries": [{"content": "look", "priority": "high", "status": "in_progress"}]}]),
     );
-    let used =
-        UsageUpdate { model: "m".to_owned(), context_used: 10, context_size: 100, total: Usage::default() };
+    let used = UsageUpdate {
+        model: "m".to_owned(),
+        context_used: 10,
+        context_size: 100,
+        total: Usage::default(),
+        turn: Usage::default(),
+    };
     check(
         &mut live,
         SessionEvent::Usage(used),

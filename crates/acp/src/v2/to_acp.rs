@@ -5,7 +5,7 @@ use crate::connection::{self, ChunkKind, settings::Settings};
 use agent::{
     Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
     PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd,
+    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd, Usage,
 };
 use agent_client_protocol::{Error, ErrorCode};
 use agent_client_protocol_schema::v2 as acp;
@@ -30,6 +30,8 @@ pub(crate) struct Projection {
     asked: HashSet<ToolCallId>,
     /// Other questions that are open.
     questions: usize,
+    /// The tokens of the running turn so far.
+    used: Usage,
     /// What is told is not happening now.
     when: When,
 }
@@ -91,6 +93,7 @@ impl Projection {
             SessionEvent::TurnStarted { .. } if !past => {
                 self.running = true;
                 self.asked.clear();
+                self.used = Usage::default();
                 vec![Update::urgent(self.state())]
             }
             SessionEvent::TurnEnded { end, .. } if !past => self.ended(end),
@@ -122,6 +125,7 @@ impl Projection {
                 vec![Update::urgent(acp::SessionUpdate::PlanUpdate(acp::PlanUpdate::new(plan)))]
             }
             SessionEvent::Usage(used) => {
+                self.used = used.turn;
                 let usage = acp::UsageUpdate::new(used.context_used, used.context_size);
                 vec![Update::urgent(acp::SessionUpdate::UsageUpdate(usage))]
             }
@@ -192,7 +196,13 @@ impl Projection {
         }
         self.asked.clear();
         self.streamed.clear();
-        let idle = acp::StateUpdate::Idle(acp::IdleStateUpdate::new().stop_reason(reason));
+        let used = std::mem::take(&mut self.used);
+        let usage = (used != Usage::default()).then(|| {
+            acp::Usage::new(used.all(), used.fresh_input(), used.output)
+                .cached_read_tokens(used.cache_read)
+                .cached_write_tokens(used.cache_write)
+        });
+        let idle = acp::StateUpdate::Idle(acp::IdleStateUpdate::new().stop_reason(reason).usage(usage));
         vec![Update::urgent(acp::SessionUpdate::StateUpdate(idle))]
     }
 

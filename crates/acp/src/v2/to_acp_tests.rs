@@ -1,6 +1,6 @@
 use super::{super::V2, *};
 use crate::connection::Projection as _;
-use agent::{Mode, PermissionMode, PermissionOutcome, ToolResult, TurnId};
+use agent::{Mode, PermissionMode, PermissionOutcome, ToolResult, TurnId, Usage, UsageUpdate};
 use serde_json::{Value, json};
 use system::AbsPath;
 
@@ -217,4 +217,30 @@ fn summing_up_is_an_upsert() {
     let chunk = json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "compaction_1",
         "content": {"type": "text", "text": "a line\n"}});
     check(&mut now, event(CompactionStep::Text("a line\n".to_owned())), json!([chunk]));
+}
+
+#[test]
+fn the_end_of_a_turn_tells_what_it_used() {
+    let mut now = Projection::default();
+    let used = |input, output, cache_read| {
+        let turn = Usage { input, output, cache_read, cache_write: 0 };
+        let total = Usage { input: 9_000, ..turn };
+        SessionEvent::Usage(UsageUpdate {
+            model: "m".to_owned(),
+            context_used: 1,
+            context_size: 2,
+            total,
+            turn,
+        })
+    };
+    for event in [started(), used(10, 5, 4), used(30, 7, 20)] {
+        now.updates(&event, Vec::new);
+    }
+    let usage = json!({"totalTokens": 37, "inputTokens": 10, "outputTokens": 7, "cachedReadTokens": 20, "cachedWriteTokens": 0});
+    let idle = json!({"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"});
+    let mut with_usage = idle.clone();
+    with_usage["usage"] = usage;
+    check(&mut now, ended(TurnEnd::Stopped(StopReason::EndTurn)), json!([with_usage]));
+    now.updates(&started(), Vec::new);
+    check(&mut now, ended(TurnEnd::Stopped(StopReason::EndTurn)), json!([idle]));
 }

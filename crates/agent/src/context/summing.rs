@@ -58,7 +58,7 @@ impl Session {
             self.sum_up(with, room, None, spent).await?;
         }
         if self.used(with.around) >= room.block_at && !with.cancel.is_cancelled() {
-            self.leave_beginning_out(with, room.compact_at.saturating_sub(with.around)).await?;
+            self.leave_beginning_out(with, room.compact_at.saturating_sub(with.around), *spent).await?;
         }
         Ok(())
     }
@@ -79,7 +79,8 @@ impl Session {
             shorter = matches!(self.sum_up(with, room, None, spent).await?, Summed::Shorter { .. });
         }
         if !shorter && !with.cancel.is_cancelled() {
-            shorter = self.leave_beginning_out(with, room.block_at.saturating_sub(with.around)).await?;
+            shorter =
+                self.leave_beginning_out(with, room.block_at.saturating_sub(with.around), *spent).await?;
         }
         Ok(shorter)
     }
@@ -116,7 +117,7 @@ impl Session {
             }
         };
         self.context.failures = 0;
-        let after = self.shorten(&id, summary, kept, with).await?;
+        let after = self.shorten(&id, summary, kept, with, *spent).await?;
         Ok(Summed::Shorter { before, after })
     }
 
@@ -127,13 +128,14 @@ impl Session {
         summary: String,
         kept: usize,
         with: &Summing<'_>,
+        spent: Usage,
     ) -> Result<u64, StoreError> {
         let mut history = self.history.clone();
         history.shorten(summary.clone(), kept);
         let mut fill = self.context.fill;
         fill.forget();
         let after = fill.used(&history, with.around);
-        let mut usage = self.usage_update(with.model, Usage::default());
+        let mut usage = self.usage_update(with.model, Usage::default(), spent);
         usage.context_used = after;
         let completed = step(id, CompactionStep::Completed { summary, kept: kept as u64 });
         self.log.record(vec![completed, SessionEvent::Usage(usage)]).await?;
@@ -142,7 +144,12 @@ impl Session {
     }
 
     /// Leaves the beginning of the conversation out, so that about `tokens` stay. False where there is nothing before the last prompt.
-    async fn leave_beginning_out(&mut self, with: &Summing<'_>, tokens: u64) -> Result<bool, StoreError> {
+    async fn leave_beginning_out(
+        &mut self,
+        with: &Summing<'_>,
+        tokens: u64,
+        spent: Usage,
+    ) -> Result<bool, StoreError> {
         let messages = self.history.messages();
         let Some(first) = split(messages, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
         let mut text = summary::LEFT_OUT.to_owned();
@@ -151,7 +158,7 @@ impl Session {
         }
         let kept = messages.len() - first;
         let id = self.next_compaction();
-        self.shorten(&id, text, kept, with).await?;
+        self.shorten(&id, text, kept, with, spent).await?;
         self.log.tell(SessionEvent::Notice {
             severity: Severity::Warning,
             title: "The beginning of the conversation is no longer sent to the model: it does not fit"

@@ -41,6 +41,7 @@ pub fn samples() -> Vec<SessionEvent> {
             context_used: 0,
             context_size: u64::MAX,
             total: Usage { input: u64::MAX, output: 1, cache_read: 2, cache_write: 3 },
+            turn: Usage::default(),
         }),
         SessionEvent::ModelChanged("local/größe".to_owned()),
         SessionEvent::TitleChanged(TEXT.to_owned()),

@@ -56,6 +56,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 cache_read: total.cache_read,
                 cache_write: total.cache_write,
             },
+            turn: Usage::default(),
         }),
         v1::Event::FileChanged(change) => SessionEvent::FileChanged(file_change(change)?),
         v1::Event::Rewound { to, files } => {

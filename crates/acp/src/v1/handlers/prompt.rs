@@ -78,11 +78,16 @@ fn decode(
 /// The end of a turn and the tokens it used; the KosmoKrator wire is told those of the whole session.
 fn answer(ended: Result<PromptOutcome, TurnError>, is_seed: bool) -> Result<acp::PromptResponse, Error> {
     let outcome = ended.map_err(|error| errors::turn(&error))?;
-    let used = if is_seed { &outcome.total } else { &outcome.usage };
-    let total = used.input + used.output + used.cache_read + used.cache_write;
-    let usage = acp::Usage::new(total, used.input, used.output)
-        .cached_read_tokens(used.cache_read)
-        .cached_write_tokens(used.cache_write);
+    let usage = match is_seed {
+        true => acp::Usage::new(outcome.total.all(), outcome.total.input, outcome.total.output),
+        false => {
+            let used = outcome.usage;
+            // Each token is counted in one place.
+            acp::Usage::new(used.all(), used.fresh_input(), used.output)
+                .cached_read_tokens(used.cache_read)
+                .cached_write_tokens(used.cache_write)
+        }
+    };
     Ok(acp::PromptResponse::new(to_acp::stop_reason(outcome.stop_reason)).usage(usage).meta(meta(&outcome)))
 }
 
