@@ -191,6 +191,11 @@ pub(crate) fn is_of_server(tool: &str) -> bool {
     tool.starts_with(rule::MCP)
 }
 
+/// Whether a tool belongs to a server or to an integration.
+pub(crate) fn is_foreign(tool: &str) -> bool {
+    is_of_server(tool) || tool.starts_with(rule::INTEGRATION)
+}
+
 /// Whether a tool exists in a mode at all.
 pub(crate) fn exists(tool: &str, effect: Effect, mode: Mode) -> bool {
     match mode {
