@@ -32,7 +32,7 @@ pub use files::{Found, PROJECT_FILES, find};
 pub use inquiry::Inquiry;
 pub use listener::Offered;
 pub use names::{server_name, tool_name};
-pub use oauth::{Grants, LoginOptions, SignIn, login};
+pub use oauth::{Grants, LoginOptions, Revoked, SignIn, login, logout};
 pub use pins::{Change, Pins, changes, definition_hash};
 pub use provider::{HttpFactory, McpOptions, McpProvider};
 pub use reference::Values;

@@ -90,3 +90,5 @@ pub(crate) const OAUTH_MARGIN: Duration = Duration::from_secs(60);
 pub(crate) const OAUTH_ANSWER: usize = 16 * 1024;
 /// How long the browser has to send it.
 pub(crate) const OAUTH_HEAD: Duration = Duration::from_secs(5);
+/// How long an authority has to take tokens back when somebody signs out.
+pub(crate) const OAUTH_REVOKE: Duration = Duration::from_secs(5);
