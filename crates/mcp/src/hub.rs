@@ -291,7 +291,8 @@ impl ToolSource for Hub {
         inner.of_client.clear();
         for given in servers {
             match ServerConfig::of_client(given) {
-                Ok(config) => {
+                Ok(mut config) => {
+                    config.offered = self.options.offers.get(&config.name).cloned().unwrap_or_default();
                     inner.of_client.retain(|known| known.name != config.name);
                     inner.of_client.push(config);
                 }

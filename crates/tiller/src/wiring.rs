@@ -125,6 +125,7 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
         http: Arc::new(move |url| clients.client(url)),
         trust: trust::folder_trust(folders),
         user_file: folders.config.join("mcp.json"),
+        offers: options.offers.clone(),
         variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,

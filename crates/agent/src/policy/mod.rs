@@ -354,6 +354,10 @@ fn question(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
             _ => {}
         }
     }
+    let sampling = subject.tool.strip_suffix(crate::SAMPLING).and_then(|rest| rest.strip_suffix("__"));
+    if let Some(server) = sampling.and_then(|rest| rest.strip_prefix(rule::MCP)) {
+        return format!("Let the MCP server '{server}' ask your model this?");
+    }
     match writes.as_slice() {
         [] => format!("Allow '{}'?", subject.tool),
         writes => format!("Write {}?", writes.join(", ")),

@@ -136,10 +136,7 @@ impl Direct {
         let (client, approved) = self.up(server).await?;
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         let tools = tools.map_err(|why| self.redacted(&format!("MCP server '{}': {why}", server.name)))?;
-        let rows = tools
-            .iter()
-            .filter_map(|tool| serde_json::to_value(tool).ok())
-            .map(|tool| tool_row(server, &tool));
+        let rows = tools.iter().map(|tool| tool_row(server, tool));
         let tool = |mut row: Value| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             DirectTool {
