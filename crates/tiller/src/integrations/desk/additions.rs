@@ -6,9 +6,9 @@ use crate::{
     environment,
     integrations::report::Report,
 };
-use ::integrations::{DOCUMENT_BYTES, Manifest, Network};
+use ::integrations::{DOCUMENT_BYTES, Manifest, Network, parse_document};
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fmt::Write as _;
 
 impl Desk<'_> {
@@ -29,8 +29,7 @@ impl Desk<'_> {
             "the document has more than {} MB",
             DOCUMENT_BYTES / 1024 / 1024
         );
-        let document: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| ::integrations::DocumentError::NoJson(error.to_string()))?;
+        let document = parse_document(&bytes)?;
         let manifest = Manifest::new(&add.name, &source, add.base_url.as_deref(), add.local)?;
         let integration = self.integrations.library.add(&manifest, &document).await?;
         let name = &integration.name;
