@@ -5,13 +5,15 @@
 
 use crate::{
     AnyCall, AnyTool, Description, Effect, HookEvent, Location, MalformedArguments, SessionEvent, StoreError,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolResult,
-    ToolStatus,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits, ToolOutput,
+    ToolResult, ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
     inner::{self, InnerCalls},
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT},
+    policy,
     session_task::{Controls, Session},
+    tools::cap,
 };
 use futures::FutureExt as _;
 use serde_json::{Value, json};
@@ -137,7 +139,7 @@ async fn run_batch(
         let cx = session.tool_context(&candidate.request.id, cancel, false, &ruling);
         let outcome = candidate.execute(session, controls, cx, cancel).await?;
         let outcome = candidate.tell_hooks(session, outcome, cancel).await;
-        Ok(candidate.ended(outcome, Vec::new()))
+        Ok(candidate.ended(outcome, Vec::new(), &session.gate.limits.tools))
     }))
     .await;
     let ended = ended.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
@@ -213,7 +215,7 @@ pub(crate) async fn run_alone(
     };
     // Whatever came of the call: what it did to files is recorded with its end.
     decided.extend(recorder.iter().flat_map(|recorder| recorder.events()));
-    let (result, events) = candidate.ended(outcome, content);
+    let (result, events) = candidate.ended(outcome, content, &session.gate.limits.tools);
     decided.extend(events);
     session.log.record(decided).await?;
     Ok((result, dismissed))
@@ -317,6 +319,9 @@ impl Candidate {
         let parsed = self.parsed.as_mut().expect("only parsed calls are run");
         let wait = wait(parsed.effect);
         if self.inner {
+            if policy::is_foreign(&self.request.name) {
+                cx.limits = cx.limits.uncut();
+            }
             return Ok(guarded(parsed.call.run(&cx), cancel, wait).await);
         }
         let (inner, wishes) = InnerCalls::channel();
@@ -365,7 +370,8 @@ impl Candidate {
         let mut output = outcome?;
         let about = || {
             let mut about = self.about();
-            about["result"] = json!({ "text": output.result.text, "is_error": output.result.is_error });
+            let text = cap(output.result.text.clone(), &session.gate.limits.tools);
+            about["result"] = json!({ "text": text, "is_error": output.result.is_error });
             about
         };
         let tool = Some(self.request.name.as_str());
@@ -379,11 +385,13 @@ impl Candidate {
         json!({ "tool": self.request.name, "call": self.request.id.to_string(), "arguments": self.arguments })
     }
 
-    /// The result for the model and the events that end the call.
+    /// The result for the model, or for the call that made this one, and the events that end the call. Those keep within the limits: what a script
+    /// gets may be longer than what people are shown and what is stored.
     fn ended(
         &self,
         outcome: Result<ToolOutput, ToolError>,
         content: Vec<ToolContent>,
+        limits: &ToolLimits,
     ) -> (ToolResult, Vec<SessionEvent>) {
         let (status, mut result, shown, events) = match outcome {
             Ok(ToolOutput { result, shown, events }) => {
@@ -409,10 +417,23 @@ impl Candidate {
             result.text.push_str("\n\n");
             result.text.push_str(note);
         }
-        let text = || vec![ToolContent::Content(crate::Content::text(result.text.clone()))];
+        let mut recorded = result.clone();
+        let mut shown = shown;
+        if self.inner {
+            recorded.text = cap(recorded.text, limits);
+            shown.iter_mut().flatten().for_each(|content| keep_within(content, limits));
+        }
+        let text = || vec![ToolContent::Content(crate::Content::text(recorded.text.clone()))];
         let mut update = self.update(status).content(shown.unwrap_or_else(text));
-        update.result = Some(result.clone());
+        update.result = Some(recorded);
         (result, std::iter::once(SessionEvent::ToolCall(update)).chain(events).collect())
+    }
+}
+
+/// What is shown of a call that another one made.
+fn keep_within(content: &mut ToolContent, limits: &ToolLimits) {
+    if let ToolContent::Content(crate::Content::Text(text)) = content {
+        *text = cap(std::mem::take(text), limits);
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! A call that runs sends what it wants; whoever runs the call, and holds the session, carries it out. Nobody is asked on its way: a call
 //! that would have to ask is refused. It is announced, recorded and shown as a call of its own, and the model sees nothing of it but what the
-//! script makes of it.
+//! script makes of it. What a server wants of the model goes the same way, and is the one thing that the user is asked about.
 
 use crate::{
     AnyTool, Mode, SessionEvent, StoreError, ToolCallId, ToolCallRequest, ToolError, ToolResult, ToolSpec,
     calls::{self, Candidate},
     limits::INNER_CALLS,
     policy, prompt,
+    sampling::{SampleRequest, Sampled, Sampling},
     session_task::{Controls, Session},
 };
 use futures::future::BoxFuture;
@@ -70,6 +71,7 @@ pub enum InnerError {
 pub(crate) enum Wish {
     Tools(oneshot::Sender<Vec<ToolSpec>>),
     Call { callee: Callee, arguments: Value, reply: oneshot::Sender<Result<ToolResult, InnerError>> },
+    Sample { request: Box<SampleRequest>, reply: oneshot::Sender<Result<Sampled, InnerError>> },
 }
 
 impl InnerCalls {
@@ -93,6 +95,15 @@ impl InnerCalls {
         let wish = Wish::Call { callee, arguments, reply };
         wishes.send(wish).await.map_err(|_| InnerError::Cancelled)?;
         result.await.unwrap_or(Err(InnerError::Cancelled))
+    }
+
+    /// Asks the model that the turn runs on, if the rules or the user allow it. Dropping the future takes it back.
+    pub async fn sample(&self, request: SampleRequest) -> Result<Sampled, InnerError> {
+        let Some(wishes) = &self.0 else { return Err(InnerError::Unavailable) };
+        let (reply, sampled) = oneshot::channel();
+        let wish = Wish::Sample { request: Box::new(request), reply };
+        wishes.send(wish).await.map_err(|_| InnerError::Cancelled)?;
+        sampled.await.unwrap_or(Err(InnerError::Cancelled))
     }
 }
 
@@ -130,7 +141,29 @@ pub(crate) async fn serve(
             Some(Wish::Call { callee, arguments, reply }) => {
                 number += 1;
                 let id = ToolCallId(format!("{outer}.{number}"));
-                let _ = reply.send(perform(session, controls, id, callee, arguments, over).await?);
+                let performed = match found(session, callee) {
+                    Ok((name, tool)) => {
+                        let inner = Inner { id, name, tool, arguments, may_ask: false };
+                        perform(session, controls, inner, over).await?
+                    }
+                    Err(error) => Err(error),
+                };
+                let _ = reply.send(performed);
+            }
+            Some(Wish::Sample { request, mut reply }) => {
+                number += 1;
+                let id = ToolCallId(format!("{outer}.{number}"));
+                let cancel = over.child_token();
+                let mut sampling = std::pin::pin!(sample(session, controls, id, *request, &cancel));
+                let sampled = tokio::select! {
+                    biased;
+                    sampled = &mut sampling => sampled?,
+                    () = reply.closed() => {
+                        cancel.cancel();
+                        sampling.await?
+                    }
+                };
+                let _ = reply.send(sampled);
             }
         }
     }
@@ -138,23 +171,52 @@ pub(crate) async fn serve(
 
 type Performed = Result<Result<ToolResult, InnerError>, StoreError>;
 
+/// The tool that is called, and its name.
+fn found(session: &Session, callee: Callee) -> Result<(String, Arc<dyn AnyTool>), InnerError> {
+    match callee {
+        Callee::Tool(tool) => Ok((tool.name().into_owned(), tool)),
+        Callee::Named(name) => match session.tools.iter().find(|tool| tool.is_called(&name)) {
+            Some(tool) => Ok((name, tool.clone())),
+            None => Err(InnerError::Unknown(name)),
+        },
+    }
+}
+
+/// Asks the turn's model for a server.
+async fn sample(
+    session: &Session,
+    controls: &Controls,
+    id: ToolCallId,
+    request: SampleRequest,
+    cancel: &CancellationToken,
+) -> Result<Result<Sampled, InnerError>, StoreError> {
+    let Some((_, model)) = &session.current_model else { return Ok(Err(InnerError::Unavailable)) };
+    let sampling = Sampling::new(request, model.clone(), session.sampled.clone());
+    let tool = Arc::new(sampling.clone());
+    let (name, arguments) = (tool.name().into_owned(), sampling.arguments());
+    let inner = Inner { id, name, tool, arguments, may_ask: true };
+    let performed = perform(session, controls, inner, cancel).await?;
+    Ok(performed.and_then(|result| sampling.take().ok_or(InnerError::Denied(result.text))))
+}
+
+/// A call, and whether the user is asked about it where the policy wants that.
+struct Inner {
+    id: ToolCallId,
+    name: String,
+    tool: Arc<dyn AnyTool>,
+    arguments: Value,
+    may_ask: bool,
+}
+
 /// Boxed: a call from within a call is a call.
 fn perform<'a>(
     session: &'a Session,
     controls: &'a Controls,
-    id: ToolCallId,
-    callee: Callee,
-    arguments: Value,
+    inner: Inner,
     cancel: &'a CancellationToken,
 ) -> BoxFuture<'a, Performed> {
     Box::pin(async move {
-        let (name, tool) = match callee {
-            Callee::Tool(tool) => (tool.name().into_owned(), tool),
-            Callee::Named(name) => match session.tools.iter().find(|tool| tool.is_called(&name)) {
-                Some(tool) => (name, tool.clone()),
-                None => return Ok(Err(InnerError::Unknown(name))),
-            },
-        };
+        let Inner { id, name, tool, arguments, may_ask } = inner;
         let mode = controls.state().mode;
         if !prompt::available(tool.as_ref(), mode) {
             return Ok(Err(InnerError::NotInMode { name, mode }));
@@ -171,7 +233,7 @@ fn perform<'a>(
         let refusal = match ruling.denial() {
             Some(_) if ruling.is_by_mode() => Some(InnerError::Modifies { name, mode }),
             Some(reason) => Some(InnerError::Denied(reason.to_owned())),
-            None if !ruling.allows() => return Ok(Err(InnerError::NeedsApproval(name))),
+            None if !ruling.allows() && !may_ask => return Ok(Err(InnerError::NeedsApproval(name))),
             None => None,
         };
         let ruling = match refusal {

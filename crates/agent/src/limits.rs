@@ -102,6 +102,13 @@ impl Default for ToolLimits {
     }
 }
 
+impl ToolLimits {
+    /// The same, for a call whose text no model reads as it is: nothing is cut.
+    pub(crate) fn uncut(&self) -> Self {
+        Self { output_lines: usize::MAX, output_bytes: usize::MAX, ..self.clone() }
+    }
+}
+
 /// Lines of a file that one read returns when the model does not say.
 pub(crate) const READ_LINES: usize = 2_000;
 /// Lines of a file that one read returns at the most.

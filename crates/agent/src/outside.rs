@@ -78,7 +78,8 @@ impl Outside {
             cancel,
             asked: false,
             confined: false,
-            limits: self.options.limits.tools.clone(),
+            // No model reads it as it is.
+            limits: self.options.limits.tools.uncut(),
             inner: InnerCalls::default(),
         };
         call.prepare(&cx).await?;

@@ -1,5 +1,6 @@
 //! Secrets taken out of what leaves: logs and exports.
 
+use serde_json::Value;
 use std::sync::{Arc, PoisonError, RwLock};
 use system::{SECRET_CHARS, secrets_in};
 
@@ -50,6 +51,19 @@ impl Redactor {
             out.replace_range(range, MARK);
         }
         out
+    }
+
+    /// A value without the secrets in its texts.
+    pub fn redact_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.redact_value(item)).collect(),
+            Value::Object(map) => {
+                let each = map.into_iter().map(|(key, value)| (key, self.redact_value(value)));
+                Value::Object(each.collect())
+            }
+            plain => plain,
+        }
     }
 }
 

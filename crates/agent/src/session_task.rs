@@ -14,6 +14,7 @@ use crate::{
     log::SessionLog,
     policy::{self, Grants},
     prompt,
+    sampling::Spent,
     source::Sources,
     steering::Steering,
     tools, turn,
@@ -24,7 +25,7 @@ use std::{
     collections::{HashSet, VecDeque},
     convert::Infallible,
     panic::{AssertUnwindSafe, resume_unwind},
-    sync::Arc,
+    sync::{Arc, PoisonError},
 };
 use system::AbsPath;
 use tokio::{
@@ -104,6 +105,8 @@ pub(crate) struct Session {
     pub(crate) append_system_prompt: Option<String>,
     pub(crate) usage: Usage,
     pub(crate) context: ContextState,
+    /// Tokens that servers used of the running round, not in `usage` yet.
+    pub(crate) sampled: Spent,
     pub(crate) turns: u64,
     pub(crate) calls: u64,
     pub(crate) messages: u64,
@@ -201,6 +204,11 @@ impl Session {
             self.gate.roots = std::iter::once(self.cwd.clone()).chain(additional.clone()).collect();
             self.additional_directories = additional;
         }
+    }
+
+    /// What servers used since this was last asked for.
+    pub(crate) fn take_sampled(&self) -> Usage {
+        std::mem::take(&mut *self.sampled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where it ran then.

@@ -204,7 +204,11 @@ async fn attempt(
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
         let repeated = repetition.count(&answer.response.calls);
-        let round = calls::run(session, controls, candidates, cancel).await?;
+        let round = calls::run(session, controls, candidates, cancel).await;
+        let sampled = session.take_sampled();
+        course.usage += sampled;
+        session.usage += sampled;
+        let round = round?;
         session.history.push_response(answer.response, round.results);
         if round.cancelled {
             return Ok(StopReason::Cancelled);

@@ -41,6 +41,6 @@ pub use integration::{Function, Integration, Operation, Origin, Pages, Parameter
 pub use limits::DOCUMENT_BYTES;
 pub use manifest::{Manifest, ManifestError, Override};
 pub use names::{integration_name, tool_name};
-pub use openapi::{DocumentError, trimmed};
+pub use openapi::{DocumentError, parse as parse_document, trimmed};
 pub use outcome::Outcome;
 pub use tool::IntegrationTool;

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// Bytes of a document that describes an API.
 pub const DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
+/// How deep the parts of a document in YAML may lie in each other.
+pub(crate) const YAML_DEPTH: usize = 100;
+/// Bytes that the names in such a document may stand for, all copies together.
+pub(crate) const YAML_COPIED_BYTES: usize = 16 * 1024 * 1024;
 /// Functions of one integration; further operations are left out, and counted.
 pub(crate) const FUNCTIONS: usize = 2_000;
 /// Bytes of a function's schema. What lies deeper than fits is described in less detail.

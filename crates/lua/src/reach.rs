@@ -14,8 +14,9 @@ pub trait Functions: Send + Sync {
     /// The functions that can be called now. Asked once a run, and for the docs.
     fn list(&self) -> Vec<Function>;
 
-    /// What else a server has: resources and prompts. An error says what is wrong, and what to do.
-    async fn query(&self, server: &str, _query: Query) -> Result<Value, String> {
+    /// What asks a server for what else it has, resources and prompts, and with which arguments: called like a function, it gives JSON. An error says
+    /// what is wrong, and what to do.
+    async fn query(&self, server: &str, _query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
         Err(format!("MCP server '{server}' has neither resources nor prompts here."))
     }
 }

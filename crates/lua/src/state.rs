@@ -6,6 +6,7 @@ use crate::{
     meter::{Meter, Stop},
     shown, strings,
 };
+use agent::ToolResult;
 use mlua::{
     HookTriggers, Lua, LuaOptions, LuaString, MultiValue, StdLib, Table, Value as Lv, Variadic, VmState,
 };
@@ -173,17 +174,7 @@ impl World {
             Some(tool) => self.wait(self.reach.call(tool.clone(), arguments))?,
             None => self.wait(self.reach.call_native(&function.spec.name, arguments))?,
         };
-        match called {
-            Err(refusal) => refused(lua, &refusal),
-            Ok(result) if result.is_error => refused(lua, &result.text),
-            Ok(result) => Ok((
-                true,
-                match serde_json::from_str::<Value>(&result.text) {
-                    Ok(value) => convert::from_json(lua, &value)?,
-                    Err(_) => bytes::string(lua, result.text.as_bytes())?,
-                },
-            )),
-        }
+        value_of(lua, called)
     }
 
     /// The global `mcp`, all but `call`.
@@ -223,7 +214,12 @@ impl World {
                             .unwrap_or_default(),
                     },
                 };
-                self.wait(self.functions.query(&server, query))?
+                match self.wait(self.functions.query(&server, query))? {
+                    Ok((tool, arguments)) => {
+                        return value_of(lua, self.wait(self.reach.call(tool, arguments))?);
+                    }
+                    Err(problem) => Err(problem),
+                }
             }
         };
         match found {
@@ -238,6 +234,21 @@ type Said = (bool, Lv);
 
 fn refused(lua: &Lua, why: &str) -> mlua::Result<Said> {
     Ok((false, bytes::string(lua, why.as_bytes())?))
+}
+
+/// What a function gave: a value where it is JSON, and its text where it is not.
+fn value_of(lua: &Lua, called: Result<ToolResult, String>) -> mlua::Result<Said> {
+    match called {
+        Err(refusal) => refused(lua, &refusal),
+        Ok(result) if result.is_error => refused(lua, &result.text),
+        Ok(result) => Ok((
+            true,
+            match serde_json::from_str::<Value>(&result.text) {
+                Ok(value) => convert::from_json(lua, &value)?,
+                Err(_) => bytes::string(lua, result.text.as_bytes())?,
+            },
+        )),
+    }
 }
 
 fn unknown(kind: &str, path: &[String]) -> String {

@@ -224,10 +224,7 @@ fn offered(described: &Map<String, Value>) -> Result<Vec<Offered>, String> {
     };
     let mut offered = Vec::new();
     for word in given {
-        let known = [Offered::Roots, Offered::Elicitation].into_iter().find(|known| *word == known.id());
-        let known = known.ok_or_else(|| {
-            format!("`offer` knows roots and elicitation, not {}", agent::one_line(&word.to_string()))
-        })?;
+        let known = Offered::named(word.as_str().ok_or("`offer` must be a list of words")?)?;
         if !offered.contains(&known) {
             offered.push(known);
         }
@@ -334,6 +331,7 @@ mod tests {
             r#"{"command": "x", "env": {"A": "c"}}"#,
             r#"{"command": "x", "offer": ["roots"]}"#,
             r#"{"command": "x", "offer": ["elicitation"]}"#,
+            r#"{"command": "x", "offer": ["sampling"]}"#,
             r#"{"url": "http://x"}"#,
         ];
         let prints: std::collections::HashSet<_> =

@@ -4,6 +4,7 @@ use crate::{
     config::{How, ServerConfig, without_query},
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     lines::{Fault, Lines},
+    listed::Listed,
     listener::{Askers, Asking, Listener, Offered},
     oauth,
     provider::McpOptions,
@@ -17,7 +18,7 @@ use rmcp::{
         CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitationCapability,
         FormElicitationCapability, GetPromptRequestParams, GetPromptResult, Implementation, JsonObject,
         PaginatedRequestParams, Prompt, ReadResourceRequestParams, Resource, ResourceContents,
-        RootsCapabilities, Tool,
+        ResourceTemplate, RootsCapabilities, SamplingCapability,
     },
     service::{ClientInitializeError, RunningService},
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
@@ -90,6 +91,7 @@ impl Client {
             offered: server.offered.clone(),
             cwd: cwd.clone(),
             askers: askers.clone(),
+            redactor: options.redactor.clone(),
         };
         let service = match resolved.how {
             How::Stdio { command, args, env } => {
@@ -186,9 +188,9 @@ impl Client {
         self.gone.is_cancelled()
     }
 
-    /// From now on, for as long as what it returns is held, the server can ask the user about this call, where that is offered to it.
-    pub(crate) fn asking(&self, client: Arc<dyn agent::Client>, call: agent::ToolCallId) -> Asking {
-        self.askers.during(client, call)
+    /// From now on, for as long as what it returns is held, the server can ask the user, or the model, about this call, where that is offered to it.
+    pub(crate) fn asking(&self, cx: &agent::ToolContext) -> Asking {
+        self.askers.during(cx)
     }
 
     /// Waits until the connection is no more.
@@ -202,13 +204,13 @@ impl Client {
     }
 
     /// Every tool, up to a limit.
-    pub async fn tools(&self) -> Result<Vec<Tool>, String> {
-        let mut tools = Vec::new();
+    pub async fn tools(&self) -> Result<Vec<Listed>, String> {
+        let mut tools: Vec<Listed> = Vec::new();
         let mut page = None;
         for _ in 0..PAGES {
             let params = PaginatedRequestParams::default().with_cursor(page.take());
             let list = self.within(self.request_timeout, self.peer.list_tools(Some(params))).await?;
-            tools.extend(list.tools);
+            tools.extend(list.tools.into_iter().map(Listed::from));
             page = list.next_cursor.filter(|_| tools.len() < TOOLS);
             if page.is_none() {
                 break;
@@ -233,6 +235,24 @@ impl Client {
         }
         resources.truncate(RESOURCES);
         Ok(resources)
+    }
+
+    /// What further resources are called, up to a limit.
+    pub async fn templates(&self) -> Result<Vec<ResourceTemplate>, String> {
+        let mut templates = Vec::new();
+        let mut page = None;
+        for _ in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(page.take());
+            let list =
+                self.within(self.request_timeout, self.peer.list_resource_templates(Some(params))).await?;
+            templates.extend(list.resource_templates);
+            page = list.next_cursor.filter(|_| templates.len() < RESOURCES);
+            if page.is_none() {
+                break;
+            }
+        }
+        templates.truncate(RESOURCES);
+        Ok(templates)
     }
 
     /// What a resource holds.
@@ -372,6 +392,7 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
                 let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
                 capabilities.elicitation = Some(form);
             }
+            Offered::Sampling => capabilities.sampling = Some(SamplingCapability::default()),
         }
     }
     capabilities

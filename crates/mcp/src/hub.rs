@@ -30,7 +30,7 @@ use tokio::{
 
 /// The servers of one session: those that its client gave and those of files, kept running until it ends.
 pub(crate) struct Hub {
-    options: Arc<McpOptions>,
+    pub(crate) options: Arc<McpOptions>,
     cwd: AbsPath,
     first: Instant,
     /// Whether the files were read.
@@ -171,7 +171,7 @@ impl Hub {
     }
 
     /// Waits until everything has started or failed, or the first wait is over.
-    async fn settled(&self) {
+    pub(crate) async fn settled(&self) {
         self.asked.notify_one();
         let settled = async {
             let mut read = self.read.subscribe();
@@ -291,7 +291,8 @@ impl ToolSource for Hub {
         inner.of_client.clear();
         for given in servers {
             match ServerConfig::of_client(given) {
-                Ok(config) => {
+                Ok(mut config) => {
+                    config.offered = self.options.offers.get(&config.name).cloned().unwrap_or_default();
                     inner.of_client.retain(|known| known.name != config.name);
                     inner.of_client.push(config);
                 }

@@ -66,6 +66,14 @@ pub(crate) const FILE_BYTES: usize = 1024 * 1024;
 pub(crate) const FIELDS: usize = 8;
 /// Characters of one text of a server in a question to the user.
 pub(crate) const QUESTION_CHARS: usize = 1_000;
+/// How often a server may ask the model while one of its tools is being called.
+pub(crate) const SAMPLES: usize = 16;
+/// Tokens of one such answer, at the most.
+pub(crate) const SAMPLE_TOKENS: u64 = 8_192;
+/// Messages of one such request.
+pub(crate) const SAMPLE_MESSAGES: usize = 64;
+/// Bytes of text of one such request.
+pub(crate) const SAMPLE_BYTES: usize = 200_000;
 /// Prompts of one server.
 pub(crate) const PROMPTS: usize = 100;
 /// Characters of a prompt's description that clients are told.
@@ -82,6 +90,8 @@ pub(crate) const SERVED_WAITING: usize = 256;
 pub(crate) const OAUTH_BYTES: usize = 256 * 1024;
 /// How long an authorization server has to answer.
 pub(crate) const OAUTH_REQUEST: Duration = Duration::from_secs(20);
+/// How long an authority has to take tokens back when somebody signs out.
+pub(crate) const OAUTH_REVOKE: Duration = Duration::from_secs(5);
 /// How long somebody has to sign in.
 pub(crate) const OAUTH_LOGIN: Duration = Duration::from_secs(300);
 /// A token that ends sooner than this is renewed before it is used.

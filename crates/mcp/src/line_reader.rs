@@ -3,6 +3,9 @@
 use std::io;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
+/// Bytes that are read at once: what a pipe holds.
+const BUFFER: usize = 64 * 1024;
+
 /// Reads lines.
 pub(crate) struct LineReader {
     input: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
@@ -26,7 +29,7 @@ pub(crate) enum Line {
 impl LineReader {
     /// Takes lines of so many bytes.
     pub(crate) fn new(input: Box<dyn AsyncRead + Send + Unpin>, limit: usize) -> Self {
-        Self { input: BufReader::new(input), line: Vec::new(), limit, skipping: false }
+        Self { input: BufReader::with_capacity(BUFFER, input), line: Vec::new(), limit, skipping: false }
     }
 
     /// Reads on until a line is complete, or too long. Cancel-safe: what was read is kept.

@@ -3,14 +3,16 @@
 use crate::{
     limits::{GARBAGE_LINES, MESSAGE_BYTES, SEND},
     line_reader::{Line, LineReader},
+    listed,
 };
 use rmcp::{
     RoleClient,
-    model::{JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, ListToolsResult, ServerResult, Tool},
+    model::{JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, ListToolsResult, RequestId, ServerResult},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
@@ -118,31 +120,38 @@ impl Transport<RoleClient> for Lines {
 
 /// A message, without the tools in it that cannot be understood: each is right or wrong by itself.
 fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
-    if !str::from_utf8(line).is_ok_and(|text| text.contains("\"tools\"")) {
-        return serde_json::from_slice(line).ok();
-    }
-    let value: Value = serde_json::from_slice(line).ok()?;
-    match value.pointer("/result/tools") {
-        Some(Value::Array(_)) => list_of_tools(value),
-        _ => serde_json::from_value(value).ok(),
-    }
+    let text = str::from_utf8(line).ok()?;
+    let of_tools = text.contains("\"tools\"").then(|| list_of_tools(text)).flatten();
+    of_tools.or_else(|| serde_json::from_str(text).ok())
 }
 
-/// An answer that is a list of tools. It is read as that: the library tries every kind of answer in turn, and such a list may be long.
-fn list_of_tools(mut answer: Value) -> Option<RxJsonRpcMessage<RoleClient>> {
-    let id = serde_json::from_value(answer["id"].take()).ok()?;
-    let given = std::mem::replace(&mut answer["result"]["tools"], Value::Array(Vec::new()));
-    let Value::Array(given) = given else { return None };
-    let mut result: ListToolsResult = serde_json::from_value(answer["result"].take()).ok()?;
-    let known = |tool| {
-        let known = serde_json::from_value::<Tool>(tool);
+/// An answer that is a list of tools. It is read as that, and no further than is needed: the library tries every kind of answer in turn, and such a list may
+/// be long.
+fn list_of_tools(text: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        id: RequestId,
+        #[serde(borrow)]
+        result: List<'a>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct List<'a> {
+        #[serde(borrow)]
+        tools: Vec<&'a RawValue>,
+        next_cursor: Option<String>,
+    }
+    let Answer { id, result: List { tools, next_cursor } } = serde_json::from_str(text).ok()?;
+    let known = |tool: &RawValue| {
+        let known = listed::read(tool.get());
         known
             .inspect_err(|error| {
                 tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be understood");
             })
             .ok()
     };
-    result.tools = given.into_iter().filter_map(known).collect();
+    let mut result = ListToolsResult::with_all_items(tools.into_iter().filter_map(known).collect());
+    result.next_cursor = next_cursor;
     Some(JsonRpcMessage::Response(JsonRpcResponse {
         jsonrpc: JsonRpcVersion2_0,
         id,

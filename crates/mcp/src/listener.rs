@@ -1,21 +1,26 @@
 //! What servers may ask of us: nothing that their description does not offer them.
 
-#![expect(deprecated, reason = "servers ask for roots as long as the protocol has them")]
+#![expect(deprecated, reason = "servers ask for roots and for the model as long as the protocol has them")]
 
 use crate::{
     connection::locked,
-    limits::{FIELDS, QUESTION_CHARS},
+    limits::{FIELDS, QUESTION_CHARS, SAMPLES},
+    sampling,
 };
-use agent::{Choice, Question, QuestionOutcome, ToolCallId};
+use agent::{Choice, InnerCalls, InnerError, Question, QuestionOutcome, Redactor, ToolCallId, ToolContext};
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
-        ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ListRootsResult, Root,
+        ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+        ElicitationAction, ErrorCode, ListRootsResult, Root,
     },
     service::{NotificationContext, RequestContext},
 };
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 use system::AbsPath;
 use tokio::sync::Notify;
 
@@ -26,14 +31,27 @@ pub enum Offered {
     Roots,
     /// To ask the user a question while one of its tools is being called.
     Elicitation,
+    /// To ask the session's model, if the rules or the user allow it, while one of its tools is being called.
+    Sampling,
 }
 
 impl Offered {
+    /// All that can be offered.
+    pub const ALL: [Self; 3] = [Self::Roots, Self::Elicitation, Self::Sampling];
+
+    /// What is called so. The error says what there is.
+    pub fn named(word: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|known| known.id() == word).ok_or_else(|| {
+            format!("`offer` knows roots, elicitation and sampling, not {}", agent::one_line(word))
+        })
+    }
+
     /// What descriptions call it.
     pub fn id(self) -> &'static str {
         match self {
             Self::Roots => "roots",
             Self::Elicitation => "elicitation",
+            Self::Sampling => "sampling",
         }
     }
 }
@@ -42,7 +60,15 @@ impl Offered {
 #[derive(Clone, Default)]
 pub(crate) struct Askers(Arc<Mutex<Vec<Asker>>>);
 
-type Asker = (Arc<dyn agent::Client>, ToolCallId);
+/// A call that runs, and whom a server can ask about it.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    client: Arc<dyn agent::Client>,
+    call: ToolCallId,
+    model: InnerCalls,
+    /// How often the model was asked for this call.
+    sampled: Arc<AtomicUsize>,
+}
 
 /// Takes a call out again.
 pub(crate) struct Asking {
@@ -51,9 +77,10 @@ pub(crate) struct Asking {
 }
 
 impl Askers {
-    /// From now on, for as long as what it returns is held, the user can be asked about this call.
-    pub(crate) fn during(&self, client: Arc<dyn agent::Client>, call: ToolCallId) -> Asking {
-        locked(&self.0).push((client, call.clone()));
+    /// From now on, for as long as what it returns is held, the user and the model can be asked about this call.
+    pub(crate) fn during(&self, cx: &ToolContext) -> Asking {
+        let (client, call, model) = (cx.client.clone(), cx.call.clone(), cx.inner.clone());
+        locked(&self.0).push(Asker { client, call: call.clone(), model, sampled: Arc::default() });
         Asking { askers: self.clone(), call }
     }
 
@@ -64,9 +91,12 @@ impl Askers {
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        locked(&self.askers.0).retain(|(_, call)| *call != self.call);
+        locked(&self.askers.0).retain(|asker| asker.call != self.call);
     }
 }
+
+/// What the protocol has for a request that the user did not allow.
+const REJECTED: ErrorCode = ErrorCode(-1);
 
 /// Hears what a server says unasked.
 #[derive(Clone)]
@@ -78,6 +108,7 @@ pub(crate) struct Listener {
     pub(crate) offered: Vec<Offered>,
     pub(crate) cwd: AbsPath,
     pub(crate) askers: Askers,
+    pub(crate) redactor: Redactor,
 }
 
 impl ClientHandler for Listener {
@@ -98,6 +129,39 @@ impl ClientHandler for Listener {
             return Err(not_offered(Offered::Roots));
         }
         Ok(ListRootsResult::new(vec![Root::new(file_uri(&self.cwd))]))
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if !self.offered.contains(&Offered::Sampling) {
+            return Err(not_offered(Offered::Sampling));
+        }
+        let (request, stops) = sampling::read(&self.server, request, &self.redactor)
+            .map_err(|why| ErrorData::new(ErrorCode::INVALID_PARAMS, why, None))?;
+        let refused = |why: String| ErrorData::new(REJECTED, why, None);
+        let asker = self.askers.last();
+        let asker =
+            asker.ok_or_else(|| refused("the model is asked only while a tool is called".to_owned()))?;
+        if asker.sampled.fetch_add(1, Ordering::Relaxed) >= SAMPLES {
+            return Err(refused(format!("the model is asked at most {SAMPLES} times for one call")));
+        }
+        let sampled = tokio::select! {
+            biased;
+            () = context.ct.cancelled() => return Err(refused("the request was cancelled".to_owned())),
+            sampled = asker.model.sample(request) => sampled,
+        };
+        sampled.map(|sampled| sampling::told(sampled, &stops)).map_err(|error| {
+            refused(self.redactor.redact(&match error {
+                InnerError::Unavailable => "the model cannot be asked from within a script".to_owned(),
+                InnerError::Modifies { mode, .. } => {
+                    format!("nothing is asked of the model in {} mode", mode.label())
+                }
+                other => other.to_string(),
+            }))
+        })
     }
 
     async fn create_elicitation(
@@ -127,7 +191,7 @@ impl ClientHandler for Listener {
 impl Listener {
     /// Asks the user for each field of a form, one after the other. Only while a tool of the server is being called: at other times nobody expects it.
     async fn ask(&self, message: &str, schema: &Value) -> Result<Map<String, Value>, ElicitationAction> {
-        let (client, call) = self.askers.last().ok_or(ElicitationAction::Decline)?;
+        let Asker { client, call, .. } = self.askers.last().ok_or(ElicitationAction::Decline)?;
         let message = format!("MCP server '{}' asks: {}", self.server, shown(message));
         let ask = async |text: String, choices: Vec<Choice>| {
             let question = Question { id: call.clone(), text, choices };

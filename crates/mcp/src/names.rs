@@ -28,7 +28,8 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     let clean: String = tool.chars().map(plain).collect();
     let name = format!("mcp__{server}__{clean}");
-    if name.len() <= TOOL_CHARS && clean == tool && !clean.is_empty() {
+    // One name is not for tools: rules know by it what a server asks of the model.
+    if name.len() <= TOOL_CHARS && clean == tool && !clean.is_empty() && tool != agent::SAMPLING {
         return name;
     }
     let hash = &blake3::hash(tool.as_bytes()).to_hex()[..8];
@@ -60,6 +61,7 @@ mod tests {
         assert_eq!(tool_name("git", "log"), "mcp__git__log");
         let (dot, space) = (tool_name("git", "a.b"), tool_name("git", "a b"));
         assert!(dot.starts_with("mcp__git__a_b_") && dot != space, "{dot} {space}");
+        assert_ne!(tool_name("git", agent::SAMPLING), format!("mcp__git__{}", agent::SAMPLING));
         let long = tool_name("git", &"x".repeat(200));
         assert_eq!(long.len(), 64);
         assert_ne!(long, tool_name("git", &"x".repeat(201)));

@@ -1,9 +1,8 @@
 //! What a server's tools were when they were first seen. A server that is trusted may still change what a tool says it does.
 
+use crate::listed::Listed;
 use async_trait::async_trait;
-use rmcp::model::Tool;
-use serde_json::json;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Where it is kept what was seen: for each server (its fingerprint), each tool's hash.
 #[async_trait]
@@ -26,15 +25,44 @@ pub enum Change {
     Changed,
 }
 
-/// The hash of all that a tool says of itself.
-pub fn definition_hash(tool: &Tool) -> String {
-    let said = json!({
-        "description": tool.description,
-        "title": tool.title,
-        "schema": tool.input_schema,
-        "annotations": tool.annotations,
-    });
-    blake3::hash(said.to_string().as_bytes()).to_hex().to_string()
+/// The hash of all that a tool says of itself. How a schema is spaced says nothing.
+pub fn definition_hash(tool: &Listed) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(&tool.description);
+    part(tool.title.as_deref().unwrap_or_default());
+    let annotations = tool.annotations.as_ref();
+    part(&annotations.and_then(|hints| serde_json::to_string(hints).ok()).unwrap_or_default());
+    part(&without_space(tool.schema.text()));
+    hasher.finalize().to_hex().to_string()
+}
+
+/// JSON without what stands between its parts.
+fn without_space(text: &str) -> Cow<'_, str> {
+    let (mut in_text, mut escaped) = (false, false);
+    let mut kept = String::new();
+    // How much of the text is in `kept`, and what is passed over.
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b' ' | b'\n' | b'\r' | b'\t' if !in_text => {
+                kept.push_str(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if from == 0 {
+        return Cow::Borrowed(text);
+    }
+    kept.push_str(&text[from..]);
+    Cow::Owned(kept)
 }
 
 /// What became of each tool (name and hash), and what is to be remembered: everything that is as it was or new, and of what changed, what it was.
@@ -61,6 +89,24 @@ pub fn changes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listed;
+
+    #[test]
+    fn s27_every_word_counts_and_no_space() {
+        let hash = |text: &str| definition_hash(&listed::read(text).unwrap().into());
+        let first = hash(r#"{"name":"t","description":"a","inputSchema":{"a":"b \" c","d":[1,2]}}"#);
+        let spaced = r#"{"name": "t", "description": "a", "inputSchema": { "a" : "b \" c",	"d": [1, 2] }}"#;
+        assert_eq!(first, hash(spaced));
+        for other in [
+            r#"{"name":"t","description":"b","inputSchema":{"a":"b \" c","d":[1,2]}}"#,
+            r#"{"name":"t","description":"a","inputSchema":{"a":"b\" c","d":[1,2]}}"#,
+            r#"{"name":"t","description":"a","inputSchema":{"a":"b \" c","d":[12]}}"#,
+            r#"{"name":"t","description":"a","title":"a","inputSchema":{"a":"b \" c","d":[1,2]}}"#,
+            r#"{"name":"t","description":"a","annotations":{"readOnlyHint":true},"inputSchema":{"a":"b \" c","d":[1,2]}}"#,
+        ] {
+            assert_ne!(first, hash(other), "{other}");
+        }
+    }
 
     #[test]
     fn s27_what_a_tool_said_first_is_remembered_until_somebody_approves() {

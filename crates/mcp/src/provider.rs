@@ -1,8 +1,11 @@
 //! Servers for every session of a runtime.
 
-use crate::{Grants, Pins, SessionServers, Values, connection::locked, hub::Hub};
+use crate::{Grants, Offered, Pins, SessionServers, Values, connection::locked, hub::Hub};
 use agent::{FolderTrust, Redactor, SessionId, SessionScope, ToolProvider, ToolSource};
-use std::sync::{Arc, Mutex, Weak};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, Weak},
+};
 use system::{AbsPath, System};
 
 /// Makes the HTTP client for an address.
@@ -27,6 +30,8 @@ pub struct McpOptions {
     pub trust: FolderTrust,
     /// The user's own file of servers.
     pub user_file: AbsPath,
+    /// What servers of clients may ask of us, by their names. Nothing in what a client sends says so.
+    pub offers: BTreeMap<String, Vec<Offered>>,
     /// Variables that every program gets beside its own.
     pub variables: Vec<(String, String)>,
     /// What servers are told of our version.

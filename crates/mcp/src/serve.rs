@@ -1,4 +1,4 @@
-//! This program as a server: tools of a gateway, over lines of JSON.
+//! This program as a server: what a gateway has, over lines of JSON.
 
 use crate::{
     limits::{CLOSE, MESSAGE_BYTES, SEND, SERVED_AT_ONCE, SERVED_WAITING},
@@ -29,13 +29,28 @@ pub trait Gateway: Send + Sync {
 
     /// Calls a tool: its result, as `tools/call` gives it. Dropping the future cancels the call.
     async fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError>;
+
+    /// The resources, as `resources/list` tells them.
+    async fn resources(&self) -> Vec<Value>;
+
+    /// What further resources are called, as `resources/templates/list` tells it.
+    async fn templates(&self) -> Vec<Value>;
+
+    /// What a resource holds, as `resources/read` gives it.
+    async fn read(&self, uri: &str) -> Result<Value, CallError>;
+
+    /// The prompts, as `prompts/list` tells them.
+    async fn prompts(&self) -> Vec<Value>;
+
+    /// A prompt, filled in, as `prompts/get` gives it.
+    async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError>;
 }
 
 /// Why a call came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// No tool is called so.
-    #[error("Unknown tool: {0}")]
+    /// Nothing is called so.
+    #[error("Unknown: {0}")]
     Unknown(String),
     /// It failed; the caller's model reads why.
     #[error("{0}")]
@@ -105,6 +120,7 @@ const INVALID: i32 = -32600;
 const NO_METHOD: i32 = -32601;
 const BAD_PARAMS: i32 = -32602;
 const INTERNAL: i32 = -32603;
+const NO_RESOURCE: i32 = -32002;
 
 struct Desk {
     gateway: Arc<dyn Gateway>,
@@ -155,7 +171,7 @@ impl Desk {
                 let known = VERSIONS.iter().find(|version| Some(**version) == asked);
                 let result = json!({
                     "protocolVersion": known.unwrap_or(&VERSIONS[0]),
-                    "capabilities": { "tools": {} },
+                    "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
                     "serverInfo": { "name": OUR_NAME, "version": self.version },
                 });
                 self.answer(result_of(&id, result));
@@ -165,14 +181,42 @@ impl Desk {
                 let gateway = Arc::clone(&self.gateway);
                 self.start(id, async move { Ok(json!({ "tools": gateway.tools().await })) });
             }
-            "tools/call" => {
-                let Some(name) = params["name"].as_str().map(str::to_owned) else {
-                    return self.fail(&id, BAD_PARAMS, "the name of a tool is missing");
+            "resources/list" => {
+                let gateway = Arc::clone(&self.gateway);
+                self.start(id, async move { Ok(json!({ "resources": gateway.resources().await })) });
+            }
+            "resources/templates/list" => {
+                let gateway = Arc::clone(&self.gateway);
+                self.start(id, async move { Ok(json!({ "resourceTemplates": gateway.templates().await })) });
+            }
+            "resources/read" => {
+                let Some(uri) = params["uri"].as_str().map(str::to_owned) else {
+                    return self.fail(&id, BAD_PARAMS, "the address of a resource is missing");
                 };
-                let arguments = match params.get("arguments") {
-                    None | Some(Value::Null) => Map::new(),
-                    Some(Value::Object(arguments)) => arguments.clone(),
-                    Some(_) => return self.fail(&id, BAD_PARAMS, "the arguments are no object"),
+                let gateway = Arc::clone(&self.gateway);
+                self.start(id, async move {
+                    gateway.read(&uri).await.map_err(|error| error.on_wire(NO_RESOURCE))
+                });
+            }
+            "prompts/list" => {
+                let gateway = Arc::clone(&self.gateway);
+                self.start(id, async move { Ok(json!({ "prompts": gateway.prompts().await })) });
+            }
+            "prompts/get" => {
+                let (name, arguments) = match named(&params) {
+                    Ok(named) => named,
+                    Err(why) => return self.fail(&id, BAD_PARAMS, why),
+                };
+                let gateway = Arc::clone(&self.gateway);
+                self.start(id, async move {
+                    let filled = gateway.prompt(&name, arguments).await;
+                    filled.map_err(|error| error.on_wire(BAD_PARAMS))
+                });
+            }
+            "tools/call" => {
+                let (name, arguments) = match named(&params) {
+                    Ok(named) => named,
+                    Err(why) => return self.fail(&id, BAD_PARAMS, why),
                 };
                 let gateway = Arc::clone(&self.gateway);
                 self.start(id, async move {
@@ -181,7 +225,7 @@ impl Desk {
                         Err(CallError::Failed(why)) => {
                             Ok(json!({ "content": [{ "type": "text", "text": why }], "isError": true }))
                         }
-                        Err(error @ CallError::Unknown(_)) => Err((BAD_PARAMS, error.to_string())),
+                        Err(error) => Err(error.on_wire(BAD_PARAMS)),
                     }
                 });
             }
@@ -231,6 +275,27 @@ impl Desk {
         if self.answers.try_send(answer).is_err() {
             tracing::warn!("an answer is dropped: the client does not read");
         }
+    }
+}
+
+impl CallError {
+    /// Its number and its text; `unknown` is the number where nothing is called so.
+    fn on_wire(&self, unknown: i32) -> (i32, String) {
+        let code = match self {
+            Self::Unknown(_) => unknown,
+            Self::Failed(_) => INTERNAL,
+        };
+        (code, self.to_string())
+    }
+}
+
+/// The name and the arguments of what is called.
+fn named(params: &Value) -> Result<(String, Map<String, Value>), &'static str> {
+    let name = params["name"].as_str().ok_or("the name of what is called is missing")?;
+    match params.get("arguments") {
+        None | Some(Value::Null) => Ok((name.to_owned(), Map::new())),
+        Some(Value::Object(arguments)) => Ok((name.to_owned(), arguments.clone())),
+        Some(_) => Err("the arguments are no object"),
     }
 }
 

@@ -236,8 +236,7 @@ impl Keeper {
         if given.len() >= TOOLS {
             notes.push(format!("MCP server '{name}' has more than {TOOLS} tools; the rest is left out"));
         }
-        let hashes: Vec<_> =
-            given.iter().map(|tool| (tool.name.clone().into_owned(), definition_hash(tool))).collect();
+        let hashes: Vec<_> = given.iter().map(|tool| (tool.name.clone(), definition_hash(tool))).collect();
         let key = format!("{name} {}", self.config.fingerprint());
         let own = self.config.origin == Origin::Client;
         let seen = if own { self.seen.take() } else { self.options.pins.seen(&key).await };
@@ -248,7 +247,7 @@ impl Keeper {
             false => {}
         }
         let mut tools = Vec::with_capacity(given.len());
-        for (tool, change) in given.iter().zip(changes) {
+        for (tool, change) in given.into_iter().zip(changes) {
             let shown = agent::one_line(&tool.name);
             match change {
                 Change::Changed => {

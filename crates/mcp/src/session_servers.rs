@@ -5,9 +5,13 @@ use crate::{
     connection::Client,
     files::Found,
     hub::Hub,
-    limits::CONNECT,
+    inquiry::Inquiry,
+    limits::{CONNECT, RESTART_WAIT},
+    names::server_name,
     server::{Server, State},
 };
+use agent::AnyTool;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The servers of an open session. Its model calls the same ones: what a server remembers, it remembers for both.
@@ -31,6 +35,20 @@ impl SessionServers {
     /// The servers that the client gave.
     pub fn of_client(&self) -> Vec<ServerConfig> {
         self.0.of_client()
+    }
+
+    /// What asks a server for what it has beside tools, and with which arguments. An error says why it cannot be asked.
+    pub async fn inquire(&self, server: &str, inquiry: Inquiry) -> Result<(Arc<dyn AnyTool>, Value), String> {
+        let hub = &self.0;
+        hub.settled().await;
+        let name = server_name(server);
+        let found = hub.servers().into_iter().find(|known| known.config.name == name);
+        let found = found.ok_or_else(|| format!("Unknown MCP server: {server}"))?;
+        let redactor = hub.options.redactor.clone();
+        match found.ready(RESTART_WAIT).await {
+            Ok(client) => Ok(inquiry.tool(&name, client, redactor)),
+            Err(why) => Err(redactor.redact(&format!("MCP server '{name}': {why}"))),
+        }
     }
 
     /// A server, once it is there; `None` when the session does not run it. An error says why it is not there.

@@ -3,6 +3,7 @@
 use crate::{
     content,
     limits::{DESCRIPTION_BYTES, RESTART_WAIT, SCHEMA_BYTES},
+    listed::{Listed, Schema},
     names::tool_name,
     server::Server,
 };
@@ -11,7 +12,6 @@ use agent::{
     ToolOutput, ToolSpec,
 };
 use async_trait::async_trait;
-use rmcp::model::Tool;
 use serde_json::{Value, json};
 use std::{borrow::Cow, sync::Arc};
 use system::AbsPath;
@@ -24,7 +24,7 @@ pub(crate) struct Definition {
     pub(crate) tool: String,
     pub(crate) title: String,
     pub(crate) description: String,
-    pub(crate) parameters: Value,
+    pub(crate) schema: Schema,
     /// Whether the server says that it only reads. A hint, and asked about like everything else.
     pub(crate) read_only: bool,
     /// The size of what models are told of it.
@@ -34,42 +34,33 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn new(server: &str, tool: &Tool) -> Result<Self, String> {
-        let mut schema = (*tool.input_schema).clone();
-        schema.remove("$schema");
-        match schema.get("type") {
-            None => {
-                schema.insert("type".to_owned(), json!("object"));
-            }
-            Some(Value::String(kind)) if kind == "object" => {}
-            Some(_) => return Err("its schema is not one of an object".to_owned()),
-        }
-        if !schema.get("properties").is_some_and(Value::is_object) {
-            schema.insert("properties".to_owned(), json!({}));
-        }
-        let parameters = Value::Object(schema);
-        let size = parameters.to_string().len();
+    pub(crate) fn new(server: &str, tool: Listed) -> Result<Self, String> {
+        let read_only = tool.is_read_only();
+        let Listed { name, title, description, annotations, schema } = tool;
+        let size = schema.text().len();
         if size > SCHEMA_BYTES {
             return Err(format!("its schema is larger than {SCHEMA_BYTES} bytes"));
         }
-        let mut description = agent::sanitise(tool.description.as_deref().unwrap_or_default());
+        if let Some(problem) = schema.problem() {
+            return Err(problem.to_owned());
+        }
+        let mut description = agent::sanitise(&description);
         if description.len() > DESCRIPTION_BYTES {
             let end = (0..=DESCRIPTION_BYTES).rev().find(|at| description.is_char_boundary(*at)).unwrap_or(0);
             description.truncate(end);
             description.push_str(" […]");
         }
-        let annotations = tool.annotations.as_ref();
-        let title = tool.title.as_deref().or_else(|| annotations.and_then(|hints| hints.title.as_deref()));
-        let title = agent::one_line(&agent::sanitise(title.unwrap_or(&tool.name)));
-        let function = tool_name(server, &tool.name);
+        let title = title.or_else(|| annotations.and_then(|hints| hints.title));
+        let title = agent::one_line(&agent::sanitise(title.as_deref().unwrap_or(&name)));
+        let function = tool_name(server, &name);
         let bytes = function.len() + description.len() + size;
         Ok(Self {
             function,
-            tool: tool.name.clone().into_owned(),
+            tool: name,
             title: title.chars().take(80).collect(),
             description,
-            parameters,
-            read_only: annotations.and_then(|hints| hints.read_only_hint) == Some(true),
+            schema,
+            read_only,
             bytes,
             reads_resources: false,
         })
@@ -85,10 +76,10 @@ pub(crate) fn read_resource(server: &str) -> Definition {
         description: format!(
             "Reads a resource of the MCP server '{server}' by its URI, or lists the resources when no URI is given."
         ),
-        parameters: json!({
+        schema: Schema::of(json!({
             "type": "object",
             "properties": { "uri": { "type": "string", "description": "The resource's URI; leave it out for a list" } },
-        }),
+        })),
         read_only: true,
         bytes: 300,
         reads_resources: true,
@@ -106,8 +97,9 @@ pub(crate) struct McpTool {
 
 impl AnyTool for McpTool {
     fn spec(&self) -> ToolSpec {
-        let Definition { function, description, parameters, .. } = &*self.definition;
-        ToolSpec { name: function.clone(), description: description.clone(), parameters: parameters.clone() }
+        let Definition { function, description, schema, .. } = &*self.definition;
+        let parameters = schema.parameters().clone();
+        ToolSpec { name: function.clone(), description: description.clone(), parameters }
     }
 
     fn name(&self) -> Cow<'_, str> {
@@ -147,7 +139,7 @@ impl Call {
     async fn carry_out(&self, cx: &ToolContext) -> Result<ToolOutput, String> {
         let client = self.server.ready(RESTART_WAIT).await?;
         if !self.definition.reads_resources {
-            let _asking = client.asking(cx.client.clone(), cx.call.clone());
+            let _asking = client.asking(cx);
             let result = client.call(&self.definition.tool, self.arguments.clone()).await?;
             return Ok(content::of_call(result, &cx.limits));
         }

@@ -1,7 +1,8 @@
-//! Servers behind a gateway: their tools under names of the gateway, their results as they are.
+//! Servers behind a gateway: their tools, prompts and resources under names of the gateway, their results as they are.
 
 use crate::{
     config::{How, ServerConfig},
+    connection::Client,
     limits::{FIRST_WAIT, RESTART_WAIT},
     provider::McpOptions,
     serve::{CallError, OUR_NAME},
@@ -19,6 +20,12 @@ pub struct Upstreams {
     servers: Vec<Arc<Server>>,
     /// Until when the first request waits for servers that are starting.
     first: Instant,
+}
+
+/// One of them that is there.
+pub struct Upstream {
+    server: Arc<Server>,
+    client: Arc<Client>,
 }
 
 /// A tool of one of them.
@@ -57,9 +64,104 @@ impl Upstreams {
         tools
     }
 
+    /// Those that are there and have `resources`, or `prompts`. Never this very program, as above.
+    pub async fn having(&self, what: &str) -> Vec<Upstream> {
+        let settled = join_all(self.servers.iter().map(|server| server.settled()));
+        // Those that are late join later.
+        let _ = tokio::time::timeout_at(self.first, settled).await;
+        let there = self.servers.iter().filter_map(|server| match server.state() {
+            State::Up(live) => Some((server, live)),
+            _ => None,
+        });
+        let having = there.filter(|(_, live)| live.client.name() != OUR_NAME && live.client.has(what));
+        having
+            .map(|(server, live)| Upstream { server: Arc::clone(server), client: live.client.clone() })
+            .collect()
+    }
+
     /// Ends them all.
     pub async fn close(&self) {
         join_all(self.servers.iter().map(|server| server.close())).await;
+    }
+}
+
+impl Upstream {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.server.config.name
+    }
+
+    /// Its resources, with the gateway's addresses for them.
+    pub async fn resources(&self) -> Result<Vec<Value>, CallError> {
+        let resources = self.client.resources().await.map_err(|why| self.failed(&why))?;
+        Ok(resources.into_iter().map(|resource| self.addressed(json!(resource), "uri")).collect())
+    }
+
+    /// What its further resources are called, likewise.
+    pub async fn templates(&self) -> Result<Vec<Value>, CallError> {
+        let templates = self.client.templates().await.map_err(|why| self.failed(&why))?;
+        Ok(templates.into_iter().map(|template| self.addressed(json!(template), "uriTemplate")).collect())
+    }
+
+    /// What a resource holds; `uri` is the server's own address of it.
+    pub async fn read(&self, uri: &str) -> Result<Value, CallError> {
+        let contents = self.client.read(uri).await.map_err(|why| self.failed(&why))?;
+        let contents = contents.into_iter().map(|contents| self.addressed(json!(contents), "uri"));
+        Ok(json!({ "contents": contents.collect::<Vec<_>>() }))
+    }
+
+    /// Its prompts, each with its own name and as the gateway tells it.
+    pub async fn prompts(&self) -> Result<Vec<(String, Value)>, CallError> {
+        let prompts = self.client.prompts().await.map_err(|why| self.failed(&why))?;
+        let told = prompts.into_iter().map(|prompt| {
+            let mut told = json!(prompt);
+            told["name"] = json!(format!("{}__{}", self.name(), prompt.name));
+            (prompt.name, told)
+        });
+        Ok(told.collect())
+    }
+
+    /// A prompt, filled in; `name` is the server's own.
+    pub async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError> {
+        let filled = self.client.prompt(name, arguments).await.map_err(|why| self.failed(&why))?;
+        let mut filled = json!(filled);
+        for message in filled["messages"].as_array_mut().into_iter().flatten() {
+            address_content(self.name(), &mut message["content"]);
+        }
+        Ok(filled)
+    }
+
+    fn addressed(&self, mut told: Value, key: &str) -> Value {
+        address(self.name(), &mut told[key]);
+        told
+    }
+
+    fn failed(&self, why: &str) -> CallError {
+        CallError::Failed(format!("MCP server '{}': {why}", self.name()))
+    }
+}
+
+/// What the gateway's addresses of resources begin with: `mcp://SERVER/` and the server's own address follow.
+const SCHEME: &str = "mcp://";
+
+/// The server and its own address that an address of the gateway stands for.
+pub fn own_address(uri: &str) -> Option<(&str, &str)> {
+    uri.strip_prefix(SCHEME)?.split_once('/')
+}
+
+/// Makes a server's address one of the gateway.
+fn address(server: &str, uri: &mut Value) {
+    if let Value::String(uri) = uri {
+        uri.insert_str(0, &format!("{SCHEME}{server}/"));
+    }
+}
+
+/// The same for what content refers to.
+fn address_content(server: &str, content: &mut Value) {
+    match content["type"].as_str() {
+        Some("resource_link") => address(server, &mut content["uri"]),
+        Some("resource") => address(server, &mut content["resource"]["uri"]),
+        _ => {}
     }
 }
 
@@ -81,12 +183,12 @@ impl UpstreamTool {
 
     /// It, as `tools/list` tells it.
     pub fn listed(&self) -> Value {
-        let Definition { title, description, parameters, read_only, .. } = &*self.definition;
+        let Definition { title, description, schema, read_only, .. } = &*self.definition;
         json!({
             "name": self.name(),
             "title": title,
             "description": description,
-            "inputSchema": parameters,
+            "inputSchema": schema.parameters(),
             "annotations": { "readOnlyHint": read_only },
         })
     }
@@ -97,7 +199,11 @@ impl UpstreamTool {
             |why: String| CallError::Failed(format!("MCP server '{}': {why}", self.server.config.name));
         let client = self.server.ready(RESTART_WAIT).await.map_err(failed)?;
         let result = client.call(&self.definition.tool, Value::Object(arguments)).await.map_err(failed)?;
-        serde_json::to_value(result).map_err(|error| failed(error.to_string()))
+        let mut result = serde_json::to_value(result).map_err(|error| failed(error.to_string()))?;
+        for content in result["content"].as_array_mut().into_iter().flatten() {
+            address_content(&self.server.config.name, content);
+        }
+        Ok(result)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::limits::HOOK_TIMEOUT;
 use ::integrations::{Permission, Permissions, Switches, integration_name};
+use ::mcp::Offered;
 use agent::{Answer, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, SandboxLevel};
@@ -26,6 +27,8 @@ pub(crate) struct Options {
     pub(crate) allowed_paths: Vec<AbsPath>,
     /// Rules about tools, commands and paths.
     pub(crate) rules: PermissionRules,
+    /// What MCP servers that the editor sends may ask of us, by their names.
+    pub(crate) offers: BTreeMap<String, Vec<Offered>>,
     /// The user's own commands around calls, prompts and turns, by name.
     pub(crate) hooks: BTreeMap<String, HookOptions>,
     /// What commands of this machine are confined to.
@@ -174,6 +177,7 @@ impl Options {
             blocked_paths: Vec::new(),
             allowed_paths: vec![folders.temp.clone()],
             rules: PermissionRules::default(),
+            offers: BTreeMap::new(),
             hooks: BTreeMap::new(),
             sandbox: SandboxLevel::default(),
             network: Network::Off,

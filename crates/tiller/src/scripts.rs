@@ -9,7 +9,7 @@ use crate::{
     options::Options,
     wiring,
 };
-use agent::Redactor;
+use agent::{AnyTool, Redactor};
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use lua::{Function, Functions, MEGABYTE, Query, Report, RunLimits, Script};
@@ -100,7 +100,7 @@ impl Functions for Everything {
         all
     }
 
-    async fn query(&self, server: &str, query: Query) -> Result<Value, String> {
+    async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
         self.servers.query(server, query).await
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     args::{Events, Protocol},
     environment::Environment,
     integrations::{IntegrationFunctions, Integrations, NativeTools},
-    mcp::{Pins, Values},
+    mcp::{Pins, SessionFunctions, Values},
     options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
     stdio, trust,
@@ -87,11 +87,12 @@ pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> 
 
 /// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
 pub(crate) fn tool_providers(servers: Arc<McpProvider>, integrations: Arc<Integrations>) -> ToolProviders {
-    let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers];
+    let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers.clone()];
     let desk = integrations.clone();
     let functions = move |session: &SessionScope| -> Arc<dyn Functions> {
         let (desk, cwd) = (desk.clone(), session.cwd.clone());
-        Arc::new(IntegrationFunctions::new(desk.clone(), Arc::new(move || desk.switches(&cwd))))
+        let integrations = IntegrationFunctions::new(desk.clone(), Arc::new(move || desk.switches(&cwd)));
+        Arc::new(SessionFunctions { integrations, servers: servers.clone(), session: session.id.clone() })
     };
     providers.push(Arc::new(LuaTools::with(functions)));
     if integrations.native_tools() {
@@ -124,6 +125,7 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
         http: Arc::new(move |url| clients.client(url)),
         trust: trust::folder_trust(folders),
         user_file: folders.config.join("mcp.json"),
+        offers: options.offers.clone(),
         variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,

@@ -191,6 +191,11 @@ pub(crate) fn is_of_server(tool: &str) -> bool {
     tool.starts_with(rule::MCP)
 }
 
+/// Whether a tool belongs to a server or to an integration.
+pub(crate) fn is_foreign(tool: &str) -> bool {
+    is_of_server(tool) || tool.starts_with(rule::INTEGRATION)
+}
+
 /// Whether a tool exists in a mode at all.
 pub(crate) fn exists(tool: &str, effect: Effect, mode: Mode) -> bool {
     match mode {
@@ -348,6 +353,10 @@ fn question(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
             Access::Write(path) => writes.push(path.as_str()),
             _ => {}
         }
+    }
+    let sampling = subject.tool.strip_suffix(crate::SAMPLING).and_then(|rest| rest.strip_suffix("__"));
+    if let Some(server) = sampling.and_then(|rest| rest.strip_prefix(rule::MCP)) {
+        return format!("Let the MCP server '{server}' ask your model this?");
     }
     match writes.as_slice() {
         [] => format!("Allow '{}'?", subject.tool),

@@ -6,11 +6,12 @@ use serde_json::Value;
 /// Why a document cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// It is no JSON.
-    #[error(
-        "the document is no JSON ({0}); one in YAML must be converted first, for example with `yq -o json`"
-    )]
+    /// It begins like JSON, and is none.
+    #[error("the document is no JSON ({0}); correct it")]
     NoJson(String),
+    /// It is no YAML either.
+    #[error("the document is neither JSON nor YAML ({0}); correct it")]
+    NoYaml(String),
     /// It is of another version, or another thing.
     #[error("the document is not OpenAPI 3.0 or 3.1 ({0}); convert it first")]
     Version(String),

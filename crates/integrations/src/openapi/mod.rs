@@ -8,6 +8,7 @@ mod operation;
 mod schema;
 mod security;
 mod trim;
+mod yaml;
 
 pub use document::DocumentError;
 pub use trim::trimmed;
@@ -39,6 +40,17 @@ pub(crate) struct Described {
 
 /// The methods that operations have.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "patch", "head", "options"];
+
+/// The value of a document in JSON or in YAML.
+pub fn parse(bytes: &[u8]) -> Result<Value, DocumentError> {
+    let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if matches!(begins, Some(b'{')) {
+        return serde_json::from_slice(bytes).map_err(|error| DocumentError::NoJson(error.to_string()));
+    }
+    let text = str::from_utf8(bytes).map_err(|error| DocumentError::NoYaml(error.to_string()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    yaml::parse(text).map_err(|why| DocumentError::NoYaml(agent::one_line(&why)))
+}
 
 /// Reads a document, with what the manifest says otherwise.
 pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<Described, DocumentError> {

@@ -54,9 +54,13 @@ impl AnyCall for Called {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         assert_eq!(cx.inner.tools().await, None, "what a script calls runs no scripts");
-        match self.arguments["project"] == "missing" {
-            true => Ok(ToolOutput::text("No such project.").failed()),
-            false => Ok(ToolOutput::text(json!({ "given": self.arguments }).to_string())),
+        match self.arguments["project"].as_str() {
+            Some("missing") => Ok(ToolOutput::text("No such project.").failed()),
+            Some("large") => {
+                let text = json!(vec!["x".repeat(99); 2_000]).to_string();
+                Ok(ToolOutput::text(agent::tools::cap(text, &cx.limits)))
+            }
+            _ => Ok(ToolOutput::text(json!({ "given": self.arguments }).to_string())),
         }
     }
 }
@@ -84,8 +88,12 @@ impl Functions for Plane {
         ]
     }
 
-    async fn query(&self, server: &str, query: Query) -> Result<Value, String> {
-        Ok(json!([server, format!("{query:?}")]))
+    async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
+        match server {
+            "srv" => Ok((Arc::new(Issues { read_only: true }), json!({ "asked": format!("{query:?}") }))),
+            "shy" => Ok((Arc::new(Issues { read_only: true }), json!({ "project": "missing" }))),
+            _ => Err(format!("Unknown MCP server: {server}")),
+        }
     }
 }
 
@@ -204,6 +212,7 @@ async fn the_gate_decides_about_what_a_script_calls() {
             "app.integrations.plane.delete{project = 'a'}",
             format!("Native tool 'mcp__plane__delete' {approval}"),
         ),
+        ("mcp.resources('srv')", format!("Native tool 'mcp__plane__list' {approval}")),
     ];
     for (code, expected) in rows {
         assert_eq!(outcome(Turn::default(), code).await, format!("Error: {expected}"), "{code}");
@@ -241,8 +250,11 @@ async fn functions_of_integrations_give_values_and_raise_errors() {
             "return #docs.search('issues'), docs.read('overview'):match('^# Lua scripts')",
             "133\t# Lua scripts",
         ),
-        ("return mcp.resources('srv')[1]", "srv"),
-        ("return mcp.get_prompt('srv', 'p', {a = 1})[2]:match('GetPrompt')", "GetPrompt"),
+        ("return mcp.resources('srv').given.asked", "Resources"),
+        ("return mcp.read_resource('srv', 'a:b').given.asked", r#"ReadResource { uri: "a:b" }"#),
+        ("return mcp.get_prompt('srv', 'p', {a = 1}).given.asked:match('GetPrompt')", "GetPrompt"),
+        ("return mcp.prompts('shy')", "Error: No such project."),
+        ("return pcall(mcp.prompts, 'none')", "false\tUnknown MCP server: none"),
     ] {
         let found = outcome(free(), code).await;
         assert!(found.starts_with(expected), "{code}: {found}");
@@ -250,6 +262,31 @@ async fn functions_of_integrations_give_values_and_raise_errors() {
     let code = "for i = 1, 3 do app.integrations.plane.list{project = 'a'} end";
     let (results, _) = turn(free(), &[("execute_lua", json!({ "code": code }))]).await;
     assert!(results[0].ends_with("\nIntegration calls: 3"), "{results:?}");
+}
+
+#[tokio::test]
+async fn a_script_gets_the_whole_of_a_result_and_everybody_else_what_fits() {
+    let how = Turn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..Turn::default() };
+    let code =
+        "local all = app.integrations.plane.list{project = 'large'}\nprint(json.encode(all))\nreturn #all";
+    let (results, events) = turn(how, &[("execute_lua", json!({ "code": code }))]).await;
+    assert!(results[0].contains("\nReturn value: 2000\n"), "{}", &results[0][results[0].len() - 200..]);
+    let limit = agent::ToolLimits::default().output_bytes;
+    assert!(results[0].len() < limit, "{}", results[0].len());
+    let ended = events.iter().filter_map(|event| match event {
+        SessionEvent::ToolCall(call) => Some((call.result.as_ref()?, call.content.as_ref()?)),
+        _ => None,
+    });
+    let ended: Vec<_> = ended.collect();
+    assert_eq!(ended.len(), 2);
+    for (result, shown) in ended {
+        assert!(result.text.len() <= limit && format!("{shown:?}").len() < limit + 1_000);
+    }
+    // What fits no memory is an error that says so.
+    let how = Turn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..Turn::default() };
+    let code = "local all = {}\nfor i = 1, 9 do all[i] = app.integrations.plane.list{project = 'large'} end";
+    let (results, _) = turn(how, &[("execute_lua", json!({ "code": code, "memoryLimit": 1 }))]).await;
+    assert!(results[0].starts_with("Error: Memory limit of 1 MB exceeded."), "{}", results[0]);
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ pub(super) struct Discovered {
     pub(super) authorization: Url,
     pub(super) token: Url,
     pub(super) registration: Option<Url>,
+    /// Where tokens are taken back. One that they could not be sent to is none: it is not needed to sign in.
+    pub(super) revocation: Option<Url>,
 }
 
 /// Asks the server, and those it names.
@@ -45,6 +47,7 @@ pub(super) async fn discover(options: &McpOptions, server: &Url) -> Result<Disco
         authorization: at("authorization_endpoint")?.ok_or_else(|| missing("authorization_endpoint"))?,
         token: at("token_endpoint")?.ok_or_else(|| missing("token_endpoint"))?,
         registration: at("registration_endpoint")?,
+        revocation: at("revocation_endpoint").ok().flatten(),
         issuer: named.to_owned(),
     })
 }

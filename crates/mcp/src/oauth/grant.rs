@@ -11,6 +11,8 @@ pub(super) struct Grant {
     /// The server's address. Nobody else gets the token.
     pub(super) url: String,
     pub(super) token_endpoint: String,
+    /// Where tokens are taken back, if the authority named it.
+    pub(super) revocation_endpoint: Option<String>,
     pub(super) resource: String,
     pub(super) client_id: String,
     pub(super) client_secret: Option<String>,
@@ -24,7 +26,8 @@ impl Grant {
     /// It, as it is kept.
     pub(super) fn kept(&self) -> String {
         json!({
-            "version": 1, "url": self.url, "token_endpoint": self.token_endpoint, "resource": self.resource,
+            "version": 1, "url": self.url, "token_endpoint": self.token_endpoint,
+            "revocation_endpoint": self.revocation_endpoint, "resource": self.resource,
             "client_id": self.client_id, "client_secret": self.client_secret, "access_token": self.access_token,
             "refresh_token": self.refresh_token, "expires": self.expires,
         })
@@ -38,6 +41,7 @@ impl Grant {
         Some(Self {
             url: text("url")?,
             token_endpoint: text("token_endpoint")?,
+            revocation_endpoint: text("revocation_endpoint"),
             resource: text("resource")?,
             client_id: text("client_id")?,
             client_secret: text("client_secret"),

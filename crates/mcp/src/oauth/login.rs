@@ -90,6 +90,7 @@ pub async fn login(
     let mut grant = Grant {
         url,
         token_endpoint: found.token.into(),
+        revocation_endpoint: found.revocation.map(String::from),
         resource: found.resource,
         client_id,
         client_secret,

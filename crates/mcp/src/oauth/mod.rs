@@ -7,10 +7,12 @@ mod callback;
 mod discovery;
 mod grant;
 mod login;
+mod logout;
 mod wire;
 
 pub(crate) use grant::{bearer, renew};
 pub use login::{LoginOptions, SignIn, login};
+pub use logout::{Revoked, logout};
 
 use async_trait::async_trait;
 

@@ -2,16 +2,22 @@
 
 use crate::{
     machine::{Act, Machine, ordinary, text, tool},
-    stage::Stage,
+    stage::{Stage, options},
 };
 use agent::fake::{FakeClient, Reply};
-use agent::{Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent};
+use agent::{
+    Client, ClientServer, ClientServerKind, Content, Message, PermissionMode, PermissionOutcome,
+    PermissionRequest, Question, QuestionOutcome, SessionEvent, SessionId, SessionScope, ToolContent,
+    ToolProvider as _,
+};
 use async_trait::async_trait;
+use mcp::{McpOptions, McpProvider, Offered};
 use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
 };
+use system::AbsPath;
 
 /// A client whose user answers questions.
 struct Asked {
@@ -38,7 +44,8 @@ impl Client for Asked {
 
 /// A server of the user's file that is offered everything; it asks this while its tool is being called, and the tool returns what it was answered.
 fn server(machine: &Machine, asks: (&'static str, Value)) {
-    let described = json!({ "mcpServers": { "s": { "command": "s", "offer": ["roots", "elicitation"] } } });
+    let described =
+        json!({ "mcpServers": { "s": { "command": "s", "offer": ["roots", "elicitation", "sampling"] } } });
     machine.files().add_file("/home/mcp.json", described.to_string());
     let (method, params) = asks;
     machine.program("s", move |mut streams, _| {
@@ -54,7 +61,9 @@ fn server(machine: &Machine, asks: (&'static str, Value)) {
                         vec![Act::Say(ask.to_string())]
                     }
                     None => {
-                        let answer = text(&message["result"].to_string());
+                        let said =
+                            if message["error"].is_null() { &message["result"] } else { &message["error"] };
+                        let answer = text(&said.to_string());
                         streams.act(&call, answer).await;
                         Vec::new()
                     }
@@ -79,7 +88,7 @@ async fn answered(
     let answers = Mutex::new(answers.into_iter().collect());
     let client = Arc::new(Asked { told: told.clone(), answers, questions: Mutex::default() });
     let script = vec![Reply::calls(&[("mcp__s__ask", json!({}))]), Reply::text("done")];
-    let stage = Stage::open_for(machine, &[], script, told, client.clone()).await;
+    let stage = Stage::open_for(machine, PermissionMode::Prometheus, script, told, client.clone()).await;
     stage.prompt("go").await;
     let answer = serde_json::from_str(&stage.results()[0]).unwrap();
     let questions = client.questions.lock().unwrap().clone();
@@ -103,7 +112,29 @@ async fn f106_roots_are_told_where_they_are_offered() {
     assert_eq!(answer["roots"], json!([{ "uri": "file:///w" }]));
     assert!(questions.is_empty());
     assert!(capabilities["roots"].is_object() && capabilities["elicitation"].is_object(), "{capabilities}");
-    assert_eq!(capabilities.get("sampling"), None);
+    assert_eq!(capabilities["sampling"], json!({}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f106_a_server_of_the_client_is_offered_what_the_user_says_of_its_name() {
+    let machine = Machine::new();
+    for name in ["s", "other"] {
+        machine.answers(name, |message| ordinary(message, &json!([tool("ask")])));
+    }
+    let mut options = McpOptions::clone(&options(&machine));
+    options.offers.insert("s".to_owned(), vec![Offered::Roots]);
+    let provider = McpProvider::new(Arc::new(options));
+    let server = |name: &str| ClientServer {
+        name: name.to_owned(),
+        how: ClientServerKind::Stdio { command: name.to_owned(), args: Vec::new(), env: Vec::new() },
+    };
+    let servers = vec![server("s"), server("other")];
+    let source =
+        provider.open(&SessionScope { id: SessionId::fresh(), cwd: AbsPath::new("/w").unwrap(), servers });
+    assert_eq!(source.offer().await.tools.len(), 2);
+    let told = |name: &str| machine.heard().of(name, "initialize")[0]["params"]["capabilities"].clone();
+    assert_eq!((told("s"), told("other")), (json!({ "roots": {} }), json!({})));
+    source.close().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,4 +167,122 @@ async fn f106_a_question_that_nobody_answers_is_no_consent() {
     let url = json!({ "mode": "url", "message": "Look", "url": "https://x/", "elicitationId": "1" });
     let (answer, questions, _) = answered(("elicitation/create", url), []).await;
     assert_eq!((answer["action"].as_str(), questions.len()), (Some("decline"), 0));
+}
+
+/// What a server was answered that asks the model while its tool is called, with a user who answers so.
+async fn sampled(
+    mode: PermissionMode,
+    params: Value,
+    user: Option<PermissionOutcome>,
+    model: Option<Reply>,
+) -> (Value, Stage) {
+    let machine = Machine::new();
+    server(&machine, ("sampling/createMessage", params));
+    // The tool's own call is allowed before.
+    let guarded = mode == PermissionMode::Guardian;
+    let told = FakeClient::new(
+        guarded.then_some(Some(PermissionOutcome::AllowOnce)).into_iter().chain(user.map(Some)),
+    );
+    let mut script = vec![Reply::calls(&[("mcp__s__ask", json!({}))])];
+    script.extend(model);
+    script.push(Reply::text("done"));
+    let stage = Stage::open_for(machine, mode, script, told.clone(), told).await;
+    stage.prompt("go").await;
+    let answer = serde_json::from_str(&stage.results()[0]).unwrap();
+    (answer, stage)
+}
+
+fn question() -> Value {
+    let said = |role: &str, text: &str| json!({ "role": role, "content": { "type": "text", "text": text } });
+    let image = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA" });
+    json!({
+        "systemPrompt": "Be brief.\u{1b}[2J",
+        "messages": [
+            said("user", "Is it red?"),
+            said("assistant", "Yes."),
+            { "role": "user", "content": [{ "type": "text", "text": "Why?" }, image] },
+        ],
+        "maxTokens": 100_000, "temperature": 0.5, "stopSequences": ["STOP"], "includeContext": "allServers",
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn f106_a_server_asks_the_model_when_the_user_says_so() {
+    let allow = Some(PermissionOutcome::AllowOnce);
+    let reply = Reply::text("Because. STOP it");
+    let (answer, stage) = sampled(PermissionMode::Guardian, question(), allow, Some(reply)).await;
+    let expected = json!({
+        "model": "fake/model", "role": "assistant", "content": { "type": "text", "text": "Because. " }, "stopReason": "stopSequence",
+    });
+    assert_eq!(answer, expected);
+    // The user was told who asks, and the whole of what is asked.
+    let request = stage.client.requests().pop().unwrap();
+    assert_eq!(request.question, "Let the MCP server 's' ask your model this?");
+    assert_eq!(
+        (request.title.as_str(), request.name.as_str()),
+        ("s asks the model: Why?⏎[image, image/png]", "mcp__s__sampling_createMessage")
+    );
+    let [ToolContent::Content(Content::Text(shown))] = request.content.as_slice() else {
+        panic!("{request:?}")
+    };
+    assert_eq!(
+        shown,
+        "[instructions] Be brief.\n\nIs it red?\n\n[as the assistant] Yes.\n\nWhy?\n[image, image/png]"
+    );
+    // The model was told that and nothing else.
+    let asked = stage.model.requests().remove(1);
+    assert_eq!((asked.system.as_str(), asked.max_output, asked.tools.len()), ("Be brief.", Some(4_096), 0));
+    let [Message::User(_), Message::Assistant(yes), Message::User(why)] = asked.messages.as_slice() else {
+        panic!("{asked:?}")
+    };
+    assert_eq!((yes.text.as_str(), why.len()), ("Yes.", 2));
+    // Three requests of 10 and 5 tokens.
+    let usage = stage.client.events().into_iter().rev().find_map(|event| match event {
+        SessionEvent::Usage(usage) => Some(usage.total),
+        _ => None,
+    });
+    let usage = usage.unwrap();
+    assert_eq!((usage.input, usage.output), (30, 15));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f106_the_model_is_not_asked_where_nobody_allows_it() {
+    let refuse = Some(PermissionOutcome::RejectOnce);
+    let (answer, _) = sampled(PermissionMode::Guardian, question(), refuse, None).await;
+    assert_eq!(answer["code"], -1, "{answer}");
+    let (answer, _) =
+        sampled(PermissionMode::Guardian, question(), Some(PermissionOutcome::Cancelled), None).await;
+    assert_eq!(answer["code"], -1, "{answer}");
+    let broken = Reply::error(agent::ModelError::Overloaded("busy".to_owned()));
+    let (answer, _) = sampled(PermissionMode::Prometheus, question(), None, Some(broken)).await;
+    assert_eq!((answer["code"].as_i64(), answer["message"].as_str()), (Some(-1), Some("busy")), "{answer}");
+    let text = |role: &str| json!({ "role": role, "content": { "type": "text", "text": "x" } });
+    for (params, said) in [
+        (json!({ "messages": [], "maxTokens": 1 }), "begin and end with the user"),
+        (
+            json!({ "messages": [text("assistant"), text("user")], "maxTokens": 1 }),
+            "begin and end with the user",
+        ),
+        (
+            json!({ "messages": [text("user"), text("assistant")], "maxTokens": 1 }),
+            "begin and end with the user",
+        ),
+        (json!({ "messages": vec![text("user"); 65], "maxTokens": 1 }), "more than 64 messages"),
+        (
+            json!({ "messages": [text("user")], "maxTokens": 1, "tools": [{ "name": "t", "inputSchema": {} }] }),
+            "tools are not offered",
+        ),
+        (
+            json!({ "messages": [{ "role": "user", "content": { "type": "audio", "mimeType": "audio/wav", "data": "AAAA" } }], "maxTokens": 1 }),
+            "texts, and images of the user",
+        ),
+        (
+            json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "x".repeat(200_001) } }], "maxTokens": 1 }),
+            "bytes of text",
+        ),
+    ] {
+        let (answer, _) = sampled(PermissionMode::Prometheus, params, None, None).await;
+        assert_eq!(answer["code"], -32602, "{answer}");
+        assert!(answer["message"].as_str().unwrap().contains(said), "{answer}");
+    }
 }

@@ -53,6 +53,33 @@ impl Gateway for Desk {
             other => Err(CallError::Unknown(other.to_owned())),
         }
     }
+
+    async fn resources(&self) -> Vec<Value> {
+        vec![json!({ "uri": "mcp://s/a:b", "name": "a" })]
+    }
+
+    async fn templates(&self) -> Vec<Value> {
+        vec![json!({ "uriTemplate": "mcp://s/a:{b}", "name": "a" })]
+    }
+
+    async fn read(&self, uri: &str) -> Result<Value, CallError> {
+        match uri {
+            "mcp://s/a:b" => Ok(json!({ "contents": [{ "uri": uri, "text": "canary-secret" }] })),
+            "mcp://s/wet" => Err(CallError::Failed("out of paper".to_owned())),
+            other => Err(CallError::Unknown(other.to_owned())),
+        }
+    }
+
+    async fn prompts(&self) -> Vec<Value> {
+        vec![json!({ "name": "s__p" })]
+    }
+
+    async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError> {
+        match name {
+            "s__p" => Ok(json!({ "messages": [arguments] })),
+            other => Err(CallError::Unknown(other.to_owned())),
+        }
+    }
 }
 
 /// The client's end.
@@ -107,7 +134,7 @@ async fn a_client_is_answered_what_it_asks() {
         let answer = client.answer().await;
         assert_eq!(answer["result"]["protocolVersion"], version);
         assert_eq!(answer["result"]["serverInfo"], json!({ "name": "tiller", "version": "7" }));
-        assert_eq!(answer["result"]["capabilities"], json!({ "tools": {} }));
+        assert_eq!(answer["result"]["capabilities"], json!({ "tools": {}, "resources": {}, "prompts": {} }));
     }
     client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     client.request(json!(1), "ping", json!({})).await;
@@ -122,6 +149,28 @@ async fn a_client_is_answered_what_it_asks() {
         (&failed["result"]["isError"], &failed["result"]["content"][0]["text"]),
         (&json!(true), &json!("out of paper"))
     );
+    for (method, params, expected) in [
+        ("resources/list", json!({}), json!({ "resources": [{ "uri": "mcp://s/a:b", "name": "a" }] })),
+        (
+            "resources/templates/list",
+            json!({}),
+            json!({ "resourceTemplates": [{ "uriTemplate": "mcp://s/a:{b}", "name": "a" }] }),
+        ),
+        (
+            "resources/read",
+            json!({ "uri": "mcp://s/a:b" }),
+            json!({ "contents": [{ "uri": "mcp://s/a:b", "text": "[secret]" }] }),
+        ),
+        ("prompts/list", json!({}), json!({ "prompts": [{ "name": "s__p" }] })),
+        (
+            "prompts/get",
+            json!({ "name": "s__p", "arguments": { "a": "b" } }),
+            json!({ "messages": [{ "a": "b" }] }),
+        ),
+    ] {
+        client.request(json!(method), method, params).await;
+        assert_eq!(client.answer().await["result"], expected, "{method}");
+    }
     let secret = json!({ "name": "echo", "arguments": { "a": "canary-secret" } });
     client.request(json!(5), "tools/call", secret).await;
     assert_eq!(client.answer().await["result"]["content"][0]["text"], r#"{"a":"[secret]"}"#);
@@ -141,7 +190,12 @@ async fn bad_input_is_an_error_and_nothing_more() {
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":1}"#, -32600),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#, -32601),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#, -32601),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"mcp://s/none"}}"#, -32002),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"mcp://s/wet"}}"#, -32603),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"none"}}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{}}"#, -32602),
         (&call("{}"), -32602),
         (&call("[]"), -32602),
         (&call(r#"{"name":"echo","arguments":[]}"#), -32602),

@@ -82,6 +82,7 @@ pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
         http: Arc::new(|_| Err("there is no network".to_owned())),
         trust: FolderTrust::new(machine.clone(), known),
         user_file: AbsPath::new("/home/mcp.json").unwrap(),
+        offers: BTreeMap::default(),
         variables: Vec::new(),
         version: "0".to_owned(),
     })
@@ -91,7 +92,7 @@ impl Stage {
     /// A session whose client gave it these programs as servers, each by its name.
     pub(crate) async fn open(machine: Arc<Machine>, servers: &[&str], script: Vec<Reply>) -> Self {
         let client = FakeClient::new([]);
-        Self::start(machine, servers, script, &[], client.clone(), client).await
+        Self::start(machine, servers, script, PermissionMode::Prometheus, &[], client.clone(), client).await
     }
 
     /// The same where the settings deny these tools.
@@ -102,24 +103,26 @@ impl Stage {
         denied: &[&str],
     ) -> Self {
         let client = FakeClient::new([]);
-        Self::start(machine, servers, script, denied, client.clone(), client).await
+        Self::start(machine, servers, script, PermissionMode::Prometheus, denied, client.clone(), client)
+            .await
     }
 
-    /// The same with another client, which passes on to the fake one what it is told.
+    /// A session with the servers of files, and with another client, which passes on to the fake one what it is told.
     pub(crate) async fn open_for(
         machine: Arc<Machine>,
-        servers: &[&str],
+        mode: PermissionMode,
         script: Vec<Reply>,
         client: Arc<FakeClient>,
         driver: Arc<dyn Client>,
     ) -> Self {
-        Self::start(machine, servers, script, &[], client, driver).await
+        Self::start(machine, &[], script, mode, &[], client, driver).await
     }
 
     async fn start(
         machine: Arc<Machine>,
         servers: &[&str],
         script: Vec<Reply>,
+        permission_mode: PermissionMode,
         denied: &[&str],
         client: Arc<FakeClient>,
         driver: Arc<dyn Client>,
@@ -127,7 +130,7 @@ impl Stage {
         let model = FakeModel::new(script);
         let provider: Arc<dyn ToolProvider> = Arc::new(McpProvider::new(options(&machine)));
         let options = RuntimeOptions {
-            permission_mode: PermissionMode::Prometheus,
+            permission_mode,
             tool_providers: [provider].into_iter().collect(),
             denied_tools: denied.iter().map(|tool| (*tool).to_owned()).collect(),
             ..RuntimeOptions::default()

@@ -104,6 +104,16 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, name, v| Ok(o.server(name).write = Some(v.one_of(&Answer::ALL)?)),
     },
     Key {
+        name: "mcp.servers.NAME.offer",
+        in_project: InProject::Tightens(offers_no_more),
+        set: |o, name, v| {
+            let offered =
+                v.texts()?.iter().map(|word| ::mcp::Offered::named(word)).collect::<Result<_, _>>()?;
+            o.offers.insert(::mcp::server_name(name), offered);
+            Ok(())
+        },
+    },
+    Key {
         name: "integrations.permissions_default",
         in_project: InProject::WhenTrusted(SERVICES),
         set: |o, _, v| Ok(o.rules.integrations.default = v.one_of(&Answer::ALL)?),
@@ -361,6 +371,12 @@ pub(crate) const KEYS: &[Key] = &[
 /// Grows with strictness: `ask` offers less than `plan`, and that less than `edit`.
 fn order_of_mode(options: &Options) -> usize {
     agent::Mode::ALL.iter().position(|mode| *mode == options.mode).unwrap_or_default()
+}
+
+/// Whether no server is offered what it was not.
+fn offers_no_more(before: &Options, after: &Options) -> bool {
+    let known = |name: &String, offer| before.offers.get(name).is_some_and(|offers| offers.contains(offer));
+    after.offers.iter().all(|(name, offers)| offers.iter().all(|offer| known(name, offer)))
 }
 
 fn order_of_permission(options: &Options) -> u8 {

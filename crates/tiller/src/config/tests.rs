@@ -85,6 +85,11 @@ fn a_project_may_only_tighten() {
     assert_eq!(tight.options.permission_mode, PermissionMode::Argus);
     assert_eq!(tight.options.denied_tools, ["bash", "grep"]);
     assert_eq!(tight.options.limits.turn_requests, 3);
+    let fewer = case("mcp.servers.s.offer = ['roots', 'sampling']", "mcp.servers.s.offer = ['roots']");
+    assert_eq!(
+        (fewer.notices.len(), fewer.options.offers["s"].as_slice()),
+        (0, &[::mcp::Offered::Roots][..])
+    );
 
     for (user, project) in [
         ("", "tools.default_permission_mode = 'prometheus'"),
@@ -99,6 +104,8 @@ fn a_project_may_only_tighten() {
         ("", "client.terminal = 'local'"),
         ("", "tools.bash.timeout = 121"),
         ("", "limits.turn_requests = 201"),
+        ("mcp.servers.s.offer = ['roots']", "mcp.servers.s.offer = ['roots', 'sampling']"),
+        ("mcp.servers.s.offer = ['roots']", "mcp.servers.other.offer = ['roots']"),
     ] {
         let loose = case(user, project);
         assert_eq!(loose.options, options(Case { user, ..Case::default() }), "{project}");
@@ -124,6 +131,7 @@ fn a_trusted_project_may_redirect_but_not_loosen() {
     assert_eq!(trusted.options.rules.allow.len(), 1);
     // What holds everything else back stays the user's own, trust or no trust.
     for project in [
+        "mcp.servers.s.offer = ['roots']",
         "tools.default_permission_mode = 'prometheus'",
         "sandbox.level = 'off'",
         "sandbox.network = 'on'",

@@ -2,7 +2,7 @@
 
 use super::{Desk, Report, source, unknown};
 use crate::args::Called;
-use ::mcp::{Client, ServerConfig, server_name, tool_name};
+use ::mcp::{Client, Listed, ServerConfig, server_name, tool_name};
 use anyhow::{Context, Result, bail};
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
@@ -97,7 +97,7 @@ impl Desk<'_> {
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         client.close().await;
         let tools = tools.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
-        tools.into_iter().map(|tool| Ok(tool_row(server, &serde_json::to_value(tool)?))).collect()
+        Ok(tools.iter().map(|tool| tool_row(server, tool)).collect())
     }
 
     /// The server and its tool that a name means.
@@ -219,13 +219,11 @@ fn arguments(given: &[String]) -> Result<Map<String, Value>> {
 }
 
 /// What is told of a tool.
-pub(super) fn tool_row(server: &ServerConfig, tool: &Value) -> Value {
-    let name = tool["name"].as_str().unwrap_or_default();
-    let reads = tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
+pub(super) fn tool_row(server: &ServerConfig, tool: &Listed) -> Value {
     json!({
-        "server": server.name, "name": name, "function": tool_name(&server.name, name),
-        "description": agent::sanitise(tool["description"].as_str().unwrap_or_default()),
-        "operation": if reads { "read" } else { "write" }, "schema": tool["inputSchema"],
+        "server": server.name, "name": tool.name(), "function": tool_name(&server.name, tool.name()),
+        "description": agent::sanitise(tool.description()),
+        "operation": if tool.is_read_only() { "read" } else { "write" }, "schema": tool.schema(),
     })
 }
 

@@ -3,7 +3,7 @@
 //! A server that the session runs already is the one that is called. Others are started for this, and end when it is over.
 
 use super::ask::{data, tool_row};
-use ::mcp::{Client, How, McpOptions, Origin, ServerConfig, SessionServers, server_name};
+use ::mcp::{Client, How, Inquiry, McpOptions, Origin, ServerConfig, SessionServers, server_name};
 use agent::{
     Access, AnyCall, AnyTool, Description, Effect, Outside, Refusal, ToolContent, ToolContext, ToolError,
     ToolKind, ToolOutput, ToolResult, ToolSpec,
@@ -136,10 +136,7 @@ impl Direct {
         let (client, approved) = self.up(server).await?;
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         let tools = tools.map_err(|why| self.redacted(&format!("MCP server '{}': {why}", server.name)))?;
-        let rows = tools
-            .iter()
-            .filter_map(|tool| serde_json::to_value(tool).ok())
-            .map(|tool| tool_row(server, &tool));
+        let rows = tools.iter().map(|tool| tool_row(server, tool));
         let tool = |mut row: Value| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             DirectTool {
@@ -189,11 +186,15 @@ impl Direct {
         })
     }
 
-    /// The connection to a server, to ask for what it has beside tools.
-    pub(crate) async fn client(&self, server: &str) -> Result<Arc<Client>, String> {
+    /// What asks a server for what it has beside tools, and with which arguments.
+    pub(crate) async fn inquire(
+        &self,
+        server: &str,
+        inquiry: Inquiry,
+    ) -> Result<(Arc<dyn AnyTool>, Value), String> {
         let server = self.find(server).await?;
         let (client, _) = self.up(&server).await.map_err(|why| self.redacted(&why))?;
-        Ok(client)
+        Ok(inquiry.tool(&server.name, client, self.options.redactor.clone()))
     }
 
     /// What the settings say of a server.
@@ -209,15 +210,7 @@ impl Direct {
 
     /// The same of every text in a value.
     pub(crate) fn without_secrets(&self, value: Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.redacted(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.without_secrets(item)).collect(),
-            Value::Object(map) => {
-                let each = map.into_iter().map(|(key, value)| (key, self.without_secrets(value)));
-                Value::Object(each.collect())
-            }
-            plain => plain,
-        }
+        self.options.redactor.redact_value(value)
     }
 
     /// Ends what it started.
@@ -256,9 +249,6 @@ impl Known {
     }
 }
 
-/// What rules call the reading of resources.
-const READER: &str = "read_resource";
-
 /// What is said where somebody would have to be asked.
 pub(super) fn needs_approval(server: &str, read_only: bool) -> String {
     let operation = if read_only { "read" } else { "write" };
@@ -286,20 +276,6 @@ impl DirectTool {
     /// `read` or `write`.
     pub(crate) fn operation(&self) -> &'static str {
         if self.read_only { "read" } else { "write" }
-    }
-
-    /// What stands for reading a server's resources and prompts, which is decided about as a tool that only reads.
-    pub(crate) async fn reader(direct: Arc<Direct>, server: &str) -> Result<Self, String> {
-        let config = direct.find(server).await?;
-        Ok(Self {
-            function: ::mcp::tool_name(&config.name, READER),
-            direct,
-            config,
-            name: READER.to_owned(),
-            description: String::new(),
-            schema: json!({}),
-            read_only: true,
-        })
     }
 
     fn is_called_so(&self, function: &str) -> bool {

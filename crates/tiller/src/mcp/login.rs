@@ -2,8 +2,8 @@
 
 use super::{Desk, Report};
 use crate::{args::Login, limits::BROWSER, wiring};
-use ::mcp::{LoginOptions, SignIn, server_name};
-use anyhow::{Result, anyhow, ensure};
+use ::mcp::{LoginOptions, Revoked, SignIn, server_name};
+use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::{io::Write as _, sync::Arc};
 use system::{AbsPath, Command, Confinement, System};
@@ -31,11 +31,21 @@ impl Desk<'_> {
 
     pub(super) async fn logout(&self, name: &str) -> Result<Report> {
         let name = server_name(name);
-        let grants = &self.servers.grants;
-        ensure!(grants.load(&name).await.is_some(), "nobody is signed in to '{name}'");
-        grants.keep(&name, None).await.map_err(|why| anyhow!(why))?;
-        let text = format!("What {name} granted is forgotten. It may go on until you take it back there.\n");
-        Ok(Report::new(json!({ "name": name, "signed_in": false }), text))
+        let revoked = ::mcp::logout(&self.servers, &name).await.map_err(|why| anyhow!(why))?;
+        let revoked = revoked.with_context(|| format!("nobody is signed in to '{name}'"))?;
+        let (taken_back, text) = match &revoked {
+            Revoked::Yes => (true, "taken back there".to_owned()),
+            Revoked::NotOffered => {
+                (false, "may be good there until it ends: it names no way to take it back".to_owned())
+            }
+            Revoked::No(why) => (false, format!("may be good there until it ends: {why}")),
+        };
+        let why = match revoked {
+            Revoked::No(why) => Some(why),
+            Revoked::Yes | Revoked::NotOffered => None,
+        };
+        let json = json!({ "name": name, "signed_in": false, "revoked": taken_back, "reason": why });
+        Ok(Report::new(json, format!("What {name} granted is forgotten here, and {text}.\n")))
     }
 
     /// Whether there is a screen that a browser could open on.

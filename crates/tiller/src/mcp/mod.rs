@@ -15,7 +15,7 @@ pub(crate) use direct::{Direct, DirectTool, NoTool};
 pub(crate) use kept::Pins;
 
 pub(crate) use crate::secrets::Values;
-pub(crate) use script::{DirectReach, ServerFunctions};
+pub(crate) use script::{DirectReach, ServerFunctions, SessionFunctions};
 
 use crate::{
     args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand},

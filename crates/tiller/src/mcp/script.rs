@@ -1,10 +1,13 @@
-//! What a script outside of a turn reaches: the tools of servers, called directly under the same rules as a program's calls.
+//! What scripts reach of servers: outside of a turn their tools, called directly under the same rules as a program's calls; and everywhere what they have
+//! beside tools.
 
 use super::{Direct, DirectTool};
-use agent::{AnyTool, Outside, Refusal, ToolResult};
+use crate::integrations::IntegrationFunctions;
+use ::mcp::{Inquiry, McpProvider};
+use agent::{AnyTool, Outside, Refusal, SessionId, ToolResult};
 use async_trait::async_trait;
 use lua::{Account, Function, FunctionKind, Functions, Native, Query, Reach};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
 /// The tools of servers, below `app.mcp`.
@@ -42,21 +45,44 @@ impl Functions for ServerFunctions {
         self.found.get().into_iter().flatten().map(function).collect()
     }
 
-    async fn query(&self, server: &str, query: Query) -> Result<Value, String> {
-        let client = self.direct.client(server).await?;
-        let reader = DirectTool::reader(self.direct.clone(), server).await?;
-        reader.rule(&Map::new()).await?;
-        let said = match query {
-            Query::Resources => client.resources().await.map(|found| json!(found)),
-            Query::ReadResource { uri } => client.read(&uri).await.map(|found| json!(found)),
-            Query::Prompts => client.prompts().await.map(|found| json!(found)),
-            Query::GetPrompt { name, arguments } => {
-                let arguments = arguments.as_object().cloned().unwrap_or_default();
-                client.prompt(&name, arguments).await.map(|found| json!(found))
-            }
-        };
-        let said = said.map_err(|why| self.direct.redacted(&format!("MCP server '{server}': {why}")))?;
-        Ok(self.direct.without_secrets(said))
+    async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
+        self.direct.inquire(server, inquiry(query)).await
+    }
+}
+
+/// What a script in a session's turn can call beside the session's tools: functions of integrations; and what its servers have beside tools.
+pub(crate) struct SessionFunctions {
+    pub(crate) integrations: IntegrationFunctions,
+    pub(crate) servers: Arc<McpProvider>,
+    pub(crate) session: SessionId,
+}
+
+#[async_trait]
+impl Functions for SessionFunctions {
+    async fn prepare(&self) {
+        self.integrations.prepare().await;
+    }
+
+    fn list(&self) -> Vec<Function> {
+        self.integrations.list()
+    }
+
+    async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
+        match self.servers.of_session(&self.session) {
+            Some(servers) => servers.inquire(server, inquiry(query)).await,
+            None => Err("The session has ended.".to_owned()),
+        }
+    }
+}
+
+fn inquiry(query: Query) -> Inquiry {
+    match query {
+        Query::Resources => Inquiry::Resources,
+        Query::ReadResource { uri } => Inquiry::Resource { uri },
+        Query::Prompts => Inquiry::Prompts,
+        Query::GetPrompt { name, arguments } => {
+            Inquiry::Prompt { name, arguments: arguments.as_object().cloned().unwrap_or_default() }
+        }
     }
 }
 

@@ -8,7 +8,10 @@ use crate::{
     signals::Signals,
     stdio, wiring,
 };
-use ::mcp::{CallError, Gateway, McpOptions, UpstreamTool, Upstreams, is_this_gateway};
+use ::mcp::{
+    CallError, Gateway, McpOptions, Upstream, UpstreamTool, Upstreams, is_this_gateway, own_address,
+    tool_name,
+};
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Effect, Outside, Refusal, ToolContent, ToolContext,
     ToolError, ToolKind, ToolOutput, ToolSpec,
@@ -116,6 +119,17 @@ impl Served {
         }
     }
 
+    /// The servers that have `resources`, where those may be read.
+    async fn with_resources(&self) -> Vec<Upstream> {
+        let mut servers = Vec::new();
+        for server in self.upstreams.having("resources").await {
+            if self.refused(&tool_name(server.name(), "read_resource"), true).await.is_none() {
+                servers.push(server);
+            }
+        }
+        servers
+    }
+
     async fn upstream_tools(&self) -> Vec<(UpstreamTool, Option<String>)> {
         let tools = self.upstreams.tools().await;
         let rule = async |tool: UpstreamTool| {
@@ -165,6 +179,55 @@ impl Gateway for Served {
         let output = self.outside.call(function.as_ref(), Value::Object(arguments)).await;
         output.map(result).map_err(|refusal| CallError::Failed(refusal.to_string()))
     }
+
+    async fn resources(&self) -> Vec<Value> {
+        let servers = self.with_resources().await;
+        all(join_all(servers.iter().map(Upstream::resources)).await)
+    }
+
+    async fn templates(&self) -> Vec<Value> {
+        let servers = self.with_resources().await;
+        all(join_all(servers.iter().map(Upstream::templates)).await)
+    }
+
+    async fn read(&self, uri: &str) -> Result<Value, CallError> {
+        let unknown = || CallError::Unknown(agent::one_line(uri));
+        let (name, uri) = own_address(uri).ok_or_else(unknown)?;
+        let server = self.with_resources().await.into_iter().find(|server| server.name() == name);
+        server.ok_or_else(unknown)?.read(uri).await
+    }
+
+    async fn prompts(&self) -> Vec<Value> {
+        let servers = self.upstreams.having("prompts").await;
+        let lists = join_all(servers.iter().map(Upstream::prompts)).await;
+        let mut listed = Vec::new();
+        for (server, list) in servers.iter().zip(lists) {
+            for (name, told) in all([list]) {
+                if self.refused(&tool_name(server.name(), &name), true).await.is_none() {
+                    listed.push(told);
+                }
+            }
+        }
+        listed
+    }
+
+    async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError> {
+        let unknown = || CallError::Unknown(agent::one_line(name));
+        let (server, prompt) = name.split_once("__").ok_or_else(unknown)?;
+        let servers = self.upstreams.having("prompts").await;
+        let found = servers.into_iter().find(|known| known.name() == server).ok_or_else(unknown)?;
+        match self.refused(&tool_name(server, prompt), true).await {
+            Some(reason) => Err(CallError::Failed(reason)),
+            None => found.prompt(prompt, arguments).await,
+        }
+    }
+}
+
+/// What the servers have that said what they have.
+fn all<T>(lists: impl IntoIterator<Item = Result<Vec<T>, CallError>>) -> Vec<T> {
+    let told =
+        lists.into_iter().filter_map(|list| list.inspect_err(|why| tracing::warn!("left out: {why}")).ok());
+    told.flatten().collect()
 }
 
 /// What a function gave, as the protocol has it.

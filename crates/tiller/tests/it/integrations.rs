@@ -67,6 +67,31 @@ pub(crate) fn with_pets(service: &Service) -> Home {
     home
 }
 
+#[test]
+fn a_service_is_added_from_a_document_in_yaml() {
+    let service = Service::start(echo);
+    let home = Home::new();
+    let document = format!(
+        "openapi: 3.1.0\ninfo: {{ title: Birds, version: 1 }}\nservers:\n  - url: {}\nx-limit: &limit\n  name: limit\n  in: query\n  \
+         schema: {{ type: integer }}\npaths:\n  /birds:\n    get:\n      operationId: list_birds\n      summary: >-\n        All of\n        \
+         them\n      parameters: [*limit]\n      responses:\n        200: {{ description: ok }}\n",
+        service.url
+    );
+    home.write("birds.yaml", &document);
+    let (fine, said) =
+        json_of(&home, &["integrations", "add", "birds", "--openapi", "birds.yaml", "--local", "--json"]);
+    assert!(fine && said["functions"] == 1, "{said}");
+    let call = ["integrations", "call", "birds.list_birds", "--limit=7", "--force", "--json"];
+    let enabled = home.run(&["integrations", "enable", "birds"]);
+    assert!(enabled.status.success(), "{}", stderr(&enabled));
+    let (fine, said) = json_of(&home, &call);
+    assert!(fine && said["data"]["path"] == "/birds?limit=7", "{said}");
+    home.write("broken.yaml", "openapi: 3.1.0\npaths: [\n");
+    let (fine, said) =
+        json_of(&home, &["integrations", "add", "broken", "--openapi", "broken.yaml", "--local", "--json"]);
+    assert!(!fine && said["error"].as_str().unwrap().contains("neither JSON nor YAML"), "{said}");
+}
+
 /// Says back what it was asked, with the key that it was given.
 pub(crate) fn echo(_number: usize, asked: &Asked) -> (u16, String, String) {
     let said = json!({ "path": asked.path, "key": asked.header("x-key"), "body": asked.body });

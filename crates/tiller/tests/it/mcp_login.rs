@@ -30,6 +30,10 @@ struct Authority {
     registered: u32,
     /// How often somebody came without a good token.
     refused: u32,
+    /// What it answers whoever takes tokens back; there is no place for that when `None`.
+    revokes: Option<u16>,
+    /// The tokens that were taken back.
+    revoked: Vec<String>,
 }
 
 type Shared = Arc<Mutex<Authority>>;
@@ -95,13 +99,32 @@ fn served(request: &Request, base: &str, shared: &Shared) -> Response {
         "/.well-known/oauth-protected-resource/mcp" => {
             say(200, json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }))
         }
-        "/.well-known/oauth-authorization-server" => say(
-            200,
-            json!({
+        "/.well-known/oauth-authorization-server" => {
+            let mut about = json!({
                 "issuer": base, "authorization_endpoint": format!("{base}/authorize"), "token_endpoint": format!("{base}/token"),
                 "registration_endpoint": format!("{base}/register"), "code_challenge_methods_supported": ["S256"],
-            }),
-        ),
+            });
+            if state.revokes.is_some() {
+                about["revocation_endpoint"] = json!(format!("{base}/revoke"));
+            }
+            say(200, about)
+        }
+        "/revoke" => {
+            let asked = fields(&request.body);
+            assert_eq!(asked["client_id"], "client-7");
+            let hint = asked["token"].split('-').next().unwrap();
+            assert_eq!(asked["token_type_hint"], format!("{hint}_token"));
+            match state.revokes {
+                Some(200) => {
+                    state.revoked.push(asked["token"].clone());
+                    (200, Vec::new(), String::new())
+                }
+                status => say(
+                    status.unwrap_or(404),
+                    json!({ "error": "busy", "error_description": format!("not {}", asked["token"]) }),
+                ),
+            }
+        }
         "/register" => {
             state.registered += 1;
             let about: Value = serde_json::from_str(&request.body).unwrap();
@@ -159,6 +182,7 @@ fn with_server() -> (Home, Web, Shared) {
     let (home, _) = stage(&[], 0);
     let shared = Shared::default();
     shared.lock().unwrap().lasts = 3600;
+    shared.lock().unwrap().revokes = Some(200);
     let state = Arc::clone(&shared);
     let web = Web::start(move |request, base| served(request, base, &state));
     let added = home.run(&["mcp", "add", "web", "--url", &web.url("/mcp")]);
@@ -245,11 +269,35 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
         let said = stdout(&output) + &stderr(&output);
         assert!(output.status.success() && !said.contains("canary"), "{args:?}: {said}");
     }
+    let tokens = {
+        let state = shared.lock().unwrap();
+        [state.refresh.clone(), state.token.clone()]
+    };
     let (fine, out) = json_of(&home, &["mcp", "logout", "web", "--json"]);
-    assert!(fine && out["signed_in"] == false, "{out}");
+    assert!(fine && out["signed_in"] == false && out["revoked"] == true, "{out}");
+    assert_eq!(shared.lock().unwrap().revoked, tokens);
     assert!(!std::fs::read_to_string(&secrets).unwrap().contains("canary"));
     assert!(!look().0);
     assert!(!json_of(&home, &["mcp", "logout", "web", "--json"]).0);
+}
+
+#[test]
+fn signing_out_forgets_and_says_what_the_authority_did_about_it() {
+    for (revokes, said) in [
+        (Some(200), "taken back there."),
+        (Some(503), "127.0.0.1 refused (503): busy, not [secret]."),
+        (None, "it names no way to take it back."),
+    ] {
+        let (home, _web, shared) = with_server();
+        shared.lock().unwrap().revokes = revokes;
+        assert!(login(&home, agree).0);
+        let output = home.run(&["mcp", "logout", "web"]);
+        let text = stdout(&output);
+        assert!(output.status.success() && text.trim_end().ends_with(said), "{text}{}", stderr(&output));
+        assert!(!text.contains("canary"), "{text}");
+        assert_eq!(shared.lock().unwrap().revoked.len(), if revokes == Some(200) { 2 } else { 0 });
+        assert!(!home.run(&["mcp", "logout", "web"]).status.success());
+    }
 }
 
 #[test]

@@ -75,6 +75,75 @@ fn a_gateway_serves_what_reads_and_the_rest_only_where_it_is_allowed() {
     assert_eq!(answers[1]["result"]["isError"], true, "{}", answers[1]);
 }
 
+/// A server with resources and prompts; `$1` is its name for itself.
+const NOTES: &str = r#"
+while read -r line; do
+    id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+    link='{"type":"resource_link","uri":"note://one","name":"one"}'
+    case $line in
+    *'"method":"initialize"'*) reply '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"'"$1"'","version":"1"}}' ;;
+    *'"method":"tools/list"'*) reply '{"tools":[{"name":"find","annotations":{"readOnlyHint":true},"inputSchema":{}}]}' ;;
+    *'"method":"tools/call"'*) reply '{"content":['"$link"']}' ;;
+    *'"method":"resources/list"'*) reply '{"resources":[{"uri":"note://one","name":"one"}]}' ;;
+    *'"method":"resources/templates/list"'*) reply '{"resourceTemplates":[{"uriTemplate":"note://{name}","name":"any"}]}' ;;
+    *'"uri":"note://one"'*) reply '{"contents":[{"uri":"note://one","text":"the first of '"$1"'"}]}' ;;
+    *'"method":"prompts/list"'*) reply '{"prompts":[{"name":"review"},{"name":"other"}]}' ;;
+    *'"method":"prompts/get"'*) reply '{"messages":[{"role":"user","content":'"$link"'}]}' ;;
+    esac
+done
+"#;
+
+#[test]
+fn a_gateway_passes_on_resources_and_prompts_under_names_of_their_servers() {
+    let home = with_server();
+    for name in ["notes", "more", "tiller"] {
+        let added = home.run(&["mcp", "add", name, "--", "sh", "-c", NOTES, "server", name]);
+        assert!(added.status.success(), "{}", stderr(&added));
+    }
+    let ask = |method: &str, params: Value| json!({ "method": method, "params": params });
+    let requests = [
+        ask("resources/list", json!({})),
+        ask("resources/templates/list", json!({})),
+        ask("resources/read", json!({ "uri": "mcp://more/note://one" })),
+        ask("resources/read", json!({ "uri": "note://one" })),
+        ask("prompts/list", json!({})),
+        ask("prompts/get", json!({ "name": "notes__review" })),
+        ask("prompts/get", json!({ "name": "tiller__review" })),
+        call("notes__find"),
+        ask("resources/read", json!({ "uri": "mcp://tiller/note://one" })),
+    ];
+    let upstreams = ["mine", "notes", "more", "tiller"].map(|name| ["--upstream", name]).concat();
+    let answers = served(&home, &upstreams, &requests);
+    let told = |answers: &[Value], at: usize, list: &str, key: &str| -> Vec<String> {
+        let rows = answers[at]["result"][list].as_array().unwrap();
+        rows.iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
+    };
+    // Neither those of a server that has none, nor those of one that may be this very program.
+    assert_eq!(told(&answers, 0, "resources", "uri"), ["mcp://notes/note://one", "mcp://more/note://one"]);
+    let templates = ["mcp://notes/note://{name}", "mcp://more/note://{name}"];
+    assert_eq!(told(&answers, 1, "resourceTemplates", "uriTemplate"), templates);
+    let expected = json!([{ "uri": "mcp://more/note://one", "text": "the first of more" }]);
+    assert_eq!(answers[2]["result"]["contents"], expected);
+    assert_eq!(answers[3]["error"]["code"], -32002);
+    let names = ["notes__review", "notes__other", "more__review", "more__other"];
+    assert_eq!(told(&answers, 4, "prompts", "name"), names);
+    assert_eq!(answers[5]["result"]["messages"][0]["content"]["uri"], "mcp://notes/note://one");
+    assert_eq!(answers[6]["error"]["code"], -32602);
+    assert_eq!(answers[7]["result"]["content"][0]["uri"], "mcp://notes/note://one");
+    assert_eq!(answers[8]["error"]["code"], -32002);
+    home.settings("[tools]\ndenied_tools = ['mcp__more__read_resource', 'mcp__notes__review']\n");
+    let answers = served(&home, &upstreams, &requests);
+    assert_eq!(told(&answers, 0, "resources", "uri"), ["mcp://notes/note://one"]);
+    assert_eq!(answers[2]["error"]["code"], -32002);
+    assert_eq!(told(&answers, 4, "prompts", "name"), ["notes__other", "more__review", "more__other"]);
+    assert!(
+        answers[5]["error"]["message"].as_str().unwrap().contains("mcp__notes__review"),
+        "{}",
+        answers[5]
+    );
+}
+
 #[test]
 fn a_gateway_is_a_server_like_any_other_and_none_of_its_own() {
     let home = with_server();

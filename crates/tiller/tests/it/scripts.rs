@@ -91,3 +91,64 @@ fn scripts_run_from_the_command_line() {
         assert!(!home.run(wrong).status.success(), "{wrong:?}");
     }
 }
+
+/// An MCP server with a resource and prompts, and no tools.
+const NOTES: &str = r#"
+while read -r line; do
+    id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+    long=$(printf '%060000d' 0)
+    case $line in
+    *'"method":"initialize"'*) reply '{"protocolVersion":"2025-06-18","capabilities":{"resources":{},"prompts":{}},"serverInfo":{"name":"n","version":"1"}}' ;;
+    *'"method":"resources/list"'*) reply '{"resources":[{"uri":"note://one","name":"one"}]}' ;;
+    *'"method":"resources/read"'*) reply '{"contents":[{"uri":"note://one","text":"'"$long"'"}]}' ;;
+    *'"method":"prompts/list"'*) reply '{"prompts":[{"name":"review"},{"name":"other"}]}' ;;
+    *'"method":"prompts/get"'*) reply '{"messages":[{"role":"user","content":{"type":"text","text":"Review it."}}]}' ;;
+    esac
+done
+"#;
+
+/// What a script in a turn of the model comes to, with these settings.
+fn in_a_turn(settings: &str, code: &str) -> String {
+    let server = ModelServer::start(answers(code));
+    let home = Home::new();
+    home.settings(&format!("providers.openai.wire = 'chat'\n{settings}"));
+    let added = home.run(&["mcp", "add", "notes", "--", "sh", "-c", NOTES]);
+    assert!(added.status.success(), "{}", stderr(&added));
+    let mut editor = Editor::with_everything();
+    let variables = [("OPENAI_API_KEY", "key"), ("OPENAI_BASE_URL", server.url.as_str())];
+    let mut agent = Agent::start_with(&home, &["-m", "openai/test"], &variables);
+    agent.initialize(editor.capabilities());
+    let session = agent.new_session(&home);
+    agent.prompt(&session, "go", &mut editor).unwrap();
+    agent.hang_up();
+    let (_, request) = server.requests.iter().nth(1).unwrap();
+    let request: Value = serde_json::from_str(&request).unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    let result = messages.iter().find(|message| message["role"] == "tool").unwrap();
+    let text = result["content"].as_str().unwrap();
+    text.split("\nExecution time: ").next().unwrap().to_owned()
+}
+
+#[test]
+fn a_script_of_the_model_reads_resources_and_fills_in_prompts_of_the_sessions_servers() {
+    let code = "local names = {}\n\
+                for _, prompt in ipairs(mcp.prompts('notes')) do names[#names + 1] = prompt.name end\n\
+                return mcp.resources('notes')[1].uri, #mcp.read_resource('notes', 'note://one')[1].text,\n\
+                table.concat(names, ' '), mcp.get_prompt('notes', 'review').messages[1].content.text";
+    let allowed = "mcp.servers.notes.permissions.read = 'allow'\n";
+    assert_eq!(in_a_turn(allowed, code), "Return value: note://one\t60000\treview other\tReview it.");
+    let code = "local _, reads = pcall(mcp.resources, 'notes')\n\
+                local _, fills_in = pcall(mcp.get_prompt, 'notes', 'review')\n\
+                local _, other = pcall(mcp.get_prompt, 'nobody', 'review')\n\
+                print(reads) print(fills_in) print(other)";
+    let said = in_a_turn("", code);
+    for name in ["read_resource", "review"] {
+        let text = format!("Native tool 'mcp__notes__{name}' requires approval and cannot prompt");
+        assert!(said.contains(&text), "{said}");
+    }
+    assert!(said.ends_with("Unknown MCP server: nobody"), "{said}");
+    let denied = format!("{allowed}tools.denied_tools = ['mcp__notes__review']\n");
+    let said = in_a_turn(&denied, "return mcp.resources('notes')[1].name, mcp.get_prompt('notes', 'review')");
+    assert!(said.contains("mcp__notes__review") && !said.contains("Review it."), "{said}");
+}

@@ -1,0 +1,142 @@
+//! What a server has beside tools, for whoever calls it past its model. Asking is decided about like a call of a tool that only reads.
+
+use crate::{connection::Client, names::tool_name};
+use agent::{
+    Access, AnyCall, AnyTool, Description, Effect, Redactor, ToolContent, ToolContext, ToolError, ToolKind,
+    ToolOutput, ToolSpec,
+};
+use async_trait::async_trait;
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+use std::{borrow::Cow, sync::Arc};
+use system::AbsPath;
+
+/// What is asked of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inquiry {
+    /// Its resources.
+    Resources,
+    /// What one of them holds.
+    Resource {
+        /// Its address.
+        uri: String,
+    },
+    /// Its prompts.
+    Prompts,
+    /// One of them, filled in.
+    Prompt {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        arguments: JsonObject,
+    },
+}
+
+impl Inquiry {
+    /// A tool that asks a server this, and the arguments that whoever watches is told of. It gives JSON, in the shape that the protocol has.
+    pub fn tool(self, server: &str, client: Arc<Client>, redactor: Redactor) -> (Arc<dyn AnyTool>, Value) {
+        let (function, arguments) = (self.function(server), self.arguments());
+        (Arc::new(Asking { server: server.to_owned(), inquiry: self, function, client, redactor }), arguments)
+    }
+
+    fn arguments(&self) -> Value {
+        match self {
+            Self::Resources | Self::Prompts => json!({}),
+            Self::Resource { uri } => json!({ "uri": uri }),
+            Self::Prompt { arguments, .. } => json!(arguments),
+        }
+    }
+
+    /// What rules call it: a prompt by its command, everything else as reading resources.
+    fn function(&self, server: &str) -> String {
+        match self {
+            Self::Prompt { name, .. } => tool_name(server, name),
+            Self::Resources | Self::Resource { .. } | Self::Prompts => tool_name(server, "read_resource"),
+        }
+    }
+
+    async fn ask(&self, client: &Client) -> Result<Value, String> {
+        let what = match self {
+            Self::Resources | Self::Resource { .. } => "resources",
+            Self::Prompts | Self::Prompt { .. } => "prompts",
+        };
+        if !client.has(what) {
+            return Err(format!("it has no {what}"));
+        }
+        Ok(match self {
+            Self::Resources => json!(client.resources().await?),
+            Self::Resource { uri } => json!(client.read(uri).await?),
+            Self::Prompts => json!(client.prompts().await?),
+            Self::Prompt { name, arguments } => json!(client.prompt(name, arguments.clone()).await?),
+        })
+    }
+}
+
+/// An inquiry as a tool, and as its call.
+#[derive(Clone)]
+struct Asking {
+    server: String,
+    inquiry: Inquiry,
+    function: String,
+    client: Arc<Client>,
+    redactor: Redactor,
+}
+
+impl AnyTool for Asking {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({ "type": "object", "properties": {} });
+        ToolSpec { name: self.function.clone(), description: String::new(), parameters }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.function)
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Reads
+    }
+
+    fn parse(&self, _arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl AnyCall for Asking {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        let what = match &self.inquiry {
+            Inquiry::Resources => "List resources".to_owned(),
+            Inquiry::Resource { uri } => format!("Read {uri}"),
+            Inquiry::Prompts => "List prompts".to_owned(),
+            Inquiry::Prompt { name, .. } => format!("Fill in the prompt {name}"),
+        };
+        let title = agent::one_line(&format!("{}: {what}", self.server));
+        Description { title, kind: ToolKind::Read, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Call { function: self.function.clone(), read_only: true }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let asked = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
+            asked = self.inquiry.ask(&self.client) => asked,
+        };
+        match asked {
+            Ok(said) => {
+                let text = self.redactor.redact_value(said).to_string();
+                Ok(ToolOutput::text(agent::tools::cap(text, &cx.limits)))
+            }
+            Err(why) => {
+                let text = format!("MCP server '{}': {why}", self.server);
+                Err(ToolError::message(self.redactor.redact(&text)))
+            }
+        }
+    }
+}

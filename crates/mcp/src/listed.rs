@@ -1,0 +1,172 @@
+//! A tool as its server lists it. A server may list hundreds, of which a model is told few: schemas stay the text that they are until somebody reads one.
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use std::sync::{Arc, OnceLock};
+
+/// What stands for a schema that is kept as its text, in the library's own type for tools.
+const TEXT: &str = "\u{0}text";
+
+/// A tool as its server lists it.
+pub struct Listed {
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: String,
+    pub(crate) annotations: Option<ToolAnnotations>,
+    pub(crate) schema: Schema,
+}
+
+impl Listed {
+    /// Its name, as the server has it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it says it does, as it says it.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Whether it says that it only reads.
+    pub fn is_read_only(&self) -> bool {
+        self.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true)
+    }
+
+    /// The schema of what it takes, as it is given.
+    pub fn schema(&self) -> Value {
+        serde_json::from_str(&self.schema.text).unwrap_or_default()
+    }
+}
+
+impl From<Tool> for Listed {
+    fn from(tool: Tool) -> Self {
+        let text = match tool.input_schema.get(TEXT) {
+            Some(Value::String(text)) if tool.input_schema.len() == 1 => text.clone(),
+            _ => Value::Object((*tool.input_schema).clone()).to_string(),
+        };
+        Self {
+            name: tool.name.into_owned(),
+            title: tool.title,
+            description: tool.description.unwrap_or_default().into_owned(),
+            annotations: tool.annotations,
+            schema: Schema { text, read: OnceLock::new() },
+        }
+    }
+}
+
+/// A tool of a list, with its schema as text; the error says why it cannot be understood.
+pub(crate) fn read(text: &str) -> Result<Tool, serde_json::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Given<'a> {
+        name: String,
+        title: Option<String>,
+        description: Option<String>,
+        #[serde(borrow)]
+        input_schema: &'a RawValue,
+        annotations: Option<ToolAnnotations>,
+    }
+    let Given { name, title, description, input_schema, annotations } = serde_json::from_str(text)?;
+    let schema = input_schema.get();
+    if !schema.starts_with('{') {
+        return Err(serde::de::Error::custom("its schema is no object"));
+    }
+    let mut tool = Tool::default();
+    tool.name = name.into();
+    tool.title = title;
+    tool.description = description.map(Into::into);
+    tool.annotations = annotations;
+    tool.input_schema = Arc::new(JsonObject::from_iter([(TEXT.to_owned(), Value::from(schema))]));
+    Ok(tool)
+}
+
+/// The schema of what a tool takes.
+pub(crate) struct Schema {
+    text: String,
+    /// As models are told of it, once somebody asked.
+    read: OnceLock<Value>,
+}
+
+impl Schema {
+    /// One of our own.
+    pub(crate) fn of(value: Value) -> Self {
+        Self { text: value.to_string(), read: value.into() }
+    }
+
+    /// It, as its server wrote it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What is wrong with it, as far as that shows without reading all of it.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        #[derive(Deserialize)]
+        struct Top<'a> {
+            #[serde(borrow, rename = "type")]
+            kind: Option<&'a RawValue>,
+        }
+        match serde_json::from_str::<Top<'_>>(&self.text) {
+            Ok(Top { kind }) if kind.is_none_or(|kind| kind.get() == "\"object\"") => None,
+            _ => Some("its schema is not one of an object"),
+        }
+    }
+
+    /// It, as models are told of it: an object with properties. What lies too deep to be read is an object of anything.
+    pub(crate) fn parameters(&self) -> &Value {
+        self.read.get_or_init(|| {
+            let mut schema: JsonObject = serde_json::from_str(&self.text).unwrap_or_default();
+            schema.remove("$schema");
+            schema.insert("type".to_owned(), json!("object"));
+            if !schema.get("properties").is_some_and(Value::is_object) {
+                schema.insert("properties".to_owned(), json!({}));
+            }
+            Value::Object(schema)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(schema: &str) -> Option<Listed> {
+        let text =
+            format!(r#"{{"name": "t", "description": "d\u00e9", "inputSchema": {schema}, "other": [1]}}"#);
+        read(&text).ok().map(Listed::from)
+    }
+
+    #[test]
+    fn a_schema_is_told_as_an_object_with_properties() {
+        for (schema, told) in [
+            ("{}", json!({ "type": "object", "properties": {} })),
+            (r#"{"$schema": "x", "type": "object"}"#, json!({ "type": "object", "properties": {} })),
+            (
+                r#"{"properties": {"a": {"type": "string"}}, "required": ["a"]}"#,
+                json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] }),
+            ),
+            (r#"{"properties": 7}"#, json!({ "type": "object", "properties": {} })),
+        ] {
+            let tool = listed(schema).unwrap();
+            assert_eq!((tool.schema.problem(), tool.schema.parameters()), (None, &told), "{schema}");
+            assert_eq!(tool.schema().to_string(), serde_json::from_str::<Value>(schema).unwrap().to_string());
+            assert_eq!((tool.name(), tool.description()), ("t", "dé"));
+        }
+        let deep = format!("{}{}", r#"{"properties":"#.repeat(400), "{}".to_owned() + &"}".repeat(400));
+        let deep = listed(&deep).unwrap();
+        assert_eq!(deep.schema.parameters(), &json!({ "type": "object", "properties": {} }));
+        for wrong in [r#"{"type": "string"}"#, r#"{"type": ["object"]}"#] {
+            assert!(listed(wrong).unwrap().schema.problem().is_some(), "{wrong}");
+        }
+        for nothing in ["7", "\"{}\"", "null", "[]"] {
+            assert!(listed(nothing).is_none(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_was_read_by_the_library_is_the_same() {
+        let schema = json!({ "type": "object", "properties": { "a": {} } });
+        let tool = serde_json::from_value::<Tool>(json!({ "name": "t", "inputSchema": schema })).unwrap();
+        assert_eq!(Listed::from(tool).schema.parameters(), &schema);
+    }
+}

@@ -1,0 +1,167 @@
+//! What there is: integrations, their functions, how they stand.
+
+use super::Desk;
+use crate::integrations::{report::Report, rows};
+use ::integrations::{Accounts as _, Function};
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::{fmt::Write as _, sync::Arc};
+
+impl Desk<'_> {
+    pub(super) async fn list(&self) -> Report {
+        let catalogue = self.integrations.catalogue().await;
+        let (mut rows, mut text) = (Vec::new(), String::new());
+        for integration in catalogue.all() {
+            let standing = self.standing(integration).await;
+            let count = integration.functions.len();
+            let _ = writeln!(
+                text,
+                "{:<24} {:<18} {count:>4} functions  {}",
+                integration.name,
+                standing.word(),
+                integration.title
+            );
+            rows.push(rows::provider(integration, &standing));
+        }
+        for (name, why) in catalogue.broken() {
+            let _ = writeln!(text, "problem: {name}: {why}");
+        }
+        Report::new(json!({ "integrations": rows, "broken": catalogue.broken() }), text)
+    }
+
+    pub(super) async fn functions_of(&self, name: &str) -> Result<Report> {
+        let integration = self.integration(name).await?;
+        let standing = self.standing(&integration).await;
+        let mut text = String::new();
+        for function in integration.functions.values() {
+            let _ = writeln!(
+                text,
+                "{:<44} {:<6} {}",
+                function.full_name(),
+                function.operation.id(),
+                function.title
+            );
+        }
+        if !integration.left_out.is_empty() {
+            let _ = writeln!(
+                text,
+                "{} operations of the document are left out; `tiller integrations doctor` has them",
+                integration.left_out.len()
+            );
+        }
+        let functions: Vec<_> =
+            integration.functions.values().map(|f| rows::function(&integration, f, &standing)).collect();
+        let provider = rows::provider(&integration, &standing);
+        Ok(Report::new(json!({ "integration": provider, "functions": functions }), text))
+    }
+
+    pub(super) async fn status(&self, name: Option<&str>) -> Result<Report> {
+        let catalogue = self.integrations.catalogue().await;
+        let one = match name {
+            Some(name) => vec![self.integration(name).await?],
+            None => catalogue.all().cloned().collect(),
+        };
+        let (mut rows, mut text) = (Vec::new(), String::new());
+        for integration in one {
+            let standing = self.standing(&integration).await;
+            let own = self.switches.of(&integration.name);
+            let said = |permission: Option<::integrations::Permission>| {
+                permission.unwrap_or(self.switches.default).id()
+            };
+            let (read, write) = (said(own.read), said(own.write));
+            let accounts = if standing.accounts.is_empty() {
+                "no account".to_owned()
+            } else {
+                standing.accounts.join(", ")
+            };
+            let _ = writeln!(
+                text,
+                "{:<24} {:<18} read {read}, write {write}; {accounts}",
+                integration.name,
+                standing.word()
+            );
+            let mut row = rows::provider(&integration, &standing);
+            row["permissions"] = json!({ "read": read, "write": write });
+            rows.push(row);
+        }
+        Ok(Report::new(json!({ "integrations": rows }), text))
+    }
+
+    pub(super) async fn doctor(&self) -> Report {
+        let catalogue = self.integrations.catalogue().await;
+        let mut issues: Vec<String> =
+            catalogue.broken().iter().map(|(name, why)| format!("{name}: {why}")).collect();
+        let mut left_out = Vec::new();
+        let mut ready = 0;
+        for integration in catalogue.all() {
+            let standing = self.standing(integration).await;
+            ready += usize::from(standing.word() == "ready");
+            if standing.active && !standing.configured {
+                let name = &integration.name;
+                issues.push(format!(
+                    "{name}: it is on and lacks credentials; `tiller integrations configure {name}`"
+                ));
+            }
+            left_out.extend(integration.left_out.iter().map(|why| format!("{}: {why}", integration.name)));
+        }
+        for (name, own) in &self.switches.each {
+            if own.enabled && catalogue.integration(name).is_err() && !catalogue.broken().contains_key(name) {
+                issues.push(format!("{name}: the settings switch it on, and it is not installed"));
+            }
+        }
+        let mut text = format!("{ready} integrations can be called\n");
+        issues.iter().for_each(|issue| {
+            let _ = writeln!(text, "problem: {issue}");
+        });
+        left_out.iter().for_each(|operation| {
+            let _ = writeln!(text, "left out: {operation}");
+        });
+        let failed = !issues.is_empty();
+        Report::new(json!({ "ready": ready, "issues": issues, "left_out": left_out }), text).failed(failed)
+    }
+
+    pub(super) async fn fields(&self, name: &str) -> Result<Report> {
+        let integration = self.integration(name).await?;
+        let rows = rows::fields(&integration);
+        let mut accounts = serde_json::Map::new();
+        for name in self.integrations.accounts.names(&integration.name).await {
+            let account = self.integrations.accounts.account(&integration.name, &name).await;
+            accounts.insert(name, json!(account.fields()));
+        }
+        let mut text = String::new();
+        for row in &rows {
+            let kind = if row["secret"] == true { "secret" } else { "" };
+            let needed = if row["required"] == true { "needed" } else { "" };
+            let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+            let _ = writeln!(text, "{:<20} {kind:<7} {needed:<7} {}", word("name"), word("description"));
+        }
+        for (name, fields) in &accounts {
+            let fields: Vec<_> = fields.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let _ = writeln!(text, "account {name} has {}", fields.join(", "));
+        }
+        Ok(Report::new(
+            json!({ "integration": integration.name, "fields": rows, "accounts": accounts }),
+            text,
+        ))
+    }
+
+    pub(super) async fn search(&self, query: &str) -> Report {
+        let catalogue = self.integrations.catalogue().await;
+        let found = catalogue.search(query);
+        let mut text = String::new();
+        for function in &found {
+            let _ = writeln!(
+                text,
+                "{:<44} {:<6} {}",
+                function.full_name(),
+                function.operation.id(),
+                function.title
+            );
+        }
+        if found.is_empty() {
+            text.push_str("No function fits. Try other or fewer words.\n");
+        }
+        let row = |f: &&Arc<Function>| json!({ "function": f.full_name(), "title": f.title, "operation": f.operation.id() });
+        Report::new(json!({ "functions": found.iter().map(row).collect::<Vec<_>>() }), text)
+    }
+}

@@ -1,0 +1,65 @@
+//! A call, from the words of a command line to what came of it.
+
+use super::{Desk, stdin};
+use crate::{
+    args::OneFunction,
+    integrations::{
+        line::{self, Line},
+        report::Report,
+    },
+};
+use ::integrations::{Call, Unmade};
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+impl Desk<'_> {
+    pub(super) async fn call(&self, name: &str, words: &[String]) -> Result<Report> {
+        let (integration, function) = self.function(name).await?;
+        let Line { given, account, force, dry_run, help, .. } = line::read(words, &function, &mut stdin)?;
+        if help {
+            return self.docs(&OneFunction { name: name.to_owned(), common: Default::default() }).await;
+        }
+        let account = account.unwrap_or_else(|| ::integrations::DEFAULT_ACCOUNT.to_owned());
+        let call = Call { integration, function, account, given, force, dry_run };
+        let denial = self.integrations.denial(self.options, self.cwd, &call).await;
+        let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
+            Ok(outcome) => outcome,
+            Err(Unmade::Blocked(blocked)) => bail!("{blocked}{}", self.hint(&blocked, &call)),
+            Err(error) => return Err(error.into()),
+        };
+        let text = match (&outcome.error, &outcome.data) {
+            (Some(error), _) => bail_text(error, &call, self),
+            (None, Value::String(text)) => format!("{}\n", text.trim_end()),
+            (None, data) => format!("{data:#}\n"),
+        };
+        Ok(Report::new(outcome.to_json(), text).failed(!outcome.success()))
+    }
+
+    /// What to type, after a text that callers know.
+    fn hint(&self, blocked: &::integrations::Blocked, call: &Call) -> String {
+        use ::integrations::Blocked as B;
+        let name = &call.integration.name;
+        match blocked {
+            B::NotActive(_) => format!(" (`tiller integrations enable {name}`)"),
+            B::NoCredentials { account, .. } => {
+                let fields: Vec<_> =
+                    call.integration.fields().iter().map(|field| field.name.clone()).collect();
+                format!(
+                    " (`tiller integrations configure {name} --account {account}`: {})",
+                    fields.join(", ")
+                )
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// Why a call failed, and what helps.
+fn bail_text(error: &str, call: &Call, desk: &Desk<'_>) -> String {
+    let permission = desk.switches.permission(&call.integration.name, call.function.operation);
+    let waits = permission == ::integrations::Permission::Ask && !call.force && !call.dry_run;
+    let (name, operation) = (&call.integration.name, call.function.operation.id());
+    let hint =
+        format!("`tiller integrations configure {name} --{operation} allow`, or --force for this call\n");
+    if waits { format!("{error}\n{hint}") } else { format!("{error}\n") }
+}

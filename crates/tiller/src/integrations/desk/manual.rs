@@ -1,0 +1,88 @@
+//! What is said of functions: pages, schemas, examples.
+
+use super::Desk;
+use crate::{
+    args::OneFunction,
+    integrations::{report::Report, rows},
+};
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+impl Desk<'_> {
+    pub(super) async fn docs(&self, one: &OneFunction) -> Result<Report> {
+        if !one.name.contains('.') {
+            let integration = self.integration(&one.name).await?;
+            let mut text = format!("# {}\n\n{}\n\n", integration.title, integration.description);
+            for function in integration.functions.values() {
+                let _ = writeln!(text, "- `{}`: {}", function.full_name(), function.title);
+            }
+            return Ok(Report::new(json!({ "page": integration.name, "text": text }), text));
+        }
+        let (integration, function) = self.function(&one.name).await?;
+        let standing = self.standing(&integration).await;
+        let filled = rows::filled(&integration, &standing);
+        let schema = function.input_schema(&filled);
+        let mut text = format!(
+            "# {}\n\n{}\n\n{} ({} {})\n",
+            function.full_name(),
+            function.description,
+            function.operation.id(),
+            function.method,
+            function.path
+        );
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        for (at, (name, own)) in schema["properties"].as_object().into_iter().flatten().enumerate() {
+            if at == 0 {
+                text.push_str("\nParameters:\n");
+            }
+            let kind = own["type"].as_str().unwrap_or("any");
+            let needed = if required.iter().any(|known| known == name) { ", required" } else { "" };
+            let _ = writeln!(
+                text,
+                "- `{name}` ({kind}{needed}): {}",
+                own["description"].as_str().unwrap_or_default()
+            );
+        }
+        Ok(Report::new(json!({ "page": function.full_name(), "text": text }), text))
+    }
+
+    pub(super) async fn schema(&self, name: &str) -> Result<Report> {
+        let (integration, function) = self.function(name).await?;
+        let standing = self.standing(&integration).await;
+        let row = rows::function(&integration, &function, &standing);
+        let text = format!("{:#}\n", row["input_schema"]);
+        Ok(Report::new(json!({ "function": row }), text))
+    }
+
+    pub(super) async fn examples(&self, name: &str) -> Result<Report> {
+        let (integration, function) = self.function(name).await?;
+        let standing = self.standing(&integration).await;
+        let arguments = rows::example(&function, &rows::filled(&integration, &standing));
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let flags: String = arguments
+            .iter()
+            .map(|(name, value)| format!(" --{}='{}'", name.replace('_', "-"), plain(value)))
+            .collect();
+        let lua: Vec<_> =
+            arguments.iter().map(|(name, value)| format!("[\"{name}\"] = {}", lua_of(value))).collect();
+        let (provider, name) = (&integration.name, &function.name);
+        let json = Value::Object(arguments);
+        let examples = [
+            format!("tiller integrations:{provider} {name}{flags}"),
+            format!("tiller integrations call {provider}.{name} '{json}' --json"),
+            format!("tiller integrations call {provider}.{name}{flags} --dry-run"),
+            format!("app.integrations.{provider}.{name}{{{}}}", lua.join(", ")),
+        ];
+        let text = examples.iter().map(|example| format!("{example}\n")).collect::<String>();
+        Ok(Report::new(json!({ "function": function.full_name(), "examples": examples }), text))
+    }
+}
+
+fn lua_of(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("{{{}}}", items.iter().map(lua_of).collect::<Vec<_>>().join(", ")),
+        Value::Object(_) => "{}".to_owned(),
+        other => other.to_string(),
+    }
+}
