@@ -161,7 +161,9 @@ mod tests {
     #[test]
     fn one_is_taken_by_its_name() {
         let nowhere = Path::new("/nonexistent/tiller");
-        let names = |only| all(nowhere, 1, Some(only)).map(|some| some.iter().map(|one| one.name).collect());
+        let names = |only| {
+            all(nowhere, 1, Some(only)).map(|some| some.iter().map(|one| one.name).collect::<Vec<_>>())
+        };
         assert_eq!(names("cancel").unwrap(), vec!["cancel"]);
         assert!(names("help").unwrap_err().to_string().contains("warm turn, burst"));
     }
