@@ -1,12 +1,38 @@
-//! Links the program with packed relative relocations where that can be run: they take a tenth of the space, in the file and in memory.
+//! Links the program so that it takes less memory: with packed relative relocations where they can be run, which take a tenth of the space, and with
+//! what a start and a first turn run side by side. The kernel maps a program in pieces of 64 KB, so that functions that are run here and
+//! there bring everything around them with them.
 
 use std::{env, process::Command};
 
+const LAYOUT: &str = "layout/hot.ld";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={LAYOUT}");
+    println!("cargo::rerun-if-env-changed=TILLER_LAYOUT");
     if runs_packed_relocations() {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+    if orders_functions() {
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}/{LAYOUT}", variable("CARGO_MANIFEST_DIR"));
+    }
+}
+
+/// Whether this is a build to be run, by the linker that comes with the compiler: others may not know such a list, and lists of other machines'
+/// functions would have other names. `TILLER_LAYOUT=off` leaves it out.
+fn orders_functions() -> bool {
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS");
+    let own_linker =
+        variable("RUSTC_LINKER").is_empty() && !["fuse-ld", "linker"].iter().any(|name| flags.contains(name));
+    variable("TARGET") == "x86_64-unknown-linux-gnu"
+        && variable("PROFILE") == "release"
+        && own_linker
+        && variable("TILLER_LAYOUT") != "off"
+}
+
+#[expect(clippy::disallowed_methods, reason = "a build script is told everything by the environment")]
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_default()
 }
 
 /// Whether the dynamic loader that will start the program knows them: glibc does since 2.36. Only asked of this machine, for itself.
@@ -15,7 +41,6 @@ fn main() {
     reason = "a build script has no System, and only the environment and a program tell this"
 )]
 fn runs_packed_relocations() -> bool {
-    let variable = |name: &str| env::var(name).unwrap_or_default();
     let glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
     if !glibc || variable("HOST") != variable("TARGET") {
         return false;

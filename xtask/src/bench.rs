@@ -23,10 +23,11 @@ use std::path::{Path, PathBuf};
 const RUNS: usize = 10;
 
 pub(crate) const USAGE: &str = "\
-usage: cargo xtask bench [--json] [--runs N] [--binary PATH]
+usage: cargo xtask bench [--json] [--runs N] [--only NAME] [--binary PATH]
 
   --json         print the figures as one JSON object
   --runs N       take each figure N times (10)
+  --only NAME    take the figures of one measurement: one of those that `--only help` names
   --binary PATH  measure this binary instead of building the release one
 ";
 
@@ -35,6 +36,7 @@ usage: cargo xtask bench [--json] [--runs N] [--binary PATH]
 struct Options {
     json: bool,
     runs: usize,
+    only: Option<String>,
     binary: Option<PathBuf>,
 }
 
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         return hand_over(&options);
     }
     let binary = options.binary.context("name the binary to measure: --binary PATH")?;
-    let figures = measure::all(&binary, options.runs);
+    let figures = measure::all(&binary, options.runs, options.only.as_deref())?;
     if options.json {
         println!("{:#}", report::json(&binary, options.runs, &figures));
     } else {
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
 }
 
 fn parse(args: &[&str]) -> Result<Options> {
-    let mut options = Options { json: false, runs: RUNS, binary: None };
+    let mut options = Options { json: false, runs: RUNS, only: None, binary: None };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match *arg {
@@ -67,6 +69,10 @@ fn parse(args: &[&str]) -> Result<Options> {
                 let number = args.next().context("--runs needs a number")?;
                 options.runs =
                     number.parse().ok().filter(|runs| *runs > 0).context("--runs needs a number over 0")?;
+            }
+            "--only" => {
+                let name = args.next().context("--only needs the name of a measurement")?;
+                options.only = Some((*name).to_owned());
             }
             "--binary" => {
                 let path = args.next().context("--binary needs a path")?;
@@ -89,6 +95,9 @@ fn hand_over(options: &Options) -> Result<()> {
     inner.args(["bench", "--runs", &options.runs.to_string(), "--binary"]).arg(binary);
     if options.json {
         inner.arg("--json");
+    }
+    if let Some(name) = &options.only {
+        inner.args(["--only", name]);
     }
     let status = inner.status().with_context(|| format!("`{}` did not start", shown(&inner)))?;
     if !status.success() {
@@ -116,10 +125,11 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        assert_eq!(parse(&[]).unwrap(), Options { json: false, runs: RUNS, binary: None });
-        let all = parse(&["--json", "--runs", "3", "--binary", "/bin/true"]).unwrap();
-        assert_eq!(all, Options { json: true, runs: 3, binary: Some(PathBuf::from("/bin/true")) });
-        for bad in [&["--runs"][..], &["--runs", "0"], &["--binary"], &["--fast"]] {
+        assert_eq!(parse(&[]).unwrap(), Options { json: false, runs: RUNS, only: None, binary: None });
+        let all = parse(&["--json", "--runs", "3", "--only", "start", "--binary", "/bin/true"]).unwrap();
+        let (only, binary) = (Some("start".to_owned()), Some(PathBuf::from("/bin/true")));
+        assert_eq!(all, Options { json: true, runs: 3, only, binary });
+        for bad in [&["--runs"][..], &["--runs", "0"], &["--binary"], &["--only"], &["--fast"]] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
     }

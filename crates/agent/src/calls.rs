@@ -11,7 +11,7 @@ use crate::{
     gate::{Answer, Applicant, Ruling},
     inner::{self, InnerCalls},
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT},
-    policy,
+    policy::{self, Resolved},
     session_task::{Controls, Session},
     tools::cap,
 };
@@ -27,6 +27,8 @@ pub(crate) struct Candidate {
     description: Description,
     arguments: Value,
     parsed: Result<Parsed, String>,
+    /// What it is about, looked at while the answer was stored. Good for one decision, and only while nothing else has run since.
+    looked: Option<Vec<Resolved>>,
     /// What hooks had to say, for the model.
     notes: Vec<String>,
     /// Whether another call makes it.
@@ -76,6 +78,37 @@ pub(crate) fn announce(
     let events =
         candidates.iter().map(|candidate| SessionEvent::ToolCall(candidate.announcement())).collect();
     (candidates, events)
+}
+
+/// Stores the answer that made the calls, and looks meanwhile at what the first of them is about: nothing can change that before it runs but what
+/// could change it afterwards as well. A look that takes longer is left for the decision.
+pub(crate) async fn record_and_look(
+    session: &Session,
+    candidates: &mut [Candidate],
+    events: Vec<SessionEvent>,
+) -> Result<(), StoreError> {
+    let Some((first, parsed)) =
+        candidates.first().and_then(|first| Some((first, first.parsed.as_ref().ok()?)))
+    else {
+        return session.log.record(events).await;
+    };
+    let applicant = first.applicant(parsed);
+    let mut looked = None;
+    let stored = {
+        let mut recording = std::pin::pin!(session.log.record(events));
+        let looking = AssertUnwindSafe(session.gate.look(&applicant, &session.cwd)).catch_unwind();
+        let mut looking = std::pin::pin!(looking);
+        loop {
+            tokio::select! {
+                biased;
+                stored = &mut recording => break stored,
+                found = &mut looking, if looked.is_none() => looked = Some(found),
+            }
+        }
+    };
+    // A look that panicked does it again where that is reported.
+    candidates[0].looked = looked.and_then(Result::ok);
+    stored
 }
 
 /// Runs the calls. Every call gets a result, whatever happens.
@@ -174,7 +207,7 @@ pub(crate) async fn run_alone(
         let asked = !ruling.allows();
         let mut cx = session.tool_context(&id, cancel, asked, &ruling);
         if matches!(&candidate.parsed, Ok(parsed) if parsed.effect == Effect::Writes) {
-            let over = Recorder::new(cx.system.clone());
+            let over = Recorder::new(cx.system.clone(), ruling.places());
             cx.system = over.clone();
             recorder = Some(over);
         }
@@ -187,7 +220,8 @@ pub(crate) async fn run_alone(
             match session.gate.ask(&ruling, &candidate.applicant(parsed), content.clone(), cancel).await? {
                 Answer::Allowed => {
                     // A question may stay open for long: what was approved must still be what would happen.
-                    let now = match rule(session, controls, &candidate.applicant(parsed), cancel).await {
+                    let now = match rule(session, controls, &candidate.applicant(parsed), None, cancel).await
+                    {
                         Ok(now) => now,
                         Err(error) => break 'outcome (Err(error), content),
                     };
@@ -254,7 +288,15 @@ impl Candidate {
                 locations: Vec::<Location>::new(),
             },
         };
-        Self { request: request.clone(), description, arguments, parsed, notes: Vec::new(), inner: false }
+        Self {
+            request: request.clone(),
+            description,
+            arguments,
+            parsed,
+            looked: None,
+            notes: Vec::new(),
+            inner: false,
+        }
     }
 
     /// What tells of it before anything is done about it.
@@ -274,13 +316,14 @@ impl Candidate {
 
     /// What the gate says of it; nothing, if it cannot run at all.
     pub(crate) async fn rule(
-        &self,
+        &mut self,
         session: &Session,
         controls: &Controls,
         cancel: &CancellationToken,
     ) -> Option<Result<Ruling, ToolError>> {
+        let looked = self.looked.take();
         let parsed = self.parsed.as_ref().ok()?;
-        Some(rule(session, controls, &self.applicant(parsed), cancel).await)
+        Some(rule(session, controls, &self.applicant(parsed), looked, cancel).await)
     }
 
     fn applicant<'a>(&'a self, parsed: &'a Parsed) -> Applicant<'a> {
@@ -450,11 +493,18 @@ async fn rule(
     session: &Session,
     controls: &Controls,
     applicant: &Applicant<'_>,
+    looked: Option<Vec<Resolved>>,
     cancel: &CancellationToken,
 ) -> Result<Ruling, ToolError> {
     let state = controls.state();
-    let ruling = session.gate.rule(&state, applicant, &session.cwd);
-    let ruling = guarded(async { Ok(ruling.await) }, cancel, LOOK_WAIT).await?;
+    let ruling = async {
+        let accesses = match looked {
+            Some(accesses) => accesses,
+            None => session.gate.look(applicant, &session.cwd).await,
+        };
+        Ok(session.gate.rule(&state, applicant, accesses).await)
+    };
+    let ruling = guarded(ruling, cancel, LOOK_WAIT).await?;
     // What this machine gives is known now.
     if let Some(place) = ruling.place()
         && place != state.sandbox

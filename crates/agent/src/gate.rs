@@ -105,6 +105,11 @@ impl Ruling {
         matches!(self.decision, Decision::Deny { rule: "Mode", .. })
     }
 
+    /// Where the files it is about lead, links resolved: as declared, and where that is.
+    pub(crate) fn places(&self) -> Vec<(AbsPath, AbsPath)> {
+        places(&self.accesses)
+    }
+
     /// The reason of a denial.
     pub(crate) fn denial(&self) -> Option<&str> {
         match &self.decision {
@@ -125,17 +130,22 @@ pub(crate) enum Answer {
 }
 
 impl Gate {
-    /// Decides by the policy alone.
-    pub(crate) async fn rule(
-        &self,
-        settings: &SessionState,
-        applicant: &Applicant<'_>,
-        cwd: &AbsPath,
-    ) -> Ruling {
+    /// What a call is about, with the looks at the disk that it takes. Decides nothing.
+    pub(crate) async fn look(&self, applicant: &Applicant<'_>, cwd: &AbsPath) -> Vec<Resolved> {
         let mut accesses = Vec::new();
         for access in applicant.call.accesses(cwd) {
             accesses.push(resolved(self.system.as_ref(), access, applicant.executor).await);
         }
+        accesses
+    }
+
+    /// Decides by the policy alone about what was looked at.
+    pub(crate) async fn rule(
+        &self,
+        settings: &SessionState,
+        applicant: &Applicant<'_>,
+        accesses: Vec<Resolved>,
+    ) -> Ruling {
         let bounds = self.bounds(settings.mode);
         let (shelter, sandbox) = shelter(self.system.as_ref(), &bounds, &accesses, applicant.executor).await;
         let decision = policy::decide(&self.policy(settings, shelter), &self.subject(applicant, &accesses));
@@ -152,13 +162,7 @@ impl Gate {
     }
 
     fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
-        let place = |resolved: &Resolved| match &resolved.access {
-            crate::Access::Read(path) | crate::Access::Write(path) => {
-                Some((path.clone(), resolved.canonical.clone()?))
-            }
-            _ => None,
-        };
-        let places = accesses.iter().filter_map(place).collect();
+        let places = places(accesses);
         self.system.pinned(Pins { places, secrets }).unwrap_or_else(|| Arc::clone(&self.system))
     }
 
@@ -384,6 +388,16 @@ impl<'a> Hypothesis<'a> {
         let Question { tool, effect, .. } = self.question;
         ask(&policy, &Subject { tool, effect, accesses: &self.accesses, roots: &self.roots })
     }
+}
+
+fn places(accesses: &[Resolved]) -> Vec<(AbsPath, AbsPath)> {
+    let place = |resolved: &Resolved| match &resolved.access {
+        crate::Access::Read(path) | crate::Access::Write(path) => {
+            Some((path.clone(), resolved.canonical.clone()?))
+        }
+        _ => None,
+    };
+    accesses.iter().filter_map(place).collect()
 }
 
 async fn resolved(system: &dyn System, access: crate::Access, executor: Option<Route>) -> Resolved {

@@ -370,6 +370,8 @@ impl SessionTask {
     }
 
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
+        // Whoever waits to hear that there is a session hears it first.
+        tokio::task::yield_now().await;
         let Session { gate, cwd, .. } = &self.session;
         self.session.instructions = prompt::instructions(gate.system.as_ref(), cwd).await;
         while self.closing.is_empty() {

@@ -107,33 +107,43 @@ impl TrustContent {
     pub async fn read(system: &dyn System, folder: &AbsPath) -> Result<Self, String> {
         let mut content = Self::default();
         let mut bytes = 0;
-        let mut pending: Vec<_> = TRUST_PLACES.iter().map(|place| (folder.join(place), 0)).collect();
-        while let Some((path, depth)) = pending.pop() {
-            // Links are followed: what counts is what would be executed.
-            let kind = match system.metadata(&path).await {
-                Ok(found) => found.kind,
-                Err(error) if error.is_not_found() => continue,
-                Err(error) => return Err(error.to_string()),
-            };
-            let name = path.relative_to(folder).unwrap_or(path.as_str()).to_owned();
-            match kind {
-                FileKind::Directory if depth == TRUST_DEPTH => {
-                    return Err(format!("{name} is nested too deeply"));
+        let mut level: Vec<_> = TRUST_PLACES.iter().map(|place| folder.join(place)).collect();
+        for depth in 0.. {
+            // One look at all of a level: most folders have nothing of this at all.
+            let looks = system.metadata_of(&level).await;
+            let mut below = Vec::new();
+            for (at, (path, found)) in level.iter().zip(looks).enumerate() {
+                // Links are followed: what counts is what would be executed.
+                let kind = match found {
+                    Ok(found) => found.kind,
+                    Err(error) if error.is_not_found() => continue,
+                    Err(error) => return Err(error.to_string()),
+                };
+                let name = path.relative_to(folder).unwrap_or(path.as_str()).to_owned();
+                match kind {
+                    FileKind::Directory if depth == TRUST_DEPTH => {
+                        return Err(format!("{name} is nested too deeply"));
+                    }
+                    FileKind::Directory => {
+                        let entries = system.read_dir(path).await.map_err(|error| error.to_string())?;
+                        below.extend(entries.into_iter().map(|entry| entry.path));
+                    }
+                    FileKind::File => {
+                        let text = system.read(path).await.map_err(|error: SystemError| error.to_string())?;
+                        bytes += text.len();
+                        content.files.insert(name, text);
+                    }
+                    FileKind::Other => return Err(format!("{name} is no regular file")),
                 }
-                FileKind::Directory => {
-                    let entries = system.read_dir(&path).await.map_err(|error| error.to_string())?;
-                    pending.extend(entries.into_iter().map(|entry| (entry.path, depth + 1)));
+                let left = level.len() - at - 1;
+                if content.files.len() + below.len() + left > TRUST_FILES || bytes > TRUST_BYTES {
+                    return Err(format!("it is more than {TRUST_FILES} files or {TRUST_BYTES} bytes"));
                 }
-                FileKind::File => {
-                    let text = system.read(&path).await.map_err(|error: SystemError| error.to_string())?;
-                    bytes += text.len();
-                    content.files.insert(name, text);
-                }
-                FileKind::Other => return Err(format!("{name} is no regular file")),
             }
-            if content.files.len() + pending.len() > TRUST_FILES || bytes > TRUST_BYTES {
-                return Err(format!("it is more than {TRUST_FILES} files or {TRUST_BYTES} bytes"));
+            if below.is_empty() {
+                break;
             }
+            level = below;
         }
         Ok(content)
     }

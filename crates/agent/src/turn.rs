@@ -185,7 +185,7 @@ async fn attempt(
         session.usage += answer.usage;
         session.context.fill.count(answer.usage.input, session.history.messages().len());
 
-        let (candidates, announced) = calls::announce(session, &answer.response.calls);
+        let (mut candidates, announced) = calls::announce(session, &answer.response.calls);
         let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
         events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), answer.usage, course.usage)));
         events.extend(announced);
@@ -200,7 +200,7 @@ async fn attempt(
             }
             return Ok(if cancel.is_cancelled() { StopReason::Cancelled } else { stop_reason(stop) });
         }
-        session.log.record(events).await?;
+        calls::record_and_look(session, &mut candidates, events).await?;
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
         let repeated = repetition.count(&answer.response.calls);

@@ -22,12 +22,12 @@ pub struct Found {
 /// were trusted.
 pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd: &AbsPath) -> Found {
     let mut found = Found::default();
-    match system.read(user).await {
+    let (of_user, trust) = futures::join!(system.read(user), trust.of(cwd));
+    match of_user {
         Ok(bytes) => found.take(&bytes, user.as_str(), &Origin::User, true),
         Err(error) if error.is_not_found() => {}
         Err(error) => found.problems.push(error.to_string()),
     }
-    let trust = trust.of(cwd).await;
     let (content, trusted) = match &trust {
         Trust::Empty => return found,
         Trust::Trusted(content) => (content, true),

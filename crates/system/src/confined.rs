@@ -1,8 +1,8 @@
 //! A system whose commands are confined.
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Metadata, Process, Routes, Sandbox, SandboxLevel, SandboxSupport,
-    System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, Entry, Look, Metadata, Process, Routes, Sandbox, SandboxLevel,
+    SandboxSupport, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -82,6 +82,10 @@ impl System for Confined {
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(path).await
+    }
+
+    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+        self.inner.look_on_disk(path).await
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

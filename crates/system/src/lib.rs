@@ -37,5 +37,5 @@ pub use sandbox::{
     Confinement, Folded, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport,
     pattern_matches,
 };
-pub use seam::{Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};
+pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use secrets::{SECRET_CHARS, is_secret_name, secrets_in};

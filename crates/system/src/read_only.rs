@@ -1,8 +1,8 @@
 //! A system that changes no file.
 
 use crate::{
-    AbsPath, Command, Entry, Metadata, Pins, Process, Route, Routes, SandboxSupport, System, SystemError,
-    TextRange, WalkOptions,
+    AbsPath, Command, Entry, Look, Metadata, Pins, Process, Route, Routes, SandboxSupport, System,
+    SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -82,6 +82,10 @@ impl System for ReadOnly {
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(path).await
+    }
+
+    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+        self.inner.look_on_disk(path).await
     }
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {

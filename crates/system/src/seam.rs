@@ -27,6 +27,15 @@ pub struct Metadata {
     pub modified: Option<SystemTime>,
 }
 
+/// What a file on disk holds and how it looks.
+#[derive(Debug)]
+pub struct Look {
+    /// Its text; `None` when there is no such file.
+    pub text: Result<Option<String>, SystemError>,
+    /// What is known of it; looked up before the text was read, so that it is never newer.
+    pub metadata: Result<Metadata, SystemError>,
+}
+
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -139,6 +148,22 @@ pub trait System: Send + Sync {
     /// The text on disk, whatever the route of [`System::read_text`]; `None` when there is no such file. For the check that the
     /// buffer and the disk agree where the client reads but cannot write.
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError>;
+
+    /// What is on disk at each of several paths, in their order: one look for whoever wants to know them all.
+    async fn metadata_of(&self, paths: &[AbsPath]) -> Vec<Result<Metadata, SystemError>> {
+        let mut found = Vec::with_capacity(paths.len());
+        for path in paths {
+            found.push(self.metadata(path).await);
+        }
+        found
+    }
+
+    /// What is on disk at a path, and then its text, as [`System::metadata`] and [`System::read_text_on_disk`] tell it: one look for whoever wants
+    /// to know both.
+    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+        let metadata = self.metadata(path).await;
+        Look { text: self.read_text_on_disk(path).await, metadata }
+    }
 
     /// The same system for one call: its reads and writes on this machine go where they were decided about or fail. `None` where that
     /// cannot be had; what goes through a client is the client's.

@@ -87,9 +87,9 @@ impl Client {
         self.editor.lock().expect("the reader does not panic with the lock held").asked(method)
     }
 
-    /// The time the editor has spent on its answers so far.
-    pub(super) fn editor_time(&self) -> Duration {
-        self.editor.lock().expect("the reader does not panic with the lock held").spent
+    /// When the editor was asked since this was last called, and how long each answer took.
+    pub(super) fn editor_times(&self) -> Vec<(Instant, Duration)> {
+        std::mem::take(&mut self.editor.lock().expect("the reader does not panic with the lock held").spent)
     }
 
     /// Sends a request and waits for its response.
@@ -151,7 +151,7 @@ fn read(mut from: impl BufRead, pipe: &Pipe, editor: &Mutex<Editor>, to: &Sender
                     Err(text) => response["error"] = json!({ "code": -32601, "message": text }),
                 }
                 write_line(pipe, &response)?;
-                editor.spent += at.elapsed();
+                editor.spent.push((at, at.elapsed()));
                 continue;
             }
             Some("session/update") => Incoming::Update { at, update: message["params"]["update"].take() },

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The editor's buffers, and how often it was asked what.
 #[derive(Default)]
 pub(super) struct Editor {
     buffers: HashMap<String, String>,
     asked: HashMap<String, usize>,
-    /// The time its answers took, from the line that asked to the one that answered.
-    pub(super) spent: Duration,
+    /// When it was asked, and the time its answer took: from the line that asked to the one that answered.
+    pub(super) spent: Vec<(Instant, Duration)>,
 }
 
 impl Editor {

@@ -54,6 +54,11 @@ impl Figure {
         self.samples.push(sample);
     }
 
+    /// A sample that is a difference may be less than nothing.
+    pub(super) fn add_difference(&mut self, [time, less]: [Duration; 2]) {
+        self.add((time.as_secs_f64() - less.as_secs_f64()) * 1e3);
+    }
+
     pub(super) fn add_time(&mut self, time: Duration) {
         self.add(time.as_secs_f64() * 1e3);
     }

@@ -53,13 +53,21 @@ const ALL: &[(&str, Measurement)] = &[
     ("replay", replay::measure),
 ];
 
-/// Takes every figure `runs` times.
-pub(super) fn all(binary: &Path, runs: usize) -> Vec<Outcome> {
+/// Takes every figure, or those of one measurement, `runs` times.
+///
+/// # Errors
+/// When no measurement has the name.
+pub(super) fn all(binary: &Path, runs: usize, only: Option<&str>) -> Result<Vec<Outcome>> {
+    let wanted = |name: &str| only.is_none_or(|only| only == name);
+    if !ALL.iter().any(|(name, _)| wanted(name)) {
+        let names: Vec<_> = ALL.iter().map(|(name, _)| *name).collect();
+        bail!("no measurement has that name; there are: {}", names.join(", "));
+    }
     let one = |&(name, measurement): &(&'static str, Measurement)| {
         let figures = ModelServer::start().and_then(|server| measurement(&Bench { binary, runs, server }));
         Outcome { name, figures: figures.map_err(|error| format!("{error:#}")) }
     };
-    ALL.iter().map(one).collect()
+    Ok(ALL.iter().filter(|(name, _)| wanted(name)).map(one).collect())
 }
 
 impl Bench<'_> {
@@ -86,7 +94,12 @@ impl Bench<'_> {
 }
 
 fn initialize(agent: &mut Agent) -> Result<Reply> {
-    let fs = json!({ "readTextFile": true, "writeTextFile": true });
+    initialize_with(agent, true)
+}
+
+/// Says whether the editor reads and writes files.
+fn initialize_with(agent: &mut Agent, files: bool) -> Result<Reply> {
+    let fs = json!({ "readTextFile": files, "writeTextFile": files });
     let params = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": fs, "terminal": true } });
     ask(agent, "initialize", &params)
 }
@@ -138,10 +151,20 @@ mod tests {
 
     #[test]
     fn what_fails_is_told_and_the_rest_goes_on() {
-        let outcomes = all(Path::new("/nonexistent/tiller"), 1);
+        let outcomes = all(Path::new("/nonexistent/tiller"), 1, None).unwrap();
         assert_eq!(outcomes.len(), ALL.len());
         for outcome in outcomes {
             assert!(outcome.figures.unwrap_err().contains("did not start"), "{}", outcome.name);
         }
+    }
+
+    #[test]
+    fn one_is_taken_by_its_name() {
+        let nowhere = Path::new("/nonexistent/tiller");
+        let names = |only| {
+            all(nowhere, 1, Some(only)).map(|some| some.iter().map(|one| one.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names("cancel").unwrap(), vec!["cancel"]);
+        assert!(names("help").unwrap_err().to_string().contains("warm turn, burst"));
     }
 }

@@ -19,9 +19,13 @@ use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, v1::schema as acp};
 use async_trait::async_trait;
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use system::{
-    AbsPath, Command, Entry, FileKind, Metadata, Pins, Process, Route, Routes, SandboxSupport, System,
+    AbsPath, Command, Entry, FileKind, Look, Metadata, Pins, Process, Route, Routes, SandboxSupport, System,
     SystemError, TextRange, WalkOptions,
 };
 
@@ -30,6 +34,8 @@ pub(crate) struct AcpSystem {
     local: Arc<dyn System>,
     caller: Caller,
     share: Share,
+    /// Of one call: folders that held a file when it last looked. Nothing is remembered beyond a call.
+    folders: Option<Mutex<HashSet<AbsPath>>>,
 }
 
 impl AcpSystem {
@@ -43,7 +49,7 @@ impl AcpSystem {
         deadline: Duration,
     ) -> Self {
         let caller = Caller { connection, outbox, session, deadline };
-        Self { local, caller, share }
+        Self { local, caller, share, folders: None }
     }
 
     /// What of the client it uses.
@@ -108,11 +114,27 @@ impl AcpSystem {
 
     async fn make_folder(&self, path: &AbsPath) -> Result<(), SystemError> {
         match path.parent() {
+            Some(folder) if self.holds_a_file(&folder) => Ok(()),
             Some(folder) if self.local.metadata(&folder).await.is_err() => {
                 self.local.create_dir_all(&folder).await
             }
             _ => Ok(()),
         }
+    }
+
+    /// Remembers for this call whether something was at a path.
+    fn note(&self, path: &AbsPath, found: &Result<Metadata, SystemError>) {
+        let (Some(folders), Some(folder)) = (&self.folders, path.parent()) else { return };
+        let mut folders = folders.lock().unwrap_or_else(PoisonError::into_inner);
+        match found {
+            Ok(_) => folders.insert(folder),
+            Err(_) => folders.remove(&folder),
+        };
+    }
+
+    fn holds_a_file(&self, folder: &AbsPath) -> bool {
+        let Some(folders) = &self.folders else { return false };
+        folders.lock().unwrap_or_else(PoisonError::into_inner).contains(folder)
     }
 }
 
@@ -172,7 +194,9 @@ impl System for AcpSystem {
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
-        self.local.metadata(path).await
+        let found = self.local.metadata(path).await;
+        self.note(path, &found);
+        found
     }
 
     async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
@@ -220,9 +244,16 @@ impl System for AcpSystem {
         self.local.read_text_on_disk(path).await
     }
 
+    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+        let look = self.local.look_on_disk(path).await;
+        self.note(path, &look.metadata);
+        look
+    }
+
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
         let local = self.local.pinned(pins)?;
-        Some(Arc::new(Self { local, caller: self.caller.clone(), share: self.share.clone() }))
+        let folders = Some(Mutex::default());
+        Some(Arc::new(Self { local, caller: self.caller.clone(), share: self.share.clone(), folders }))
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

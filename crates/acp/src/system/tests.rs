@@ -148,7 +148,7 @@ async fn keeps_the_contract_of_every_system() {
                     Some(Box::new(move |at, to| disk.add_link(at.as_str(), to)))
                 },
                 processes: if terminal { Processes::Scripted } else { Processes::None },
-                keep: Box::new(std::sync::Mutex::new(AtOnce(stage))),
+                keep: Box::new(Mutex::new(AtOnce(stage))),
             }
         })
         .await;
@@ -228,6 +228,27 @@ async fn writes_go_to_the_client_and_null_is_a_success() {
     let error = stage.system.write_text(&path("/w/a"), "text").await.unwrap_err();
     assert!(error.to_string().contains("read-only buffer"), "{error}");
     assert_eq!(stage.disk.text_of("/w/a"), None, "a refused write is not done behind the editor's back");
+}
+
+/// Within a call what was looked at is not looked at again; a folder that is gone since is made.
+#[tokio::test]
+async fn the_folder_of_a_file_that_was_seen_is_not_looked_at_again() {
+    let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/sub/a", "disk")).await;
+    let AcpSystem { caller, share, .. } = stage.system.as_ref();
+    let (caller, share) = (caller.clone(), share.clone());
+    let call = AcpSystem { local: stage.disk.clone(), caller, share, folders: Some(Mutex::default()) };
+    let file = path("/w/sub/a");
+    let looks = || stage.disk.calls().iter().filter(|call| call.subject == "/w/sub").count();
+    call.write_text(&file, "one").await.unwrap();
+    assert_eq!(looks(), 1, "nothing is known yet");
+    assert_eq!(call.look_on_disk(&file).await.metadata.unwrap().size, 4);
+    call.write_text(&file, "two").await.unwrap();
+    assert_eq!(looks(), 1);
+    stage.disk.remove(&path("/w/sub")).await.unwrap();
+    call.look_on_disk(&file).await.metadata.unwrap_err();
+    call.write_text(&file, "three").await.unwrap();
+    assert_eq!(stage.disk.metadata(&path("/w/sub")).await.unwrap().kind, FileKind::Directory);
+    assert_eq!(stage.editor().text_of("/w/sub/a").as_deref(), Some("three"));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{
-    AbsPath, Command, Entry, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
+    AbsPath, Command, Entry, Look, Metadata, Process, Route, Routes, SandboxSupport, System, SystemError,
     TextRange, WalkOptions,
 };
 
@@ -16,6 +16,8 @@ use system::{
 /// for it.
 pub(crate) struct Recorder {
     inner: Arc<dyn System>,
+    /// Where files lead that were decided about: as declared, and with links resolved.
+    places: Vec<(AbsPath, AbsPath)>,
     noted: Mutex<Noted>,
 }
 
@@ -29,9 +31,9 @@ struct Noted {
 }
 
 impl Recorder {
-    /// Notes what is done through it.
-    pub(crate) fn new(inner: Arc<dyn System>) -> Arc<Self> {
-        Arc::new(Self { inner, noted: Mutex::default() })
+    /// Notes what is done through it. What `places` tells of a file is not looked up again.
+    pub(crate) fn new(inner: Arc<dyn System>, places: Vec<(AbsPath, AbsPath)>) -> Arc<Self> {
+        Arc::new(Self { inner, places, noted: Mutex::default() })
     }
 
     /// What was done, a file once.
@@ -89,7 +91,10 @@ impl Recorder {
                 return effect.await;
             }
         };
-        let real = self.inner.resolve(path).await.unwrap_or_else(|_| path.clone());
+        let real = match self.places.iter().find(|(declared, _)| declared == path) {
+            Some((_, real)) => real.clone(),
+            None => self.inner.resolve(path).await.unwrap_or_else(|_| path.clone()),
+        };
         let undone = {
             let mut noted = self.noted();
             match noted.changes.iter_mut().find(|change| change.path == *path) {
@@ -187,6 +192,14 @@ impl System for Recorder {
         let text = self.inner.read_text_on_disk(path).await?;
         self.noted().on_disk.insert(path.clone(), text.clone());
         Ok(text)
+    }
+
+    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+        let look = self.inner.look_on_disk(path).await;
+        if let Ok(text) = &look.text {
+            self.noted().on_disk.insert(path.clone(), text.clone());
+        }
+        look
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

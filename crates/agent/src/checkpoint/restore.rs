@@ -30,7 +30,7 @@ pub(crate) async fn restore(
 ) -> Result<(RewindReport, Option<Rewound>), RewindError> {
     let timeline = Timeline::read(session.store.as_ref(), &session.id).await?;
     let mut cx = session.own_context(cancel);
-    let recorder = Recorder::new(cx.system.clone());
+    let recorder = Recorder::new(cx.system.clone(), Vec::new());
     cx.system = recorder.clone();
     let (mut report, mut steps) = (RewindReport::default(), Vec::new());
     for (path, changes) in timeline.to_undo(target)? {

@@ -5,7 +5,7 @@ use crate::{
     Diff, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness, limits::REFORMAT_LINES,
 };
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
-use system::{AbsPath, Route, SystemError};
+use system::{AbsPath, Look, Route, SystemError};
 
 /// A change of one file's text, decided on but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,8 +68,8 @@ impl Change {
                 return Err(ToolError::Cancelled(Some(format!("the write of {} had begun", self.name))));
             }
         }
-        let (written, now) = futures::join!(self.read_back(cx), stamp(cx, &self.path));
-        if cx.system.routes().read_text == Route::Client {
+        let (written, now) = futures::join!(self.read_back(cx), beside_client(cx, stamp(cx, &self.path)));
+        if let (Some(now), Route::Client) = (now, cx.system.routes().read_text) {
             cx.files.looked(&self.path, now);
         }
         match (&written, whole) {
@@ -136,8 +136,7 @@ impl Change {
 /// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
 /// cannot be changed without losing it.
 pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
-    let disk =
-        beside_client(cx, async { futures::join!(cx.system.read_text_on_disk(path), stamp(cx, path)) });
+    let disk = beside_client(cx, cx.system.look_on_disk(path));
     let read = async { futures::join!(cx.system.read_text(path, None), disk) };
     let (held, disk) = unless_cancelled(cx, read).await?;
     let held = match held {
@@ -147,7 +146,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     };
     // Asked for after the read: a client that turned out not to read has changed the routes by now.
     let routes = cx.system.routes();
-    let Some((on_disk, stamp)) = disk.filter(|_| routes.read_text == Route::Client) else {
+    let Some(Look { text: on_disk, metadata }) = disk.filter(|_| routes.read_text == Route::Client) else {
         return Ok(Now { text: held, unsaved: false });
     };
     // An editor may know nothing of a file that is on disk all the same; and what it holds may be out of date.
@@ -158,7 +157,12 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         (Err(error), _) => return Err(unreadable(name, error)),
     };
     let Some(held) = held else { return Ok(Now { text: on_disk, unsaved: false }) };
-    let standing = match freshness::standing(cx.files.stamp(path), stamp, &held, on_disk.as_deref()) {
+    let standing = match freshness::standing(
+        cx.files.stamp(path),
+        metadata.ok().map(Stamp::from),
+        &held,
+        on_disk.as_deref(),
+    ) {
         // On disk line ends are kept, so that is the text to work on.
         Standing::Same if routes.write_text != Route::Client && on_disk.is_some() => {
             return Ok(Now { text: on_disk, unsaved: false });
@@ -180,10 +184,13 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     }
 }
 
-/// Looks at the disk while the editor is being read; not where the disk is what is read.
+/// Looks at the disk while the editor is being read; not where the disk is what is read. What is asked of the editor goes out first.
 pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output = T>) -> Option<T> {
     match cx.system.routes().read_text {
-        Route::Client => Some(look.await),
+        Route::Client => {
+            tokio::task::yield_now().await;
+            Some(look.await)
+        }
         Route::Local | Route::Refused => None,
     }
 }

@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use system::{AbsPath, FakeSystem, fake::Script};
+use system::{AbsPath, FakeSystem, System, fake::Script};
 
 /// The longest that anything may take before it has failed, and a bit: a question to the user has the longest.
 const DEADLINE: Duration = Duration::from_secs(7 * 60 * 60);
@@ -53,11 +53,16 @@ impl World {
         let inner = FakeSystem::new();
         inner.add_file("/w/a.txt", "one\n");
         inner.on_command("cargo test", |_| Script::exits(0).prints("ok\n"));
+        self.session_on(client, Arc::new(FaultySystem { inner: Arc::new(inner), plan: system })).await
+    }
+
+    async fn session_on(
+        &self,
+        client: Arc<Plan>,
+        system: Arc<dyn System>,
+    ) -> (SessionHandle, Arc<FaultyClient>) {
         let client = Arc::new(FaultyClient { plan: client, events: Mutex::default() });
-        let surface = Surface {
-            client: client.clone(),
-            system: Arc::new(FaultySystem { inner: Arc::new(inner), plan: system }),
-        };
+        let surface = Surface { client: client.clone(), system };
         let new = CreateSession {
             cwd: AbsPath::new("/w").unwrap(),
             additional_directories: Vec::new(),
@@ -155,6 +160,33 @@ async fn every_prompt_settles_whatever_fails() {
             assert!(at > 2, "{seam:?}: {at} operations are not a turn");
         }
     }
+}
+
+/// The disk that stores the answer and the disk that holds the file are waited for together; but nothing is done before the answer is stored.
+#[tokio::test(start_paused = true)]
+async fn what_a_call_is_about_is_looked_at_while_the_answer_is_stored() {
+    let world = World::new();
+    let storing = Plan::new(Fault::Hang, 2);
+    let system = Arc::new(FakeSystem::new());
+    system.add_file("/w/a.txt", "one\n");
+    let (session, client) = world.session_on(Plan::none(), system.clone()).await;
+    *world.store.victim.lock().unwrap() = Some((session.id().clone(), storing.clone()));
+    let mut turn = session.start(vec![Content::text("go")]);
+    let of_the_file = || -> Vec<_> {
+        let calls = system.calls().into_iter().filter(|call| call.subject == "/w/a.txt");
+        calls.map(|call| call.operation).collect()
+    };
+    let looked = async {
+        while !storing.came() || of_the_file().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, looked).await.expect("the file is looked at though nothing is stored");
+    assert_eq!(of_the_file(), ["resolve"]);
+    let told = client.events.lock().unwrap().iter().any(|event| matches!(event, SessionEvent::ToolCall(_)));
+    assert!(!told, "the call is announced when it is stored");
+    turn.cancel();
+    let _ = turn.settled().await;
 }
 
 #[tokio::test(start_paused = true)]

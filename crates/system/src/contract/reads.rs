@@ -121,4 +121,13 @@ async fn the_text_on_disk_is_optional(s: &Subject) {
     let text = s.system.read_text_on_disk(&path).await.expect("read from disk");
     assert_eq!(text.as_deref(), Some("x\r\n"));
     assert_eq!(s.system.read_text_on_disk(&s.path("missing")).await.expect("no file is no error"), None);
+    let look = s.system.look_on_disk(&path).await;
+    let size = s.system.metadata(&path).await.expect("stat").size;
+    assert_eq!((look.text.expect("look"), look.metadata.expect("look").size), (text, size));
+    let each = s.system.metadata_of(&[path.clone(), s.path("missing"), path]).await;
+    let sizes: Vec<_> = each.into_iter().map(|found| found.ok().map(|found| found.size)).collect();
+    assert_eq!(sizes, [Some(size), None, Some(size)], "in their order");
+    let look = s.system.look_on_disk(&s.path("missing")).await;
+    assert_eq!(look.text.expect("no file is no error"), None);
+    look.metadata.expect_err("of nothing nothing is known");
 }

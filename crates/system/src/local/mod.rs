@@ -14,8 +14,8 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Metadata, Pins, Piped, PipedCommand, Process, Routes, Sandbox,
-    SandboxLevel, SandboxSupport, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, Entry, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
+    Sandbox, SandboxLevel, SandboxSupport, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use place::Pinned;
@@ -93,6 +93,15 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
             // The runtime is shutting down and takes this future with it.
             Err(_) => std::future::pending().await,
         },
+    }
+}
+
+/// A file that is not there has no text, which is no error.
+fn text_on_disk(read: Result<String, SystemError>) -> Result<Option<String>, SystemError> {
+    match read {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -187,11 +196,21 @@ impl System for LocalSystem {
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
-        match self.read_text(path, None).await {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error),
-        }
+        text_on_disk(self.read_text(path, None).await)
+    }
+
+    async fn metadata_of(&self, paths: &[AbsPath]) -> Vec<Result<Metadata, SystemError>> {
+        let paths = paths.to_vec();
+        blocking(move || paths.iter().map(files::metadata).collect()).await
+    }
+
+    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+        let (path, pinned) = (path.clone(), self.pinned.clone());
+        blocking(move || {
+            let metadata = files::metadata(&path);
+            Look { text: text_on_disk(read::text(&path, pinned.as_deref())), metadata }
+        })
+        .await
     }
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {

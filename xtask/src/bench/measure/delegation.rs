@@ -1,45 +1,94 @@
 //! What a read or a write through the editor adds to the editor's own time.
+//!
+//! A turn calls the same tool again and again. What is looked at is the time from the model's answer, which calls it, to the next request, which has
+//! its result, less the editor's own time. It is compared with a tool that asks nobody and touches no file, so that the looks at the disk that a
+//! tool takes anyway are in it; and with the same tool in a session where nothing is delegated.
 
 use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
+use super::super::model_server::Event;
 use super::super::script::Script;
-use super::{Bench, model_time, open};
-use anyhow::{Result, bail};
-use std::time::Duration;
+use super::{Bench, initialize_with, open};
+use anyhow::{Context, Result, bail};
+use std::time::{Duration, Instant};
 
-/// One turn's own time, less the model's and the editor's, and how many calls of the editor it made.
-struct Turn {
+/// A tool call: its time less the editor's, and how many times it asked the editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Call {
     time: Duration,
-    calls: usize,
+    asked: u32,
 }
 
-/// Each call of the editor, against a turn with as many tool calls that ask it nothing.
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut read = Figure::of(Quantity::ms("delegated read, less the editor's time", 0.2));
-    let mut write = Figure::of(Quantity::ms("delegated write, less the editor's time", 0.2));
-    let mut agent = bench.ready()?;
-    run(bench, &mut agent, Script::Reads)?;
+    let mut write =
+        Figure::of(Quantity::ms("delegated write, less the editor's time, for each question to it", 0.2));
+    let mut read_more =
+        Figure::of(Quantity::ms("... the read, less the same read where nothing is delegated", 0.2));
+    let mut write_more =
+        Figure::of(Quantity::ms("... the write, less the same write where nothing is delegated", 0.2));
+    let mut through = ready(bench, true)?;
+    let mut alone = ready(bench, false)?;
     for _ in 0..bench.runs {
-        let nothing = run(bench, &mut agent, Script::Lookups)?;
-        for (figure, script) in [(&mut read, Script::Reads), (&mut write, Script::Writes)] {
-            let turn = run(bench, &mut agent, script)?;
-            if turn.calls == 0 {
-                bail!("the turn did not ask the editor for anything");
+        let nothing = call(bench, &mut through, Script::Lookups)?;
+        let figures =
+            [(Script::Reads, &mut read, &mut read_more), (Script::Writes, &mut write, &mut write_more)];
+        for (script, added, more) in figures {
+            let (delegated, local) = (call(bench, &mut through, script)?, call(bench, &mut alone, script)?);
+            if delegated.asked == 0 || local.asked > 0 {
+                bail!("the editor was asked {} and {} times", delegated.asked, local.asked);
             }
-            let calls = u32::try_from(turn.calls)?;
-            figure.add_time(turn.time.saturating_sub(nothing.time) / calls);
+            added.add_difference([delegated.time / delegated.asked, nothing.time / delegated.asked]);
+            more.add_difference([delegated.time, local.time]);
         }
     }
-    Ok(vec![read, write])
+    Ok(vec![read, write, read_more, write_more])
 }
 
-fn run(bench: &Bench<'_>, agent: &mut Agent, script: Script) -> Result<Turn> {
+/// An agent whose editor takes files, or does not.
+fn ready(bench: &Bench<'_>, files: bool) -> Result<Agent> {
+    let mut agent = bench.agent()?;
+    initialize_with(&mut agent, files)?;
+    call(bench, &mut agent, Script::Reads)?;
+    Ok(agent)
+}
+
+/// The call in the middle of a turn's calls.
+fn call(bench: &Bench<'_>, agent: &mut Agent, script: Script) -> Result<Call> {
     let (session, _) = open(agent)?;
-    let asked = |agent: &Agent| FILES.map(|method| agent.client.asked(method)).iter().sum::<usize>();
-    let (calls, editor) = (asked(agent), agent.client.editor_time());
-    let (reply, events) = bench.turn(agent, &session, script)?;
-    let elsewhere = model_time(&events) + (agent.client.editor_time() - editor);
-    Ok(Turn { time: reply.took().saturating_sub(elsewhere), calls: asked(agent) - calls })
+    agent.client.editor_times();
+    let (_, events) = bench.turn(agent, &session, script)?;
+    let mut calls = calls(&events, &agent.client.editor_times());
+    calls.sort();
+    calls.get(calls.len() / 2).copied().context("the turn called nothing")
 }
 
-const FILES: [&str; 2] = ["fs/read_text_file", "fs/write_text_file"];
+/// What lies between the model's answers and the requests that follow them.
+fn calls(events: &[Event], editor: &[(Instant, Duration)]) -> Vec<Call> {
+    let between = |pair: &[Event]| match pair {
+        [Event::Answered { done, .. }, Event::Answered { received, .. }] => {
+            let asked: Vec<_> = editor.iter().filter(|(at, _)| (done..received).contains(&at)).collect();
+            let answering = asked.iter().map(|(_, took)| *took).sum();
+            let time = received.duration_since(*done).saturating_sub(answering);
+            Some(Call { time, asked: u32::try_from(asked.len()).ok()? })
+        }
+        _ => None,
+    };
+    events.windows(2).filter_map(between).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_what_lies_between_two_answers_without_the_editors_part() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let answered = |from, to| Event::Answered { received: at(from), sent: Vec::new(), done: at(to) };
+        let events = [answered(0, 10), answered(30, 35), answered(40, 50)];
+        let editor = [(at(5), Duration::from_millis(1)), (at(12), Duration::from_millis(3))];
+        let call = |ms, asked| Call { time: Duration::from_millis(ms), asked };
+        assert_eq!(calls(&events, &editor), [call(17, 1), call(5, 0)]);
+    }
+}
