@@ -27,7 +27,7 @@ use std::{
     sync::Arc,
 };
 use system::AbsPath;
-use worker::Worker;
+use worker::{Durable, Worker};
 
 /// A [`SessionStore`] in one SQLite file, which several processes may use at once.
 ///
@@ -91,7 +91,9 @@ impl SqliteStore {
 impl SessionStore for SqliteStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
         let holder = Arc::clone(&self.holder);
-        self.writer.call(move |connection| write::create(connection, &session, &holder)).await
+        // Nothing was said in it yet: what is said first takes it to the disk.
+        let create = move |connection: &Connection| write::create(connection, &session, &holder);
+        self.writer.call_durably(Durable::WithTheNext, create).await
     }
 
     async fn get(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {

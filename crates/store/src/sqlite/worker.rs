@@ -11,8 +11,20 @@ pub(super) struct Worker {
     queue: mpsc::Sender<Box<dyn Job>>,
 }
 
+/// When what a request wrote must have reached the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    /// Before it is answered: neither a kill nor a power cut takes it.
+    Now,
+    /// With the next request that must be. A kill does not take it, a power cut may.
+    WithTheNext,
+}
+
 /// A request, from its work to its answer.
 pub(super) trait Job: Send {
+    /// When what it writes must have reached the disk.
+    fn durable(&self) -> Durable;
+
     /// Does the work, once, and keeps what came of it. Returns whether it succeeded.
     fn run(&mut self, connection: &Connection) -> bool;
 
@@ -55,14 +67,23 @@ impl Worker {
         Ok(Self { queue })
     }
 
-    /// Has the work done on the thread. Dropping the future does not undo it.
+    /// Has the work done on the thread; what it wrote is on disk then. Dropping the future does not undo it.
     pub(super) async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.call_durably(Durable::Now, work).await
+    }
+
+    /// Has the work done on the thread. Dropping the future does not undo it.
+    pub(super) async fn call_durably<T: Send + 'static>(
+        &self,
+        durable: Durable,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let gone = |_| StoreError::Io("its thread has ended; start the program again".to_owned());
-        let request = Request { work: Some(work), result: None, reply };
+        let request = Request { durable, work: Some(work), result: None, reply };
         self.queue.send(Box::new(request)).await.map_err(|_| gone(()))?;
         answer.await.map_err(|_| gone(()))?
     }
@@ -77,7 +98,8 @@ impl Worker {
             Err::<(), _>(StoreError::Io("nothing was asked".to_owned()))
         };
         // A full queue has woken it already.
-        let _ = self.queue.try_send(Box::new(Request { work: Some(work), result: None, reply }));
+        let request = Request { durable: Durable::WithTheNext, work: Some(work), result: None, reply };
+        let _ = self.queue.try_send(Box::new(request));
     }
 }
 
@@ -100,6 +122,17 @@ pub(super) fn answer(connection: &mut Connection, jobs: Vec<Box<dyn Job>>) {
 }
 
 fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+    if jobs.iter().any(|job| job.durable() == Durable::Now) {
+        return transact(connection, jobs);
+    }
+    // The log is written and not flushed; the next flush takes it along.
+    connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+    let written = transact(connection, jobs);
+    connection.execute_batch("PRAGMA synchronous = FULL")?;
+    written
+}
+
+fn transact(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for job in jobs {
         let savepoint = transaction.savepoint()?;
@@ -119,6 +152,7 @@ fn answer_all(jobs: Vec<Box<dyn Job>>, outcome: &Result<(), StoreError>) {
 }
 
 struct Request<T, W> {
+    durable: Durable,
     work: Option<W>,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
@@ -129,6 +163,10 @@ where
     T: Send,
     W: FnOnce(&Connection) -> Result<T, StoreError> + Send,
 {
+    fn durable(&self) -> Durable {
+        self.durable
+    }
+
     fn run(&mut self, connection: &Connection) -> bool {
         if let Some(work) = self.work.take() {
             self.result = Some(work(connection));
@@ -145,5 +183,40 @@ where
         };
         // Whoever asked may have stopped waiting.
         let _ = self.reply.send(answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(connection: &Connection) -> Result<i64, StoreError> {
+        connection
+            .query_row("PRAGMA synchronous", [], |row| row.get(0))
+            .map_err(|error| super::super::database::failed(&error))
+    }
+
+    /// 1 flushes with the next commit that does, 2 at each commit.
+    #[tokio::test]
+    async fn only_what_may_wait_for_the_next_flush_does() {
+        let open = || {
+            let connection =
+                Connection::open_in_memory().map_err(|error| super::super::database::failed(&error))?;
+            connection
+                .execute_batch("PRAGMA synchronous = FULL")
+                .map_err(|error| super::super::database::failed(&error))?;
+            Ok(connection)
+        };
+        let worker = Worker::spawn("store-test", open, commit).unwrap();
+        let refused = |_: &Connection| Err::<i64, _>(StoreError::Io("no".to_owned()));
+        assert_eq!(worker.call(level).await, Ok(2));
+        assert_eq!(worker.call_durably(Durable::WithTheNext, level).await, Ok(1));
+        assert_eq!(worker.call(level).await, Ok(2));
+        assert!(worker.call_durably(Durable::WithTheNext, refused).await.is_err());
+        assert_eq!(worker.call(level).await, Ok(2), "also after one that failed");
+        // Those that are written together are as durable as the one that must be.
+        let (first, second) =
+            futures::join!(worker.call_durably(Durable::WithTheNext, level), worker.call(level));
+        assert!(matches!(first, Ok(1 | 2)) && second == Ok(2), "{first:?} {second:?}");
     }
 }
