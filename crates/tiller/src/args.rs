@@ -1,12 +1,20 @@
 //! The command line.
 
+#[cfg(not(feature = "extensions"))]
+mod absent;
+#[cfg(feature = "extensions")]
 mod integrations;
+#[cfg(feature = "extensions")]
 mod mcp;
 mod spelling;
 
+#[cfg(not(feature = "extensions"))]
+pub(crate) use absent::Anything;
+#[cfg(feature = "extensions")]
 pub(crate) use integrations::{
     AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
 };
+#[cfg(feature = "extensions")]
 pub(crate) use mcp::{
     Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve,
 };
@@ -44,16 +52,16 @@ pub(crate) enum Command {
     /// Trust a folder: let what it brings (settings, servers, hooks, skills) execute and redirect, until it changes.
     Trust(TrustArgs),
     /// MCP servers: those that are described, what they offer, and what becomes of them.
-    #[command(subcommand)]
+    #[cfg_attr(feature = "extensions", command(subcommand))]
     Mcp(McpCommand),
     /// Integrations: services whose functions can be called, and what they may do.
-    #[command(subcommand)]
+    #[cfg_attr(feature = "extensions", command(subcommand))]
     Integrations(IntegrationsCommand),
     /// Explain what would be allowed, or show what was.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
     /// Run Lua scripts.
-    #[command(subcommand)]
+    #[cfg_attr(feature = "extensions", command(subcommand))]
     Lua(LuaCommand),
     /// Print the schema of a wire, as JSON Schema.
     #[command(subcommand)]
@@ -67,7 +75,15 @@ pub(crate) enum SchemaCommand {
     Native,
 }
 
+#[cfg(not(feature = "extensions"))]
+pub(crate) type McpCommand = Anything;
+#[cfg(not(feature = "extensions"))]
+pub(crate) type IntegrationsCommand = Anything;
+#[cfg(not(feature = "extensions"))]
+pub(crate) type LuaCommand = Anything;
+
 /// `tiller lua`.
+#[cfg(feature = "extensions")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
     /// Run a script as a model's would be run, without an agent's tools, and print what it prints and returns.
@@ -75,6 +91,7 @@ pub(crate) enum LuaCommand {
 }
 
 /// A script, and how it is run.
+#[cfg(feature = "extensions")]
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArgs {
     /// The script.

@@ -7,6 +7,7 @@ pub(crate) const IMPORT_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes of a provider's key read from stdin.
 pub(crate) const KEY_BYTES: u64 = 16 * 1024;
 /// Bytes of arguments or credentials read from stdin.
+#[cfg(feature = "extensions")]
 pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
 /// Bytes of a prompt read from stdin.
 pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
@@ -38,4 +39,5 @@ pub(crate) const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 
 /// Bytes of what the system's opener of addresses says that are kept.
+#[cfg(feature = "extensions")]
 pub(crate) const BROWSER: usize = 4 * 1024;

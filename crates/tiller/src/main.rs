@@ -8,17 +8,22 @@ mod demo;
 mod doctor;
 mod environment;
 mod exit;
+#[cfg_attr(not(feature = "extensions"), path = "extensions/absent.rs")]
+mod extensions;
 mod folders;
 mod headless;
+#[cfg(feature = "extensions")]
 mod integrations;
 mod keys;
 mod limits;
 mod logging;
+#[cfg(feature = "extensions")]
 mod mcp;
 mod models;
 mod options;
 mod permissions;
 mod redacting;
+#[cfg(feature = "extensions")]
 mod scripts;
 mod secrets;
 mod services;

@@ -1,9 +1,10 @@
 //! Everything that can be set, resolved: what the rest of the program is given instead of files, variables and flags.
 
-use crate::limits::HOOK_TIMEOUT;
-use ::integrations::{Permission, Permissions, Switches, integration_name};
-use ::mcp::Offered;
-use agent::{Answer, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
+use crate::{
+    extensions::{self, Offered},
+    limits::HOOK_TIMEOUT,
+};
+use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, SandboxLevel};
 
@@ -219,36 +220,17 @@ impl Options {
 
     /// What an MCP server may do, made when it is new.
     pub(crate) fn server(&mut self, name: &str) -> &mut ServerRule {
-        self.rules.servers.servers.entry(::mcp::server_name(name)).or_default()
+        self.rules.servers.servers.entry(extensions::server_name(name)).or_default()
     }
 
     /// What an integration may do, made when it is new. The error says what is wrong with its name.
     pub(crate) fn integration(&mut self, name: &str) -> Result<&mut ServerRule, String> {
-        if integration_name(name).as_deref() != Some(name) {
+        if !extensions::is_integration_name(name) {
             return Err(format!(
                 "{name:?} is no name of an integration; write it as `tiller integrations list` does"
             ));
         }
         Ok(self.rules.integrations.servers.entry(name.to_owned()).or_default())
-    }
-
-    /// What is said of integrations, as those who call them directly take it.
-    pub(crate) fn switches(&self) -> Switches {
-        let permission = |answer: Answer| match answer {
-            Answer::Allow => Permission::Allow,
-            Answer::Ask => Permission::Ask,
-            Answer::Deny => Permission::Deny,
-        };
-        let rules = &self.rules.integrations;
-        let mut switches = Switches { default: permission(rules.default), ..Switches::default() };
-        for (name, rule) in &rules.servers {
-            let (read, write) = (rule.read.map(permission), rule.write.map(permission));
-            switches.each.insert(name.clone(), Permissions { enabled: false, read, write });
-        }
-        for (name, enabled) in &self.integrations.enabled {
-            switches.each.entry(name.clone()).or_default().enabled = *enabled;
-        }
-        switches
     }
 
     /// Adds to the text that is added to the system prompt.

@@ -3,7 +3,7 @@
 use crate::{
     args::ScriptArgs,
     environment::Environment,
-    exit,
+    exit, extensions,
     integrations::{IntegrationFunctions, Integrations},
     mcp::{Direct, DirectReach, ServerFunctions},
     options::Options,
@@ -54,7 +54,7 @@ pub(crate) async fn run(
     let globals = args.iter().map(|arg| global(arg)).collect::<Result<_>>()?;
     let script = Script { name, code, globals, limits };
     let outside = wiring::outside(options, cwd, force);
-    let direct = Direct::new(wiring::mcp_options(options, environment), outside, None);
+    let direct = Direct::new(extensions::mcp_options(options, environment), outside, None);
     let switches = Arc::new(options.switches());
     let functions = IntegrationFunctions::new(
         Integrations::new(options, environment),

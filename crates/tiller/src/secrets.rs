@@ -2,15 +2,8 @@
 
 use crate::{environment::Environment, options::Folders};
 use anyhow::{Context, Result};
-use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use std::{
-    collections::BTreeMap,
-    io,
-    os::unix::fs::OpenOptionsExt as _,
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, io, os::unix::fs::OpenOptionsExt as _, sync::Arc};
 use system::{AbsPath, System};
 
 /// Where they are.
@@ -20,7 +13,7 @@ pub(crate) fn path(folders: &Folders) -> AbsPath {
 
 /// Variables of this process, and secrets of a file that only its owner can read.
 pub(crate) struct Values {
-    environment: Environment,
+    pub(crate) environment: Environment,
     system: Arc<dyn System>,
     path: AbsPath,
 }
@@ -42,51 +35,6 @@ impl Values {
     /// Replaces them.
     pub(crate) async fn keep(&self, secrets: &BTreeMap<String, String>) -> Result<()> {
         write(self.system.as_ref(), &self.path, &json!(secrets)).await
-    }
-}
-
-#[async_trait]
-impl ::mcp::Values for Values {
-    fn variable(&self, name: &str) -> Option<String> {
-        self.environment.get(name).map(str::to_owned)
-    }
-
-    async fn secret(&self, key: &str) -> Option<String> {
-        match self.secrets().await {
-            Ok(mut secrets) => secrets.remove(key),
-            Err(error) => {
-                tracing::warn!("no secret can be read: {error:#}");
-                None
-            }
-        }
-    }
-}
-
-/// The key of what was granted for a server.
-fn grant_key(server: &str) -> String {
-    format!("mcp.{server}.oauth")
-}
-
-#[async_trait]
-impl ::mcp::Grants for Values {
-    async fn load(&self, server: &str) -> Option<String> {
-        ::mcp::Values::secret(self, &grant_key(server)).await
-    }
-
-    async fn keep(&self, server: &str, grant: Option<String>) -> std::result::Result<(), String> {
-        let kept = async {
-            let mut secrets = self.secrets().await?;
-            match grant {
-                Some(grant) => secrets.insert(grant_key(server), grant),
-                None => secrets.remove(&grant_key(server)),
-            };
-            Self::keep(self, &secrets).await
-        };
-        kept.await.map_err(|error| format!("{error:#}"))
-    }
-
-    fn now(&self) -> u64 {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
     }
 }
 

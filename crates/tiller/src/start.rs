@@ -1,34 +1,29 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{
-        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SchemaCommand,
-        SessionArgs, SetupArgs,
-    },
+    args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SetupArgs},
     config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
     demo, doctor,
     environment::{self, Environment},
-    exit, folders,
+    exit,
+    extensions::{self, Extensions},
+    folders,
     headless::{self, Begin, Overrides, Run},
-    integrations::{self, Integrations},
     keys::StoredKeys,
-    limits, logging, mcp, models,
+    limits, logging, models,
     options::{Folders, Options},
     permissions,
-    scripts::{self, Callable},
     services::Services,
     sessions, setup,
     signals::Signals,
     trust,
     wiring::{self, Keep},
 };
-use ::mcp::McpProvider;
 use agent::{PermissionMode, SessionId, ToolProviders};
 use anyhow::{Context, Result, bail};
 use std::{
     io::{IsTerminal, Read, Write},
     path::Path,
-    sync::Arc,
     time::Duration,
 };
 use system::AbsPath;
@@ -76,25 +71,17 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             let cwd = folder(args.path.as_deref())?;
             trust::run(&folders::resolve(environment, &cwd)?, &cwd, &args).await
         }
-        Some(Command::Mcp(McpCommand::Lua(script))) => {
+        Some(Command::Mcp(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            scripts::run(&options, environment, &cwd, Callable::Servers, script).await
-        }
-        Some(Command::Integrations(IntegrationsCommand::Lua(script))) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            scripts::run(&options, environment, &cwd, Callable::Everything, script).await
+            extensions::run_mcp(&options, environment, &cwd, command).await
         }
         Some(Command::Integrations(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            integrations::run(&options, environment, &cwd, command).await
+            extensions::run_integrations(&options, environment, &cwd, command).await
         }
-        Some(Command::Mcp(command)) => {
+        Some(Command::Lua(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            mcp::run(&options, environment, &cwd, command).await
-        }
-        Some(Command::Lua(LuaCommand::Run(script))) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            scripts::run(&options, environment, &cwd, Callable::Everything, script).await
+            extensions::run_lua(&options, environment, &cwd, command).await
         }
         Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Schema(SchemaCommand::Native)) => {
@@ -121,20 +108,15 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     }
     let Settled { options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
-    let mcp = wiring::mcp_options(&options, environment);
-    let servers = Arc::new(McpProvider::new(mcp.clone()));
-    let integrations = Integrations::new(&options, environment);
-    let providers = wiring::tool_providers(servers.clone(), integrations.clone());
-    let wired = wiring::wire(&options, &cwd, Keep::InData, providers)?;
+    let extensions = Extensions::new(&options, environment);
+    let wired = wiring::wire(&options, &cwd, Keep::InData, extensions.tool_providers())?;
     let services = Services {
         runtime: wired.runtime.clone(),
         options: options.clone(),
         notices,
         environment: environment.clone(),
         catalog: wired.catalog.clone(),
-        mcp,
-        servers,
-        integrations,
+        extensions,
         writing: tokio::sync::Mutex::default(),
     };
     let mut signals = Signals::new()?;
@@ -168,8 +150,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     let Settled { mut options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
     options.append_prompt(headless::NOBODY);
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
-    let servers = Arc::new(McpProvider::new(wiring::mcp_options(&options, environment)));
-    let providers = wiring::tool_providers(servers, Integrations::new(&options, environment));
+    let providers = Extensions::new(&options, environment).tool_providers();
     let wired = wiring::wire(&options, &cwd, keep, providers)?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),

@@ -2,24 +2,15 @@
 
 use crate::{
     args::{Events, Protocol},
-    environment::Environment,
-    integrations::{IntegrationFunctions, Integrations, NativeTools},
-    mcp::{Pins, SessionFunctions, Values},
+    extensions,
     options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
     stdio, trust,
 };
-use ::mcp::{McpOptions, McpProvider};
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{
-    Hook, Hooks, Outside, Runtime, RuntimeOptions, SandboxOptions, SessionScope, SessionStore, ToolProvider,
-    ToolProviders,
-};
+use agent::{Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders};
 use anyhow::Result;
-use lua::{Functions, LuaTools};
-use providers::{
-    Catalog, HttpClients, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot,
-};
+use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
 use std::sync::Arc;
 use store::SqliteStore;
 use system::{AbsPath, LocalSystem, System};
@@ -85,51 +76,15 @@ pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> 
     }))
 }
 
-/// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
-pub(crate) fn tool_providers(servers: Arc<McpProvider>, integrations: Arc<Integrations>) -> ToolProviders {
-    let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers.clone()];
-    let desk = integrations.clone();
-    let functions = move |session: &SessionScope| -> Arc<dyn Functions> {
-        let (desk, cwd) = (desk.clone(), session.cwd.clone());
-        let integrations = IntegrationFunctions::new(desk.clone(), Arc::new(move || desk.switches(&cwd)));
-        Arc::new(SessionFunctions { integrations, servers: servers.clone(), session: session.id.clone() })
-    };
-    providers.push(Arc::new(LuaTools::with(functions)));
-    if integrations.native_tools() {
-        providers.push(Arc::new(NativeTools(integrations)));
-    }
-    providers.into_iter().collect()
-}
-
 /// What holds for calls that no turn makes.
-pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> Outside {
-    Outside {
+#[cfg(feature = "extensions")]
+pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
+    agent::Outside {
         options: sessions(options, cwd, ToolProviders::default()),
         system: local_system(options),
         cwd: cwd.clone(),
         force,
     }
-}
-
-/// What MCP servers are started with.
-pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<McpOptions> {
-    let system = local_system(options);
-    let folders = &options.folders;
-    let clients = HttpClients::default();
-    let values = Arc::new(Values::new(environment.clone(), system.clone(), folders));
-    Arc::new(McpOptions {
-        grants: values.clone(),
-        values,
-        redactor: environment.redactor().clone(),
-        pins: Arc::new(Pins::new(system.clone(), folders)),
-        http: Arc::new(move |url| clients.client(url)),
-        trust: trust::folder_trust(folders),
-        user_file: folders.config.join("mcp.json"),
-        offers: options.offers.clone(),
-        variables: Vec::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        system,
-    })
 }
 
 /// Serves the protocol on stdin and stdout until the client hangs up.
@@ -148,7 +103,7 @@ pub(crate) async fn serve(
         #[cfg(feature = "v2")]
         Protocol::Second => acp::Protocol::Second,
     };
-    acp.mcp = true;
+    acp.mcp = extensions::PRESENT;
     acp.events = match events {
         Events::Auto => acp::Events::Auto,
         Events::Off => acp::Events::Off,

@@ -1,6 +1,7 @@
 //! Every setting there is, in the order of docs/configuration.md, which says what each is for.
 
 use super::key::{InProject, Key};
+use crate::extensions::{self, Offered};
 use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{Network, Options, Terminal, Tools, Wire};
 use agent::{Answer, HookEvent, PermissionRule};
@@ -107,9 +108,8 @@ pub(crate) const KEYS: &[Key] = &[
         name: "mcp.servers.NAME.offer",
         in_project: InProject::Tightens(offers_no_more),
         set: |o, name, v| {
-            let offered =
-                v.texts()?.iter().map(|word| ::mcp::Offered::named(word)).collect::<Result<_, _>>()?;
-            o.offers.insert(::mcp::server_name(name), offered);
+            let offered = v.texts()?.iter().map(|word| Offered::named(word)).collect::<Result<_, _>>()?;
+            o.offers.insert(extensions::server_name(name), offered);
             Ok(())
         },
     },

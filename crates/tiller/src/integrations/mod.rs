@@ -15,8 +15,10 @@ pub(crate) use functions::{IntegrationFunctions, NativeTools, tools_of};
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
-use ::integrations::{Call, Caller, Catalogue, Client, Guard, IntegrationTool, Network, Switches};
-use agent::{AnyTool as _, Refusal, ServerRule};
+use ::integrations::{
+    Call, Caller, Catalogue, Client, Guard, IntegrationTool, Network, Permission, Permissions, Switches,
+};
+use agent::{Answer, AnyTool as _, Refusal, ServerRule};
 use library::Library;
 use providers::HttpClients;
 use serde_json::{Map, Value};
@@ -126,5 +128,26 @@ impl Integrations {
         own.enabled = more.enabled.or(own.enabled);
         own.permissions.read = more.permissions.read.or(own.permissions.read);
         own.permissions.write = more.permissions.write.or(own.permissions.write);
+    }
+}
+
+impl Options {
+    /// What is said of integrations, as those who call them directly take it.
+    pub(crate) fn switches(&self) -> Switches {
+        let permission = |answer: Answer| match answer {
+            Answer::Allow => Permission::Allow,
+            Answer::Ask => Permission::Ask,
+            Answer::Deny => Permission::Deny,
+        };
+        let rules = &self.rules.integrations;
+        let mut switches = Switches { default: permission(rules.default), ..Switches::default() };
+        for (name, rule) in &rules.servers {
+            let (read, write) = (rule.read.map(permission), rule.write.map(permission));
+            switches.each.insert(name.clone(), Permissions { enabled: false, read, write });
+        }
+        for (name, enabled) in &self.integrations.enabled {
+            switches.each.entry(name.clone()).or_default().enabled = *enabled;
+        }
+        switches
     }
 }

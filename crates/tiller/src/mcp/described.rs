@@ -1,9 +1,7 @@
 //! Servers and secrets as a program stores them: in the files that `tiller mcp add` and `tiller mcp secret set` write.
 
 use super::{Values, file};
-use crate::{options::Folders, trust};
 use ::mcp::{McpOptions, Origin, server_name};
-use agent::{Trust, TrustContent};
 use anyhow::{Result, bail};
 use serde_json::{Map, json};
 use system::AbsPath;
@@ -62,29 +60,4 @@ pub(crate) async fn add(options: &McpOptions, values: &Values, new: NewServer<'_
         Ok(())
     })
     .await
-}
-
-/// What is trusted of a folder before a program changes its files, if all of it is: then nothing in it waits for the user's eyes.
-pub(crate) async fn trusted_so_far(options: &McpOptions, folder: &AbsPath) -> Option<TrustContent> {
-    match options.trust.of(folder).await {
-        Trust::Empty => Some(TrustContent::default()),
-        Trust::Trusted(content) => Some(content),
-        Trust::Untrusted(_) | Trust::Changed(_) | Trust::Unknown(_) => None,
-    }
-}
-
-/// Trusts a folder with these files as a program has written them for its user. Where anything else is not as it was, it stays untrusted.
-pub(crate) async fn trust_written(
-    options: &McpOptions,
-    folders: &Folders,
-    folder: &AbsPath,
-    before: &TrustContent,
-    written: &[&str],
-) -> Result<()> {
-    let (Trust::Untrusted(now) | Trust::Changed(now)) = options.trust.of(folder).await else { return Ok(()) };
-    let same = |name: &str| written.contains(&name) || now.file(name) == before.file(name);
-    if now.names().all(same) {
-        trust::give(folders, folder, &mut std::io::sink()).await?;
-    }
-    Ok(())
 }

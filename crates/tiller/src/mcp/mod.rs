@@ -9,8 +9,9 @@ mod login;
 mod preset;
 mod script;
 mod serve;
+mod values;
 
-pub(crate) use described::{NewServer, add, keep_secret, secret_key, trust_written, trusted_so_far};
+pub(crate) use described::{NewServer, add, keep_secret, secret_key};
 pub(crate) use direct::{Direct, DirectTool, NoTool};
 pub(crate) use kept::Pins;
 
@@ -20,7 +21,7 @@ pub(crate) use script::{DirectReach, ServerFunctions, SessionFunctions};
 use crate::{
     args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand},
     environment::Environment,
-    exit,
+    exit, extensions,
     options::Options,
     trust, wiring,
 };
@@ -69,7 +70,7 @@ pub(crate) async fn run(
     command: McpCommand,
 ) -> Result<u8> {
     let json = command.common().json;
-    let servers = wiring::mcp_options(options, environment);
+    let servers = extensions::mcp_options(options, environment);
     let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd };
     let command = match command {
         // What goes to stdout is the protocol's.

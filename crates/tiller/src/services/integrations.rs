@@ -20,10 +20,10 @@ pub(super) async fn list(
     query: ListFunctions,
 ) -> Result<Value, ServiceError> {
     let switches = services.options_on(on).await?.switches();
-    let catalogue = services.integrations.catalogue().await;
+    let catalogue = services.extensions.integrations.catalogue().await;
     let mut standings = BTreeMap::new();
     for integration in catalogue.all() {
-        let standing = Standing::of(&services.integrations, integration, &switches).await;
+        let standing = Standing::of(&services.extensions.integrations, integration, &switches).await;
         standings.insert(integration.name.clone(), standing);
     }
     let (mut providers, mut runnable) = (Map::new(), Vec::new());
@@ -46,17 +46,17 @@ pub(super) async fn list(
 /// One function, with the schema of what it takes.
 pub(super) async fn describe(services: &Services, on: &Scene, name: &str) -> Result<Value, ServiceError> {
     let switches = services.options_on(on).await?.switches();
-    let catalogue = services.integrations.catalogue().await;
+    let catalogue = services.extensions.integrations.catalogue().await;
     let unknown = |_| ServiceError::InvalidParams(Blocked::Unknown(name.to_owned()).to_string());
     let (integration, function) = found(&catalogue, name).map_err(unknown)?;
-    let standing = Standing::of(&services.integrations, &integration, &switches).await;
+    let standing = Standing::of(&services.extensions.integrations, &integration, &switches).await;
     Ok(rows::function(&integration, &function, &standing))
 }
 
 /// Calls a function. A call that is wrong is an error; what the permissions refuse, and what fails, is told in the answer.
 pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
     let options = services.options_on(on).await?;
-    let catalogue = services.integrations.catalogue().await;
+    let catalogue = services.extensions.integrations.catalogue().await;
     let failed = |error: &dyn std::fmt::Display| ServiceError::Failed(error.to_string());
     let (integration, function) = found(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
     let call = Call {
@@ -67,8 +67,8 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
         force: call.force,
         dry_run: call.dry_run,
     };
-    let denial = services.integrations.denial(&options, &on.cwd, &call).await;
-    let outcome = services.integrations.caller.call(&call, &options.switches(), denial).await;
+    let denial = services.extensions.integrations.denial(&options, &on.cwd, &call).await;
+    let outcome = services.extensions.integrations.caller.call(&call, &options.switches(), denial).await;
     Ok(outcome.map_err(|unmade| failed(&unmade))?.to_json())
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn configure(
     set: ConfigureIntegration,
 ) -> Result<Value, ServiceError> {
     let before = services.options_on(on).await?.switches();
-    let catalogue = services.integrations.catalogue().await;
+    let catalogue = services.extensions.integrations.catalogue().await;
     let integration = catalogue.integration(&set.integration);
     let integration = integration.map_err(|blocked| ServiceError::Failed(blocked.to_string()))?;
     let name = &integration.name;
@@ -90,7 +90,7 @@ pub(super) async fn configure(
     redactor
         .learn(given.clone().filter(|(name, _)| secret(name)).map(|(_, value)| value.reveal().to_owned()));
     let change: Change = given.map(|(name, value)| (name.clone(), Some(value.reveal().to_owned()))).collect();
-    let changed = services.integrations.accounts.change(name, &set.account, &fields, change).await;
+    let changed = services.extensions.integrations.accounts.change(name, &set.account, &fields, change).await;
     changed.map_err(|error| match services.failed(&error) {
         ServiceError::Failed(text) => ServiceError::InvalidParams(text),
         other => other,
@@ -109,10 +109,10 @@ pub(super) async fn configure(
         Answer::ALL.iter().find(|(known, _)| Some(*known) == word).map(|(_, answer)| *answer)
     };
     let permissions = ServerRule { read: answer(set.permissions.read), write: answer(set.permissions.write) };
-    services.integrations.say(&on.cwd, name, Said { enabled: set.enabled, permissions });
+    services.extensions.integrations.say(&on.cwd, name, Said { enabled: set.enabled, permissions });
     let now = services.options_on(on).await?.switches();
     let own = now.of(name);
-    let keys = services.integrations.accounts.account(name, &set.account).await.fields();
+    let keys = services.extensions.integrations.accounts.account(name, &set.account).await.fields();
     Ok(json!({
         "integration": name,
         "account": set.account,

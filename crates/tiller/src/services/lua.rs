@@ -35,7 +35,7 @@ pub(super) async fn execute(services: &Services, on: &Scene, run: ExecuteLua) ->
     };
     let script = Script { name, code, limits, ..Script::default() };
     let switches = Arc::new(services.options_on(on).await?.switches());
-    let desk = services.integrations.clone();
+    let desk = services.extensions.integrations.clone();
     let functions = IntegrationFunctions::new(desk, Arc::new(move || switches.clone()));
     let report = reaching(&direct, callable, functions, script).await;
     direct.close().await;

@@ -4,6 +4,7 @@ use super::{Services, lua::milliseconds};
 use crate::{
     config,
     mcp::{self, Direct, DirectTool, NewServer, NoTool, Values},
+    trust,
 };
 use ::mcp::server_name;
 use acp::native::{AddServer, CallTool, ListTools, Scene, Scope, ServiceError, SetSecret};
@@ -127,8 +128,10 @@ pub(super) async fn add_server(
     let folders = &services.options.folders;
     let name = server_name(&add.name);
     let (path, before) = match add.scope {
-        Scope::Project => (on.cwd.join(PROJECT_FILE), mcp::trusted_so_far(&services.mcp, &on.cwd).await),
-        Scope::Global => (services.mcp.user_file.clone(), None),
+        Scope::Project => {
+            (on.cwd.join(PROJECT_FILE), trust::so_far(&services.options.folders, &on.cwd).await)
+        }
+        Scope::Global => (services.extensions.mcp.user_file.clone(), None),
     };
     let permissions = [("read", add.permissions.read), ("write", add.permissions.write)];
     for (operation, word) in permissions.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
@@ -141,11 +144,11 @@ pub(super) async fn add_server(
         let env = add.env.iter().map(|(name, value)| (name.as_str(), value.reveal())).collect();
         let (command, args, enabled) = (add.command.as_str(), add.args.as_slice(), add.enabled);
         let new = NewServer { name: &add.name, command, args, env, enabled, path: &path };
-        mcp::add(&services.mcp, &values(services), new).await.map_err(failed)?;
+        mcp::add(&services.extensions.mcp, &values(services), new).await.map_err(failed)?;
         // What else is in the folder, and waits for the user's eyes, is not trusted along with it.
         if let Some(before) = before.filter(|_| add.trust) {
             let written = [PROJECT_FILE, config::PROJECT_FILE];
-            let trusted = mcp::trust_written(&services.mcp, folders, &on.cwd, &before, &written).await;
+            let trusted = trust::written(folders, &on.cwd, &before, &written).await;
             trusted.map_err(failed)?;
         }
     }
@@ -175,7 +178,11 @@ pub(super) async fn set_secret(
 }
 
 fn values(services: &Services) -> Values {
-    Values::new(services.environment.clone(), services.mcp.system.clone(), &services.options.folders)
+    Values::new(
+        services.environment.clone(),
+        services.extensions.mcp.system.clone(),
+        &services.options.folders,
+    )
 }
 
 fn unknown(function: &str) -> String {

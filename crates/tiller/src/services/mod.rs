@@ -2,27 +2,31 @@
 //!
 //! Each request finds the settings as they are in its session's folder when it comes, and the modes that its session has.
 
+#[cfg(feature = "extensions")]
 mod integrations;
+#[cfg(feature = "extensions")]
 mod lua;
+#[cfg(feature = "extensions")]
 mod mcp;
 mod settings;
 
+#[cfg(feature = "extensions")]
+use crate::mcp::Direct;
 use crate::{
     config::{Flags, Resolved},
     doctor,
     environment::Environment,
-    integrations::Integrations,
-    mcp::Direct,
+    extensions::Extensions,
     options::Options,
     redacting::Redacting,
     sessions::transfer,
-    start, wiring,
+    start,
 };
-use ::mcp::{McpOptions, McpProvider};
+#[cfg(feature = "extensions")]
 use acp::native::{
-    AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, ListFunctions,
-    ListTools, NativeServices, Scene, ServiceError, SetSecret, SetSetting,
+    AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListTools, SetSecret,
 };
+use acp::native::{ConfigureProvider, NativeServices, Scene, ServiceError, SetSetting};
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
 use providers::Catalog;
@@ -38,10 +42,7 @@ pub(crate) struct Services {
     pub(crate) notices: Vec<String>,
     pub(crate) environment: Environment,
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) mcp: Arc<McpOptions>,
-    /// What gives sessions their servers.
-    pub(crate) servers: Arc<McpProvider>,
-    pub(crate) integrations: Arc<Integrations>,
+    pub(crate) extensions: Extensions,
     /// One change of a file at a time.
     pub(crate) writing: tokio::sync::Mutex<()>,
 }
@@ -56,18 +57,22 @@ impl NativeServices for Services {
         settings::configure_provider(self, on, set).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn list_functions(&self, on: &Scene, query: ListFunctions) -> Result<Value, ServiceError> {
         integrations::list(self, on, query).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn describe_function(&self, on: &Scene, function: String) -> Result<Value, ServiceError> {
         integrations::describe(self, on, &function).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn call_function(&self, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
         integrations::call(self, on, call).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn configure_integration(
         &self,
         on: &Scene,
@@ -76,30 +81,37 @@ impl NativeServices for Services {
         integrations::configure(self, on, set).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn list_servers(&self, on: &Scene, force: bool) -> Result<Value, ServiceError> {
         mcp::list_servers(self, on, force).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn list_tools(&self, on: &Scene, query: ListTools) -> Result<Value, ServiceError> {
         mcp::list_tools(self, on, query).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn tool_schema(&self, on: &Scene, function: String, force: bool) -> Result<Value, ServiceError> {
         mcp::tool_schema(self, on, &function, force).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn call_tool(&self, on: &Scene, call: CallTool) -> Result<Value, ServiceError> {
         Ok(mcp::call_tool(self, on, call).await)
     }
 
+    #[cfg(feature = "extensions")]
     async fn add_server(&self, on: &Scene, add: AddServer) -> Result<Value, ServiceError> {
         mcp::add_server(self, on, add).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn set_secret(&self, on: &Scene, set: SetSecret) -> Result<Value, ServiceError> {
         mcp::set_secret(self, on, set).await
     }
 
+    #[cfg(feature = "extensions")]
     async fn execute_lua(&self, on: &Scene, run: ExecuteLua) -> Result<Value, ServiceError> {
         lua::execute(self, on, run).await
     }
@@ -128,14 +140,15 @@ impl Services {
         let resolved = start::resolved(&self.environment, &on.cwd, Flags::default()).await;
         let Resolved { mut options, .. } = resolved.map_err(|error| self.failed(&error))?;
         (options.mode, options.permission_mode) = (on.mode, on.permission_mode);
-        self.integrations.overlay(&on.cwd, &mut options);
+        self.extensions.overlay(&on.cwd, &mut options);
         Ok(options)
     }
 
     /// The servers of a session, called past its model.
+    #[cfg(feature = "extensions")]
     async fn direct(&self, on: &Scene, force: bool) -> Result<Arc<Direct>, ServiceError> {
-        let outside = wiring::outside(&self.options_on(on).await?, &on.cwd, force);
-        Ok(Direct::new(self.mcp.clone(), outside, self.servers.of_session(&on.session)))
+        let outside = crate::wiring::outside(&self.options_on(on).await?, &on.cwd, force);
+        Ok(Direct::new(self.extensions.mcp.clone(), outside, self.extensions.servers.of_session(&on.session)))
     }
 
     /// An error without secrets.

@@ -4,11 +4,10 @@ use super::Services;
 use crate::{
     config,
     keys::secret_name,
-    mcp,
     options::{Folders, Secret},
     secrets::Values,
     setup::{self, NotStored, ProviderSetup},
-    wiring,
+    trust, wiring,
 };
 use acp::native::{ConfigureProvider, Scene, Scope, ServiceError, SetSetting};
 use agent::TrustContent;
@@ -83,7 +82,7 @@ impl Services {
     /// What is trusted of a session's folder, if all of it is and its settings are to be changed.
     pub(super) async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<TrustContent> {
         match scope {
-            Scope::Project => mcp::trusted_so_far(&self.mcp, &on.cwd).await,
+            Scope::Project => trust::so_far(&self.options.folders, &on.cwd).await,
             Scope::Global => None,
         }
     }
@@ -96,7 +95,7 @@ impl Services {
     ) -> Result<(), ServiceError> {
         let Some(before) = before else { return Ok(()) };
         let folders = &self.options.folders;
-        let trusted = mcp::trust_written(&self.mcp, folders, &on.cwd, &before, &[config::PROJECT_FILE]).await;
+        let trusted = trust::written(folders, &on.cwd, &before, &[config::PROJECT_FILE]).await;
         trusted.map_err(|error| self.failed(&error))
     }
 

@@ -48,6 +48,32 @@ pub(crate) async fn run(folders: &Folders, folder: &AbsPath, args: &TrustArgs) -
     Ok(exit::OK)
 }
 
+/// What is trusted of a folder before a program changes its files, if all of it is: then nothing in it waits for the user's eyes.
+pub(crate) async fn so_far(folders: &Folders, folder: &AbsPath) -> Option<TrustContent> {
+    match folder_trust(folders).of(folder).await {
+        Trust::Empty => Some(TrustContent::default()),
+        Trust::Trusted(content) => Some(content),
+        Trust::Untrusted(_) | Trust::Changed(_) | Trust::Unknown(_) => None,
+    }
+}
+
+/// Trusts a folder with these files as a program has written them for its user. Where anything else is not as it was, it stays untrusted.
+pub(crate) async fn written(
+    folders: &Folders,
+    folder: &AbsPath,
+    before: &TrustContent,
+    written: &[&str],
+) -> Result<()> {
+    let (Trust::Untrusted(now) | Trust::Changed(now)) = folder_trust(folders).of(folder).await else {
+        return Ok(());
+    };
+    let same = |name: &str| written.contains(&name) || now.file(name) == before.file(name);
+    if now.names().all(same) {
+        give(folders, folder, &mut std::io::sink()).await?;
+    }
+    Ok(())
+}
+
 /// Trusts a folder with what it holds now, and says what that is.
 pub(crate) async fn give(folders: &Folders, folder: &AbsPath, out: &mut impl Write) -> Result<()> {
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());

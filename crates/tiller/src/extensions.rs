@@ -1,0 +1,130 @@
+//! MCP servers, scripts and integrations, as far as the rest of the program must know of them. Built without the feature `extensions` the program has
+//! `extensions/absent.rs` in place of this.
+
+use crate::{
+    args::{IntegrationsCommand, LuaCommand, McpCommand},
+    environment::Environment,
+    integrations::{self, IntegrationFunctions, Integrations, NativeTools},
+    mcp::{self, Pins, SessionFunctions, Values},
+    options::Options,
+    scripts::{self, Callable},
+    trust,
+    wiring::local_system,
+};
+use ::integrations::integration_name;
+use ::lua::{Functions, LuaTools};
+use ::mcp::{McpOptions, McpProvider};
+use agent::{SessionScope, ToolProvider, ToolProviders};
+use anyhow::Result;
+use providers::HttpClients;
+use std::sync::Arc;
+use system::AbsPath;
+
+pub(crate) use ::mcp::{Offered, server_name};
+
+/// Whether this build has them.
+pub(crate) const PRESENT: bool = true;
+
+/// What they need that lives as long as the program does.
+pub(crate) struct Extensions {
+    /// What servers are started with.
+    pub(crate) mcp: Arc<McpOptions>,
+    /// What gives sessions their servers.
+    pub(crate) servers: Arc<McpProvider>,
+    pub(crate) integrations: Arc<Integrations>,
+}
+
+impl Extensions {
+    /// Starts nothing and reads no file.
+    pub(crate) fn new(options: &Options, environment: &Environment) -> Self {
+        let mcp = mcp_options(options, environment);
+        let servers = Arc::new(McpProvider::new(mcp.clone()));
+        Self { mcp, servers, integrations: Integrations::new(options, environment) }
+    }
+
+    /// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
+    pub(crate) fn tool_providers(&self) -> ToolProviders {
+        let (servers, integrations) = (self.servers.clone(), self.integrations.clone());
+        let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers.clone()];
+        let desk = integrations.clone();
+        let functions = move |session: &SessionScope| -> Arc<dyn Functions> {
+            let (desk, cwd) = (desk.clone(), session.cwd.clone());
+            let integrations = IntegrationFunctions::new(desk.clone(), Arc::new(move || desk.switches(&cwd)));
+            Arc::new(SessionFunctions { integrations, servers: servers.clone(), session: session.id.clone() })
+        };
+        providers.push(Arc::new(LuaTools::with(functions)));
+        if integrations.native_tools() {
+            providers.push(Arc::new(NativeTools(integrations)));
+        }
+        providers.into_iter().collect()
+    }
+
+    /// Lays what was said through this program over settings of a folder.
+    pub(crate) fn overlay(&self, cwd: &AbsPath, options: &mut Options) {
+        self.integrations.overlay(cwd, options);
+    }
+}
+
+/// What MCP servers are started with.
+pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<McpOptions> {
+    let system = local_system(options);
+    let folders = &options.folders;
+    let clients = HttpClients::default();
+    let values = Arc::new(Values::new(environment.clone(), system.clone(), folders));
+    Arc::new(McpOptions {
+        grants: values.clone(),
+        values,
+        redactor: environment.redactor().clone(),
+        pins: Arc::new(Pins::new(system.clone(), folders)),
+        http: Arc::new(move |url| clients.client(url)),
+        trust: trust::folder_trust(folders),
+        user_file: folders.config.join("mcp.json"),
+        offers: options.offers.clone(),
+        variables: Vec::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        system,
+    })
+}
+
+/// Whether that is how an integration's name is written.
+pub(crate) fn is_integration_name(name: &str) -> bool {
+    integration_name(name).as_deref() == Some(name)
+}
+
+/// `tiller mcp`.
+pub(crate) async fn run_mcp(
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    command: McpCommand,
+) -> Result<u8> {
+    match command {
+        McpCommand::Lua(script) => scripts::run(options, environment, cwd, Callable::Servers, script).await,
+        command => mcp::run(options, environment, cwd, command).await,
+    }
+}
+
+/// `tiller integrations`.
+pub(crate) async fn run_integrations(
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    command: IntegrationsCommand,
+) -> Result<u8> {
+    match command {
+        IntegrationsCommand::Lua(script) => {
+            scripts::run(options, environment, cwd, Callable::Everything, script).await
+        }
+        command => integrations::run(options, environment, cwd, command).await,
+    }
+}
+
+/// `tiller lua`.
+pub(crate) async fn run_lua(
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    LuaCommand::Run(script): LuaCommand,
+) -> Result<u8> {
+    scripts::run(options, environment, cwd, Callable::Everything, script).await
+}

@@ -1,0 +1,105 @@
+//! A build without MCP servers, scripts and integrations: it says so wherever somebody wants one.
+
+use crate::{
+    args::{IntegrationsCommand, LuaCommand, McpCommand},
+    environment::Environment,
+    options::Options,
+};
+use agent::{
+    ClientServer, Offer, SessionScope, Severity, SourceNotice, ToolProvider, ToolProviders, ToolSource,
+};
+use anyhow::{Result, bail};
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex, PoisonError};
+use system::AbsPath;
+
+/// Whether this build has them.
+pub(crate) const PRESENT: bool = false;
+
+/// What is said wherever somebody wants one.
+const ABSENT: &str = "this build of tiller has no MCP servers, scripts and integrations; build it with the feature `extensions`, which is \
+                      on unless --no-default-features is passed";
+
+/// What may be offered to a server. Settings are read and checked by those who have servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offered(String);
+
+impl Offered {
+    pub(crate) fn named(word: &str) -> Result<Self, String> {
+        Ok(Self(word.to_owned()))
+    }
+}
+
+/// The name of a server, as it is written.
+pub(crate) fn server_name(name: &str) -> String {
+    name.to_owned()
+}
+
+/// Whether that is how an integration's name is written: nobody here knows better.
+pub(crate) fn is_integration_name(_name: &str) -> bool {
+    true
+}
+
+/// Nothing.
+pub(crate) struct Extensions;
+
+impl Extensions {
+    pub(crate) fn new(_options: &Options, _environment: &Environment) -> Self {
+        Self
+    }
+
+    /// No tools, and a word to those who bring servers.
+    pub(crate) fn tool_providers(&self) -> ToolProviders {
+        std::iter::once(Arc::new(Self) as Arc<dyn ToolProvider>).collect()
+    }
+
+    pub(crate) fn overlay(&self, _cwd: &AbsPath, _options: &mut Options) {}
+}
+
+impl ToolProvider for Extensions {
+    fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
+        Arc::new(Unserved(Mutex::new(names(&session.servers))))
+    }
+}
+
+/// The servers that a client gave and that are not told of yet.
+struct Unserved(Mutex<Vec<String>>);
+
+#[async_trait]
+impl ToolSource for Unserved {
+    async fn offer(&self) -> Offer {
+        let servers = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let notice = |servers: Vec<String>| SourceNotice {
+            severity: Severity::Warning,
+            title: format!("MCP servers are not used: {}", servers.join(", ")),
+            description: Some(ABSENT.to_owned()),
+        };
+        let notices = (!servers.is_empty()).then(|| notice(servers)).into_iter().collect();
+        Offer { tools: Vec::new(), notices }
+    }
+
+    fn set_servers(&self, servers: Vec<ClientServer>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = names(&servers);
+    }
+}
+
+fn names(servers: &[ClientServer]) -> Vec<String> {
+    servers.iter().map(|server| server.name.clone()).collect()
+}
+
+pub(crate) async fn run_mcp(_: &Options, _: &Environment, _: &AbsPath, _: McpCommand) -> Result<u8> {
+    bail!(ABSENT)
+}
+
+pub(crate) async fn run_integrations(
+    _: &Options,
+    _: &Environment,
+    _: &AbsPath,
+    _: IntegrationsCommand,
+) -> Result<u8> {
+    bail!(ABSENT)
+}
+
+pub(crate) async fn run_lua(_: &Options, _: &Environment, _: &AbsPath, _: LuaCommand) -> Result<u8> {
+    bail!(ABSENT)
+}
