@@ -25,6 +25,12 @@ pub(crate) fn run() -> Result<()> {
 
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
     steps.command("clippy", command("cargo").args(clippy))?;
+    // The small build: what only it has is linted and tested here, all else is with the rest.
+    let small = ["--package", "tiller", "--no-default-features", "--bin", "tiller", "--locked"];
+    steps
+        .command("small clippy", command("cargo").arg("clippy").args(small).args(["--", "-D", "warnings"]))?;
+    steps
+        .command("small tests", command("cargo").arg("test").args(small).args(["--quiet", "extensions::"]))?;
     steps.command(
         "doc tests",
         command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]),

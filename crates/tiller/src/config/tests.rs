@@ -1,6 +1,7 @@
 //! The layers, through one `check`.
 
 use super::*;
+use crate::extensions::Offered;
 use crate::{
     environment::Environment,
     keys::StoredKeys,
@@ -88,7 +89,7 @@ fn a_project_may_only_tighten() {
     let fewer = case("mcp.servers.s.offer = ['roots', 'sampling']", "mcp.servers.s.offer = ['roots']");
     assert_eq!(
         (fewer.notices.len(), fewer.options.offers["s"].as_slice()),
-        (0, &[::mcp::Offered::Roots][..])
+        (0, &[Offered::named("roots").unwrap()][..])
     );
 
     for (user, project) in [

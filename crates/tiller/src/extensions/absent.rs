@@ -103,3 +103,41 @@ pub(crate) async fn run_integrations(
 pub(crate) async fn run_lua(_: &Options, _: &Environment, _: &AbsPath, _: LuaCommand) -> Result<u8> {
     bail!(ABSENT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent::ClientServerKind;
+
+    fn server(name: &str) -> ClientServer {
+        let how = ClientServerKind::Stdio { command: "cat".to_owned(), args: Vec::new(), env: Vec::new() };
+        ClientServer { name: name.to_owned(), how }
+    }
+
+    #[tokio::test]
+    async fn whoever_brings_servers_is_told_once_that_they_are_not_used() {
+        let source = Unserved(Mutex::new(names(&[server("a"), server("b")])));
+        let titles = |offer: Offer| offer.notices.into_iter().map(|notice| notice.title).collect::<Vec<_>>();
+        assert_eq!(titles(source.offer().await), ["MCP servers are not used: a, b"]);
+        assert_eq!(titles(source.offer().await), Vec::<String>::new());
+        source.set_servers(vec![server("c")]);
+        assert_eq!(titles(source.offer().await), ["MCP servers are not used: c"]);
+    }
+
+    #[test]
+    fn whatever_follows_a_command_that_is_not_there_is_taken() {
+        use crate::args::{Cli, Command};
+        use clap::Parser as _;
+        for line in [
+            "tiller mcp list --json",
+            "tiller mcp",
+            "tiller integrations plane list_projects --x=1",
+            "tiller lua run f.lua",
+        ] {
+            let command = Cli::parse_from(line.split(' ')).command;
+            let absent =
+                matches!(command, Some(Command::Mcp(_) | Command::Integrations(_) | Command::Lua(_)));
+            assert!(absent, "{line}: {command:?}");
+        }
+    }
+}
