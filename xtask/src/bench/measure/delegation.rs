@@ -10,6 +10,7 @@ use super::super::model_server::Event;
 use super::super::script::Script;
 use super::{Bench, initialize_with, open};
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// A tool call: its time less the editor's, and how many times it asked the editor.
@@ -27,9 +28,14 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         Figure::of(Quantity::ms("... the read, less the same read where nothing is delegated", 0.2));
     let mut write_more =
         Figure::of(Quantity::ms("... the write, less the same write where nothing is delegated", 0.2));
+    let mut bare = Figure::of(Quantity {
+        target: None,
+        ..Quantity::ms("... a bare question and answer over the same pipes", 0.2)
+    });
     let mut through = ready(bench, true)?;
     let mut alone = ready(bench, false)?;
     for _ in 0..bench.runs {
+        bare.add_time(round_trip(&mut through));
         let nothing = call(bench, &mut through, Script::Lookups)?;
         let figures =
             [(Script::Reads, &mut read, &mut read_more), (Script::Writes, &mut write, &mut write_more)];
@@ -42,7 +48,23 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
             more.add_difference([delegated.time, local.time]);
         }
     }
-    Ok(vec![read, write, read_more, write_more])
+    Ok(vec![read, write, read_more, write_more, bare])
+}
+
+/// What a question takes that nothing is done about, both sides' waking up included: no delegated call can take less. The one in the middle of
+/// many, with a pause before each as between the calls of a turn.
+fn round_trip(agent: &mut Agent) -> Duration {
+    let mut times: Vec<_> = (0..15)
+        .map(|_| {
+            std::thread::sleep(Duration::from_millis(2));
+            let asked = Instant::now();
+            // It is an error, which is as good an answer as any.
+            let _ = agent.client.request("nothing/at/all", &json!({}));
+            asked.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
 }
 
 /// An agent whose editor takes files, or does not.
