@@ -10,7 +10,7 @@ const PLACES: [(&str, &str); 6] = [
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
-    ("crates/tiller/src/secrets.rs", "a token that is kept says until when it is good"),
+    ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
     ("crates/providers/src/http/exchange.rs", "servers say until when to wait as a time of day"),
 ];
 
