@@ -195,7 +195,7 @@ impl Desk {
                 };
                 let gateway = Arc::clone(&self.gateway);
                 self.start(id, async move {
-                    gateway.read(&uri).await.map_err(|error| error.on_wire(NO_RESOURCE))
+                    gateway.read(&uri).await.map_err(|error| error.on_wire(NO_RESOURCE, "resource"))
                 });
             }
             "prompts/list" => {
@@ -210,7 +210,7 @@ impl Desk {
                 let gateway = Arc::clone(&self.gateway);
                 self.start(id, async move {
                     let filled = gateway.prompt(&name, arguments).await;
-                    filled.map_err(|error| error.on_wire(BAD_PARAMS))
+                    filled.map_err(|error| error.on_wire(BAD_PARAMS, "prompt"))
                 });
             }
             "tools/call" => {
@@ -225,7 +225,7 @@ impl Desk {
                         Err(CallError::Failed(why)) => {
                             Ok(json!({ "content": [{ "type": "text", "text": why }], "isError": true }))
                         }
-                        Err(error) => Err(error.on_wire(BAD_PARAMS)),
+                        Err(error) => Err(error.on_wire(BAD_PARAMS, "tool")),
                     }
                 });
             }
@@ -279,13 +279,12 @@ impl Desk {
 }
 
 impl CallError {
-    /// Its number and its text; `unknown` is the number where nothing is called so.
-    fn on_wire(&self, unknown: i32) -> (i32, String) {
-        let code = match self {
-            Self::Unknown(_) => unknown,
-            Self::Failed(_) => INTERNAL,
-        };
-        (code, self.to_string())
+    /// Its number and its text; `unknown` is the number where no such thing (`what`) is called so.
+    fn on_wire(&self, unknown: i32, what: &str) -> (i32, String) {
+        match self {
+            Self::Unknown(name) => (unknown, format!("Unknown {what}: {name}")),
+            Self::Failed(why) => (INTERNAL, why.clone()),
+        }
     }
 }
 

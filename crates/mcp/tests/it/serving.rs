@@ -207,6 +207,21 @@ async fn bad_input_is_an_error_and_nothing_more() {
         let answer = client.answer().await;
         assert_eq!(answer["error"]["code"], code, "{}: {answer}", &line[..line.len().min(80)]);
     }
+    for (line, message) in [
+        (call(r#"{"name":"none"}"#), "Unknown tool: none"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"mcp://s/none"}}"#
+                .to_owned(),
+            "Unknown resource: mcp://s/none",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"none"}}"#.to_owned(),
+            "Unknown prompt: none",
+        ),
+    ] {
+        client.say(&line).await;
+        assert_eq!(client.answer().await["error"]["message"], message);
+    }
     // What needs no answer gets none.
     for line in
         ["", "  ", r#"{"jsonrpc":"2.0","method":"no/such"}"#, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#]
