@@ -290,7 +290,8 @@ impl Client {
         if let Value::Object(arguments) = arguments {
             params = params.with_arguments(arguments);
         }
-        self.within(self.call_timeout, self.peer.call_tool(params)).await
+        let over = self.askers.spent(self.call_timeout);
+        self.until(over, self.call_timeout, self.peer.call_tool(params)).await
     }
 
     /// Ends it: the program gets the end of its input, then a signal, then another.
@@ -312,32 +313,42 @@ impl Client {
         deadline: Duration,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, String> {
+        self.until(tokio::time::sleep(deadline), deadline, request).await
+    }
+
+    /// The answer to a request, if it comes before `over`, which is after `deadline`.
+    async fn until<T>(
+        &self,
+        over: impl Future<Output = ()>,
+        deadline: Duration,
+        request: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, String> {
         let answered = tokio::select! {
             biased;
-            answered = tokio::time::timeout(deadline, request) => answered,
+            answered = request => answered,
+            () = over => return Err(format!("timed out after {}s.", deadline.as_secs_f64())),
             () = self.gone.cancelled() => return Err(self.why().await),
         };
         match answered {
-            Err(_) => Err(format!("timed out after {}s.", deadline.as_secs_f64())),
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(ServiceError::McpError(error))) => Err(error.message.into_owned()),
-            Ok(Err(ServiceError::UnexpectedResponse)) => {
+            Ok(answer) => Ok(answer),
+            Err(ServiceError::McpError(error)) => Err(error.message.into_owned()),
+            Err(ServiceError::UnexpectedResponse) => {
                 Err("it answered with something that is no answer".to_owned())
             }
-            Ok(Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. })) => {
+            Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. }) => {
                 // Whoever calls next finds it gone.
                 self.stop.cancel();
                 self.gone.cancelled().await;
                 Err(self.why().await)
             }
-            Ok(Err(error)) if oauth::is_unauthorized(&error.to_string()) => {
+            Err(error) if oauth::is_unauthorized(&error.to_string()) => {
                 // Its keeper connects anew, and with another token if there is one.
                 locked(&self.fault).get_or_insert_with(|| "it no longer lets us in.".to_owned());
                 self.stop.cancel();
                 self.gone.cancelled().await;
                 Err("it no longer lets us in; try again".to_owned())
             }
-            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
         }
     }
 }

@@ -17,12 +17,18 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::{Map, Value, json};
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 use system::AbsPath;
-use tokio::sync::Notify;
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 /// Something that a server may be offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +64,20 @@ impl Offered {
 
 /// The calls that run, each with whoever can be asked while it does; the last one is asked.
 #[derive(Clone, Default)]
-pub(crate) struct Askers(Arc<Mutex<Vec<Asker>>>);
+pub(crate) struct Askers {
+    calls: Arc<Mutex<Vec<Asker>>>,
+    /// How many questions of the server's are open.
+    open: Arc<watch::Sender<usize>>,
+}
+
+/// A question of the server's, for as long as it is open.
+struct Open<'a>(&'a watch::Sender<usize>);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open -= 1);
+    }
+}
 
 /// A call that runs, and whom a server can ask about it.
 #[derive(Clone)]
@@ -80,18 +99,38 @@ impl Askers {
     /// From now on, for as long as what it returns is held, the user and the model can be asked about this call.
     pub(crate) fn during(&self, cx: &ToolContext) -> Asking {
         let (client, call, model) = (cx.client.clone(), cx.call.clone(), cx.inner.clone());
-        locked(&self.0).push(Asker { client, call: call.clone(), model, sampled: Arc::default() });
+        locked(&self.calls).push(Asker { client, call: call.clone(), model, sampled: Arc::default() });
         Asking { askers: self.clone(), call }
     }
 
     fn last(&self) -> Option<Asker> {
-        locked(&self.0).last().cloned()
+        locked(&self.calls).last().cloned()
+    }
+
+    fn open(&self) -> Open<'_> {
+        self.open.send_modify(|open| *open += 1);
+        Open(&self.open)
+    }
+
+    /// Completes once the server has had so much time for itself: while it waits for the user or the model, none of it passes.
+    pub(crate) async fn spent(&self, mut left: Duration) {
+        let mut open = self.open.subscribe();
+        loop {
+            // The sender is held here, so that waiting cannot fail.
+            let _ = open.wait_for(|open| *open == 0).await;
+            let began = Instant::now();
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(left) => return,
+                _ = open.wait_for(|open| *open > 0) => left = left.saturating_sub(began.elapsed()),
+            }
+        }
     }
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        locked(&self.askers.0).retain(|asker| asker.call != self.call);
+        locked(&self.askers.calls).retain(|asker| asker.call != self.call);
     }
 }
 
@@ -148,6 +187,7 @@ impl ClientHandler for Listener {
         if asker.sampled.fetch_add(1, Ordering::Relaxed) >= SAMPLES {
             return Err(refused(format!("the model is asked at most {SAMPLES} times for one call")));
         }
+        let _open = self.askers.open();
         let sampled = tokio::select! {
             biased;
             () = context.ct.cancelled() => return Err(refused("the request was cancelled".to_owned())),
@@ -176,6 +216,7 @@ impl ClientHandler for Listener {
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
         let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+        let _open = self.askers.open();
         let asked = tokio::select! {
             biased;
             () = context.ct.cancelled() => Err(ElicitationAction::Cancel),
@@ -321,5 +362,20 @@ mod tests {
     #[test]
     fn a_folder_is_an_address() {
         assert_eq!(file_uri(&AbsPath::new("/a b/ü").unwrap()), "file:///a%20b/%C3%BC");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_servers_time_stands_still_while_it_waits_for_an_answer() {
+        let askers = Askers::default();
+        let begun = Instant::now();
+        let asking = async {
+            for _ in 0..2 {
+                tokio::time::sleep(Duration::from_secs(10)).await;
+                let _open = askers.open();
+                tokio::time::sleep(Duration::from_secs(1_000)).await;
+            }
+        };
+        tokio::join!(askers.spent(Duration::from_secs(30)), asking);
+        assert_eq!(begun.elapsed(), Duration::from_secs(2_030));
     }
 }

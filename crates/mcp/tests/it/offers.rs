@@ -16,8 +16,12 @@ use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use system::AbsPath;
+
+/// What a user takes for an answer, by a clock that stands still otherwise.
+const THINKING: Duration = Duration::from_secs(200);
 
 /// A client whose user answers questions.
 struct Asked {
@@ -38,6 +42,10 @@ impl Client for Asked {
 
     async fn ask(&self, question: Question) -> QuestionOutcome {
         self.questions.lock().unwrap().push(question);
+        // Whoever keeps the server's time hears of the question first.
+        tokio::task::yield_now().await;
+        // Longer than a server may take: its time does not pass while it waits for the user.
+        tokio::time::advance(THINKING).await;
         self.answers.lock().unwrap().pop_front().expect("the test has an answer to each question")
     }
 }
