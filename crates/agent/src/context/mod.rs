@@ -13,7 +13,7 @@ mod summing;
 
 pub(crate) use measure::around;
 pub(crate) use room::Room;
-pub(crate) use summing::{Summed, Summing};
+pub(crate) use summing::{Summed, Summing, can_sum_up};
 
 use crate::CompactionId;
 use measure::Fill;

@@ -41,13 +41,16 @@ impl Room {
     }
 
     /// Where in it a conversation stands, in words.
-    pub(crate) fn described(self, used: u64, by_itself: bool) -> String {
+    pub(crate) fn described(self, used: u64, by_itself: bool, can_sum_up: bool) -> String {
         let percent = used.saturating_mul(100) / self.window.max(1);
-        let then = match by_itself {
-            true => format!("It is summed up at about {}", self.compact_at),
-            false => "It is not summed up by itself (`context.auto_compact`)".to_owned(),
+        let then = match (can_sum_up, by_itself) {
+            (false, _) => "What no longer fits is left out, from the beginning.".to_owned(),
+            (true, true) => format!("It is summed up at about {}; `/compact` does it now.", self.compact_at),
+            (true, false) => {
+                "It is not summed up by itself (`context.auto_compact`); `/compact` does it.".to_owned()
+            }
         };
-        format!(" That is {percent} % of its {} tokens. {then}; `/compact` does it now.", self.window)
+        format!(" That is {percent} % of its {} tokens. {then}", self.window)
     }
 
     /// Tokens of the end of the conversation that stay as they were, so that it is not too long again at once. `around` goes with each request.

@@ -276,6 +276,6 @@ fn step(id: &CompactionId, step: CompactionStep) -> SessionEvent {
 }
 
 /// A stand-in for a language model cannot sum anything up.
-fn can_sum_up(model: &dyn LanguageModel) -> bool {
+pub(crate) fn can_sum_up(model: &dyn LanguageModel) -> bool {
     model.info().disclosure.is_none()
 }

@@ -98,7 +98,7 @@ async fn compact(
         Summed::Shorter { before, after } => {
             format!("The conversation is summed up: about {before} tokens before, {after} now.")
         }
-        Summed::Nothing if model.info().disclosure.is_some() => {
+        Summed::Nothing if !context::can_sum_up(model.as_ref()) => {
             format!("Nothing was done: {} is no language model and cannot sum anything up.", state.model)
         }
         Summed::Nothing => {
@@ -120,7 +120,11 @@ async fn context_text(session: &mut Session, controls: &Controls) -> Result<Stri
         state.model
     );
     if let Some(room) = Room::of(model.info(), &session.gate.limits.context) {
-        text.push_str(&room.described(used, session.gate.limits.context.auto_compact));
+        text.push_str(&room.described(
+            used,
+            session.gate.limits.context.auto_compact,
+            context::can_sum_up(model.as_ref()),
+        ));
     }
     Ok(text)
 }

@@ -279,6 +279,9 @@ async fn a_stand_in_for_a_model_sums_nothing_up_and_goes_on() {
     let stage = stage_on(model, answers, PermissionMode::default(), Limits::default(), store).await;
     stage.prompt(&long(30_000)).await.unwrap();
     stage.prompt("b").await.unwrap();
+    stage.prompt("/context").await.unwrap();
+    let said = |event: &SessionEvent| matches!(event, SessionEvent::ModelResponse(response) if response.text.ends_with("is left out, from the beginning."));
+    assert!(stage.client.events().iter().any(said));
     let last = stage.model.requests().last().unwrap().clone();
     assert!(first(&last).contains("left out") && last.messages.len() == 3, "{}", first(&last));
 }
