@@ -176,7 +176,9 @@ async fn attempt(
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
             course.overflowed = true;
-            if session.make_room_by_all_means(&with, &mut course.usage).await? {
+            let shorter = session.make_room_by_all_means(&with, &mut course.usage).await?;
+            // Whoever cancels meanwhile is told that, and not of an answer that was none.
+            if shorter || cancel.is_cancelled() {
                 answer.take_back(session);
                 continue;
             }

@@ -285,3 +285,20 @@ async fn a_stand_in_for_a_model_sums_nothing_up_and_goes_on() {
     let last = stage.model.requests().last().unwrap().clone();
     assert!(first(&last).contains("left out") && last.messages.len() == 3, "{}", first(&last));
 }
+
+#[tokio::test]
+async fn a_cancel_while_room_is_made_after_an_overflow_is_no_error() {
+    let too_long = Reply::error(ModelError::ContextOverflow("too long".to_owned()));
+    let script = vec![says("A."), too_long, Reply::Hang(Vec::new()), says("B.")];
+    let stage = small(script, ContextLimits::default()).await;
+    stage.prompt(&long(9_000)).await.unwrap();
+    let started = |event: &SessionEvent| {
+        matches!(event, SessionEvent::Compaction(Compaction { step: CompactionStep::Started, .. }))
+    };
+    let (ended, ()) = tokio::join!(stage.prompt("b"), async {
+        stage.client.until(|client| client.events().iter().any(started)).await;
+        stage.session.cancel();
+    });
+    assert_eq!(ended.unwrap().stop_reason, StopReason::Cancelled);
+    stage.prompt("c").await.unwrap();
+}
