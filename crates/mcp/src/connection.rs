@@ -205,54 +205,33 @@ impl Client {
 
     /// Every tool, up to a limit.
     pub async fn tools(&self) -> Result<Vec<Listed>, String> {
-        let mut tools: Vec<Listed> = Vec::new();
-        let mut page = None;
-        for _ in 0..PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(page.take());
+        let mut pages = Pages::up_to(TOOLS);
+        while let Some(params) = pages.next() {
             let list = self.within(self.request_timeout, self.peer.list_tools(Some(params))).await?;
-            tools.extend(list.tools.into_iter().map(Listed::from));
-            page = list.next_cursor.filter(|_| tools.len() < TOOLS);
-            if page.is_none() {
-                break;
-            }
+            pages.add(list.tools.into_iter().map(Listed::from), list.next_cursor);
         }
-        tools.truncate(TOOLS);
-        Ok(tools)
+        Ok(pages.all())
     }
 
     /// Every resource, up to a limit.
     pub async fn resources(&self) -> Result<Vec<Resource>, String> {
-        let mut resources = Vec::new();
-        let mut page = None;
-        for _ in 0..PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(page.take());
+        let mut pages = Pages::up_to(RESOURCES);
+        while let Some(params) = pages.next() {
             let list = self.within(self.request_timeout, self.peer.list_resources(Some(params))).await?;
-            resources.extend(list.resources);
-            page = list.next_cursor.filter(|_| resources.len() < RESOURCES);
-            if page.is_none() {
-                break;
-            }
+            pages.add(list.resources, list.next_cursor);
         }
-        resources.truncate(RESOURCES);
-        Ok(resources)
+        Ok(pages.all())
     }
 
     /// What further resources are called, up to a limit.
     pub async fn templates(&self) -> Result<Vec<ResourceTemplate>, String> {
-        let mut templates = Vec::new();
-        let mut page = None;
-        for _ in 0..PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(page.take());
+        let mut pages = Pages::up_to(RESOURCES);
+        while let Some(params) = pages.next() {
             let list =
                 self.within(self.request_timeout, self.peer.list_resource_templates(Some(params))).await?;
-            templates.extend(list.resource_templates);
-            page = list.next_cursor.filter(|_| templates.len() < RESOURCES);
-            if page.is_none() {
-                break;
-            }
+            pages.add(list.resource_templates, list.next_cursor);
         }
-        templates.truncate(RESOURCES);
-        Ok(templates)
+        Ok(pages.all())
     }
 
     /// What a resource holds.
@@ -263,19 +242,12 @@ impl Client {
 
     /// Every prompt, up to a limit.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, String> {
-        let mut prompts = Vec::new();
-        let mut page = None;
-        for _ in 0..PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(page.take());
+        let mut pages = Pages::up_to(PROMPTS);
+        while let Some(params) = pages.next() {
             let list = self.within(self.request_timeout, self.peer.list_prompts(Some(params))).await?;
-            prompts.extend(list.prompts);
-            page = list.next_cursor.filter(|_| prompts.len() < PROMPTS);
-            if page.is_none() {
-                break;
-            }
+            pages.add(list.prompts, list.next_cursor);
         }
-        prompts.truncate(PROMPTS);
-        Ok(prompts)
+        Ok(pages.all())
     }
 
     /// A prompt, filled in.
@@ -350,6 +322,41 @@ impl Client {
             }
             Err(error) => Err(error.to_string()),
         }
+    }
+}
+
+/// A list that comes page by page, up to a limit.
+struct Pages<T> {
+    all: Vec<T>,
+    most: usize,
+    asked: usize,
+    /// Where the next page begins; the first one is asked for without it.
+    cursor: Option<String>,
+}
+
+impl<T> Pages<T> {
+    fn up_to(most: usize) -> Self {
+        Self { all: Vec::new(), most, asked: 0, cursor: None }
+    }
+
+    /// What asks for the next page, while there is one that is wanted.
+    fn next(&mut self) -> Option<PaginatedRequestParams> {
+        let wanted = self.asked == 0 || (self.cursor.is_some() && self.all.len() < self.most);
+        if !wanted || self.asked == PAGES {
+            return None;
+        }
+        self.asked += 1;
+        Some(PaginatedRequestParams::default().with_cursor(self.cursor.take()))
+    }
+
+    fn add(&mut self, page: impl IntoIterator<Item = T>, cursor: Option<String>) {
+        self.all.extend(page);
+        self.cursor = cursor;
+    }
+
+    fn all(mut self) -> Vec<T> {
+        self.all.truncate(self.most);
+        self.all
     }
 }
 

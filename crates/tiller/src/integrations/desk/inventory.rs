@@ -34,13 +34,7 @@ impl Desk<'_> {
         let standing = self.standing(&integration).await;
         let mut text = String::new();
         for function in integration.functions.values() {
-            let _ = writeln!(
-                text,
-                "{:<44} {:<6} {}",
-                function.full_name(),
-                function.operation.id(),
-                function.title
-            );
+            write_function(&mut text, function);
         }
         if !integration.left_out.is_empty() {
             let _ = writeln!(
@@ -150,13 +144,7 @@ impl Desk<'_> {
         let found = catalogue.search(query);
         let mut text = String::new();
         for function in &found {
-            let _ = writeln!(
-                text,
-                "{:<44} {:<6} {}",
-                function.full_name(),
-                function.operation.id(),
-                function.title
-            );
+            write_function(&mut text, function);
         }
         if found.is_empty() {
             text.push_str("No function fits. Try other or fewer words.\n");
@@ -164,4 +152,10 @@ impl Desk<'_> {
         let row = |f: &&Arc<Function>| json!({ "function": f.full_name(), "title": f.title, "operation": f.operation.id() });
         Report::new(json!({ "functions": found.iter().map(row).collect::<Vec<_>>() }), text)
     }
+}
+
+/// A function in a list for people.
+fn write_function(text: &mut String, function: &Function) {
+    let (name, operation) = (function.full_name(), function.operation.id());
+    let _ = writeln!(text, "{name:<44} {operation:<6} {}", function.title);
 }
