@@ -85,7 +85,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Schema(SchemaCommand::Native)) => {
-            writeln!(std::io::stdout().lock(), "{:#}", acp::native::schema())?;
+            std::io::stdout().lock().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(exit::OK)
         }
         Some(Command::Models) => {

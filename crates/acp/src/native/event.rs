@@ -1,11 +1,11 @@
 //! The events as they go over the wire.
 
-use super::{
-    Prefix,
-    schema::{IntegrationOperation, McpOperation},
-};
+use super::Prefix;
+#[cfg(test)]
+use super::schema::{IntegrationOperation, McpOperation};
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +27,8 @@ pub(crate) struct Frame {
 }
 
 /// The parameters of a notification: what every event has, and its own fields.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Envelope<'a> {
     /// The version of this layer, 1.
@@ -43,7 +44,8 @@ pub(crate) struct Envelope<'a> {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum Event {
     /// A turn began or ended, or the user said something.
@@ -97,10 +99,10 @@ pub(crate) enum Event {
     RuntimeChanged(RuntimeChange),
     /// A request about integrations, or Lua, began or ended.
     #[serde(rename = "integration_event")]
-    Integration(#[schemars(with = "IntegrationOperation")] Operation),
+    Integration(#[cfg_attr(test, schemars(with = "IntegrationOperation"))] Operation),
     /// A request about MCP servers began or ended.
     #[serde(rename = "mcp_event")]
-    Mcp(#[schemars(with = "McpOperation")] Operation),
+    Mcp(#[cfg_attr(test, schemars(with = "McpOperation"))] Operation),
     /// Something that the user should know and that is no part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.
@@ -108,7 +110,8 @@ pub(crate) enum Event {
 }
 
 /// The course of a turn: `status`, or `role` and `text`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct RunUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<RunStatus>,
@@ -120,7 +123,8 @@ pub(crate) struct RunUpdate {
     pub(crate) text: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunStatus {
     Started,
@@ -128,13 +132,15 @@ pub(crate) enum RunStatus {
     Cancelled,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
     User,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PhaseName {
     Thinking,
@@ -143,14 +149,16 @@ pub(crate) enum PhaseName {
 }
 
 /// A piece of text, twice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct Delta {
     pub(crate) text: String,
     /// The same.
     pub(crate) delta: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToolStarted {
     pub(crate) tool_call_id: String,
@@ -164,7 +172,8 @@ pub(crate) struct ToolStarted {
 }
 
 /// Where a tool call works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct Place {
     pub(crate) path: String,
     /// From 1.
@@ -172,13 +181,15 @@ pub(crate) struct Place {
     pub(crate) line: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InProgress {
     InProgress,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToolCompleted {
     pub(crate) tool_call_id: String,
@@ -191,7 +202,8 @@ pub(crate) struct ToolCompleted {
     pub(crate) status: EndStatus,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EndStatus {
     Completed,
@@ -199,7 +211,8 @@ pub(crate) enum EndStatus {
 }
 
 /// What came of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
     Allow,
@@ -208,7 +221,8 @@ pub(crate) enum Verdict {
 }
 
 /// What changed, as far as it is known: only the fields that are there.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuntimeChange {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,7 +245,8 @@ pub(crate) struct RuntimeChange {
 }
 
 /// Everything a session can be set to, and is.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuntimeState {
     /// `currentModeId` and `availableModes`.
@@ -243,7 +258,8 @@ pub(crate) struct RuntimeState {
 }
 
 /// A request as it begins and ends: only the fields that `operation` has.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Operation {
     pub(crate) operation: &'static str,
@@ -252,7 +268,8 @@ pub(crate) struct Operation {
 }
 
 /// A call that asks for a subagent.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct SpawnEntry {
     pub(crate) args: Value,
     /// Of the tool call.
@@ -260,7 +277,8 @@ pub(crate) struct SpawnEntry {
 }
 
 /// A subagent that ended.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct EndEntry {
     /// `completion` for one that nobody waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -275,7 +293,8 @@ pub(crate) struct EndEntry {
 }
 
 /// A subagent in the tree; or, with the type `summary`, those for which there was no room.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Node {
     pub(crate) id: String,
@@ -301,7 +320,8 @@ pub(crate) struct Node {
 }
 
 /// A subagent in numbers. Times are seconds since the epoch.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Stats {
     pub(crate) id: String,
@@ -333,7 +353,8 @@ pub(crate) struct Stats {
 }
 
 /// All subagents in numbers.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
     pub(crate) total: usize,
@@ -374,7 +395,8 @@ pub(crate) struct Summary {
 }
 
 /// The subagents of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OfType {
     pub(crate) done: usize,

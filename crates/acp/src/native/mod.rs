@@ -14,6 +14,7 @@ mod names;
 mod projection;
 mod requests;
 mod route;
+#[cfg(test)]
 mod schema;
 mod services;
 mod shape;
@@ -25,7 +26,6 @@ pub(crate) use event::{Event, Frame, send};
 pub(crate) use names::Prefix;
 pub(crate) use projection::{Projection, StateKind, Step, delta};
 pub(crate) use route::route;
-pub use schema::schema;
 pub use services::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, Hidden,
     ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions, Scene, Scope,
@@ -33,3 +33,7 @@ pub use services::{
 };
 pub(crate) use shape::with_seed_keys;
 pub(crate) use switch::Switch;
+
+/// The JSON Schema of this layer, as one document: `events` by type, `requests` by method, shared types in `$defs`. Made from the types, and held
+/// against them by a test, so that the program itself is built without what makes it.
+pub const SCHEMA: &str = include_str!("../../../../clients/schema/native.json");

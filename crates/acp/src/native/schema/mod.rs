@@ -1,4 +1,5 @@
-//! The JSON Schema of this layer: every event, every request and its answer.
+//! The JSON Schema of this layer, made from its types: every event, every request and its answer. Only the tests build this; the program has the text
+//! that they keep true ([`super::SCHEMA`]).
 //!
 //! Events are described by the very types that are sent. Parameters are taken apart by hand, with the wire's own words for what is wrong, and
 //! answers come from behind a seam, so theirs are types of their own; tests hold what really goes over the wire against them.
@@ -14,7 +15,7 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 /// The schema as one document: `events` by type, `requests` by method (without prefixes), each with `params` and `result`; shared types in `$defs`.
-pub fn schema() -> Value {
+fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12;
     let mut sent = settings().for_serialize().into_generator();
     let mut taken = settings().for_deserialize().into_generator();
@@ -140,9 +141,24 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What makes the text anew.
+    const RENEW: &str = "TILLER_RENEW=1 cargo nextest run -p acp -p tiller golden";
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a variable of the tests' own says whether to renew")]
+    fn the_golden_schema_is_what_the_types_say() {
+        let made = schema();
+        if std::env::var_os("TILLER_RENEW").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/schema/native.json");
+            std::fs::write(path, format!("{made:#}\n")).unwrap();
+        } else {
+            let kept: Value = serde_json::from_str(crate::native::SCHEMA).unwrap();
+            assert!(made == kept, "clients/schema/native.json differs from the types; renew it: {RENEW}");
+        }
+    }
 
     #[test]
     fn every_event_and_every_reference_is_there() {
