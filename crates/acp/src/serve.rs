@@ -13,7 +13,7 @@ use crate::{
 };
 use agent::Runtime;
 use agent_client_protocol::{Agent, Builder, Lines};
-use futures::{Stream, StreamExt, stream};
+use futures::{Stream, StreamExt, future::BoxFuture, stream};
 use std::{io, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -34,28 +34,40 @@ pub enum ServeError {
 ///
 /// # Errors
 /// When the client stops reading, or the protocol library fails.
-pub async fn serve(
+pub fn serve(
     runtime: Arc<Runtime>,
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
     options: AcpOptions,
-) -> Result<(), ServeError> {
-    let gauge = Arc::new(Gauge::default());
-    let (sink, write) = write_lines(writer, gauge.clone());
-    let mut writing = tokio::spawn(write);
-    let mut lines = Box::pin(incoming(reader, options.frame_cap).peekable());
-    let first = lines.as_mut().peek().await.and_then(|first| first.as_deref().ok());
-    let served = match Dialect::of(options.protocol, first) {
-        Dialect::First => speak(Connection::<V1>::new(runtime, options, gauge), lines, sink).await,
-        #[cfg(feature = "v2")]
-        Dialect::Second => speak(Connection::<V2>::new(runtime, options, gauge), lines, sink).await,
-        Dialect::Older => legacy::serve(runtime, options, lines, sink).await,
-    };
-    if timeout(LAST_WRITES, &mut writing).await.is_err() {
-        tracing::warn!("the client does not read; what was left to say is lost");
-        writing.abort();
-    }
-    served
+) -> BoxFuture<'static, Result<(), ServeError>> {
+    serve_streams(runtime, Box::new(reader), Box::new(writer), options)
+}
+
+/// The same for streams of any kind: all of a connection is compiled once, here, and not once more for each kind in the crates that call it.
+fn serve_streams(
+    runtime: Arc<Runtime>,
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    options: AcpOptions,
+) -> BoxFuture<'static, Result<(), ServeError>> {
+    Box::pin(async move {
+        let gauge = Arc::new(Gauge::default());
+        let (sink, write) = write_lines(writer, gauge.clone());
+        let mut writing = tokio::spawn(write);
+        let mut lines = Box::pin(incoming(reader, options.frame_cap).peekable());
+        let first = lines.as_mut().peek().await.and_then(|first| first.as_deref().ok());
+        let served = match Dialect::of(options.protocol, first) {
+            Dialect::First => speak(Connection::<V1>::new(runtime, options, gauge), lines, sink).await,
+            #[cfg(feature = "v2")]
+            Dialect::Second => speak(Connection::<V2>::new(runtime, options, gauge), lines, sink).await,
+            Dialect::Older => legacy::serve(runtime, options, lines, sink).await,
+        };
+        if timeout(LAST_WRITES, &mut writing).await.is_err() {
+            tracing::warn!("the client does not read; what was left to say is lost");
+            writing.abort();
+        }
+        served
+    })
 }
 
 /// Serves the client in one version of the protocol. Its messages are taken undecoded (decision 8).
