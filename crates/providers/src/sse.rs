@@ -37,7 +37,7 @@ impl SseSplitter {
                 None => self.after_cr = true,
             }
         }
-        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
             let (line, ending) = rest.split_at(end);
             rest = match ending {
                 [b'\r', b'\n', after @ ..] => after,
@@ -104,7 +104,11 @@ impl SseSplitter {
         if !std::mem::take(&mut self.has_data) {
             return Ok(());
         }
-        let result = on_data(&String::from_utf8_lossy(&self.data));
+        // The check of the standard library is the quick one; what it refuses is rare and is made readable.
+        let result = match std::str::from_utf8(&self.data) {
+            Ok(data) => on_data(data),
+            Err(_not_utf8) => on_data(&String::from_utf8_lossy(&self.data)),
+        };
         self.data.clear();
         result
     }
