@@ -16,6 +16,7 @@ use crate::{
     shown::Cleaner,
     steering::Steering,
     timed_store::TimedStore,
+    tool_specs::Told,
     tools,
     watchers::Watchers,
 };
@@ -393,6 +394,7 @@ impl Runtime {
             store: self.store.clone(),
             history: crate::History::default(),
             own_tools: tools.clone(),
+            told: Told::default(),
             tools,
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),

@@ -17,6 +17,7 @@ use crate::{
     sampling::Spent,
     source::Sources,
     steering::Steering,
+    tool_specs::Told,
     tools, turn,
     watchers::Watchers,
 };
@@ -95,6 +96,7 @@ pub(crate) struct Session {
     /// The tools of the running round: its own and those of its sources.
     pub(crate) tools: Vec<Arc<dyn AnyTool>>,
     pub(crate) own_tools: Vec<Arc<dyn AnyTool>>,
+    pub(crate) told: Told,
     pub(crate) sources: Sources,
     pub(crate) files: Arc<FileTracker>,
     pub(crate) tasks: Arc<TaskList>,

@@ -425,10 +425,11 @@ impl Session {
         Ok(model)
     }
 
-    pub(crate) fn ingredients<'a>(&'a self, state: &SessionState) -> prompt::Ingredients<'a> {
+    pub(crate) fn ingredients(&mut self, state: &SessionState) -> prompt::Ingredients<'_> {
+        let offered = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
         prompt::Ingredients {
             session: &self.id,
-            tools: &self.tools,
+            tools: self.told.of(offered),
             mode: state.mode,
             effort: state.effort,
             cwd: &self.cwd,
