@@ -372,8 +372,10 @@ impl SessionTask {
     }
 
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
-        // Whoever waits to hear that there is a session hears it first.
-        tokio::task::yield_now().await;
+        // Whoever waits to hear that there is a session hears it first: one round for the answer to become a line, another for the line to go out.
+        for _ in 0..2 {
+            tokio::task::yield_now().await;
+        }
         let Session { gate, cwd, .. } = &self.session;
         self.session.instructions = prompt::instructions(gate.system.as_ref(), cwd).await;
         while self.closing.is_empty() {
