@@ -8,6 +8,8 @@ pub const FRAME_BYTES: usize = 64 * 1024 * 1024;
 pub(crate) const JSON_DEPTH: usize = 100;
 /// Bytes of line buffer that are kept between lines; what a huge line needed beyond it is given back.
 pub(crate) const KEPT_LINE_BYTES: usize = 1024 * 1024;
+/// Bytes that are read from the client at a time. All of it is touched when a connection begins.
+pub(crate) const READ_BYTES: usize = 16 * 1024;
 /// Lines between the protocol library and the writer; more wait in the library's own queue.
 pub(crate) const WRITER_LINES: usize = 64;
 /// Bytes the writer collects from waiting lines before it writes them in one go.

@@ -46,6 +46,7 @@ mod swarm;
 mod task;
 mod timed_store;
 mod tool;
+mod tool_specs;
 pub mod tools;
 mod trust;
 mod turn;
@@ -97,4 +98,5 @@ pub use swarm::{
 };
 pub use task::{Task, TaskList, TaskStatus};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
+pub use tool_specs::ToolSpecs;
 pub use trust::{FolderTrust, TRUST_PLACES, Trust, TrustContent, TrustRecords};

@@ -1,6 +1,6 @@
 //! The seam to language models: a request in, a stream of events out.
 
-use crate::{Content, MalformedArguments, Reasoning, ToolResult};
+use crate::{Content, MalformedArguments, Reasoning, ToolResult, ToolSpecs};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -76,7 +76,7 @@ pub struct ModelRequest {
     /// The conversation so far.
     pub messages: Vec<Message>,
     /// The tools it may call.
-    pub tools: Vec<ToolSpec>,
+    pub tools: ToolSpecs,
     /// The most tokens of the answer; the model's own limit when `None`.
     pub max_output: Option<u64>,
     /// How hard it should think: `low`, `medium`, `high`; the provider's default when `None`.

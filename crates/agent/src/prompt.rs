@@ -1,17 +1,18 @@
 //! What a model is asked: the system prompt and the request, built from values alone.
 
 use crate::{
-    AnyTool, Effort, Mode, ModelRequest, SessionId,
+    AnyTool, Effort, Mode, ModelRequest, SessionId, ToolSpecs,
     limits::{INSTRUCTIONS_BYTES, INSTRUCTIONS_WAIT},
     policy,
 };
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 use system::{AbsPath, Route, Routes, System};
 
 /// What a request is built from.
 pub(crate) struct Ingredients<'a> {
     pub(crate) session: &'a SessionId,
-    pub(crate) tools: &'a [Arc<dyn AnyTool>],
+    /// Those that are offered.
+    pub(crate) tools: ToolSpecs,
     pub(crate) mode: Mode,
     pub(crate) effort: Option<Effort>,
     pub(crate) cwd: &'a AbsPath,
@@ -28,12 +29,7 @@ pub(crate) fn frame(from: &Ingredients<'_>) -> ModelRequest {
     ModelRequest {
         system: system_prompt(from),
         messages: Vec::new(),
-        tools: from
-            .tools
-            .iter()
-            .filter(|tool| offered(tool.as_ref(), from.mode))
-            .map(|tool| tool.spec())
-            .collect(),
+        tools: from.tools.clone(),
         max_output: None,
         reasoning_effort: from.effort.map(|effort| effort.id().to_owned()),
         cache_key: Some(from.session.to_string()),

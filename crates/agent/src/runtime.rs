@@ -16,6 +16,7 @@ use crate::{
     shown::Cleaner,
     steering::Steering,
     timed_store::TimedStore,
+    tool_specs::Told,
     tools,
     watchers::Watchers,
 };
@@ -393,6 +394,7 @@ impl Runtime {
             store: self.store.clone(),
             history: crate::History::default(),
             own_tools: tools.clone(),
+            told: Told::default(),
             tools,
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),
@@ -431,8 +433,10 @@ impl Runtime {
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
         let started = handle.clone();
+        // It is large, with all that a turn may hold, and on its way into a task it would be moved a dozen times.
+        let running = Box::pin(task.run());
         tokio::spawn(async move {
-            let ended = AssertUnwindSafe(task.run()).catch_unwind().await;
+            let ended = AssertUnwindSafe(running).catch_unwind().await;
             sources.close().await;
             {
                 let mut open = runtime.sessions();

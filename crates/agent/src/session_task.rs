@@ -17,6 +17,7 @@ use crate::{
     sampling::Spent,
     source::Sources,
     steering::Steering,
+    tool_specs::Told,
     tools, turn,
     watchers::Watchers,
 };
@@ -95,6 +96,7 @@ pub(crate) struct Session {
     /// The tools of the running round: its own and those of its sources.
     pub(crate) tools: Vec<Arc<dyn AnyTool>>,
     pub(crate) own_tools: Vec<Arc<dyn AnyTool>>,
+    pub(crate) told: Told,
     pub(crate) sources: Sources,
     pub(crate) files: Arc<FileTracker>,
     pub(crate) tasks: Arc<TaskList>,
@@ -370,8 +372,10 @@ impl SessionTask {
     }
 
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
-        // Whoever waits to hear that there is a session hears it first.
-        tokio::task::yield_now().await;
+        // Whoever waits to hear that there is a session hears it first: one round for the answer to become a line, another for the line to go out.
+        for _ in 0..2 {
+            tokio::task::yield_now().await;
+        }
         let Session { gate, cwd, .. } = &self.session;
         self.session.instructions = prompt::instructions(gate.system.as_ref(), cwd).await;
         while self.closing.is_empty() {

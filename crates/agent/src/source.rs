@@ -203,17 +203,18 @@ impl Sources {
 
 /// A session's own tools and those of its sources; a name belongs to whoever comes first.
 pub(crate) fn merge(own: &[Arc<dyn AnyTool>], offered: Vec<Arc<dyn AnyTool>>) -> Vec<Arc<dyn AnyTool>> {
-    let mut names: HashSet<String> = own.iter().map(|tool| tool.name().into_owned()).collect();
-    let mut tools = own.to_vec();
-    for tool in offered {
-        let name = tool.name().into_owned();
+    let mut names: HashSet<_> = own.iter().map(|tool| tool.name()).collect();
+    let mut kept = Vec::with_capacity(own.len() + offered.len());
+    kept.extend_from_slice(own);
+    for tool in &offered {
+        let name = tool.name();
         match names.contains(&name) {
-            true => tracing::warn!(name, "a tool is left out: its name is taken"),
+            true => tracing::warn!(%name, "a tool is left out: its name is taken"),
             false => {
                 names.insert(name);
-                tools.push(tool);
+                kept.push(tool.clone());
             }
         }
     }
-    tools
+    kept
 }

@@ -145,7 +145,7 @@ impl ToolError {
 
 /// A tool whose argument type is erased.
 pub trait AnyTool: Send + Sync {
-    /// What models are told.
+    /// What models are told. The same for as long as the tool lives: it is asked for when the tool is new to a session.
     fn spec(&self) -> ToolSpec;
 
     /// The name models call it by.

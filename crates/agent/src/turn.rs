@@ -7,8 +7,8 @@ pub(crate) use answer::{next, retrying};
 
 use crate::{
     Content, HookEvent, LanguageModel, MessageId, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
-    SessionState, Severity, StopReason, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage, UsageUpdate,
-    attachments, calls, commands,
+    SessionState, Severity, StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage,
+    UsageUpdate, attachments, calls, commands,
     context::{self, Summing},
     limits::{LOOK_WAIT, MODEL_WAIT, TITLE_CHARS},
     mentions, prompt,
@@ -154,11 +154,12 @@ async fn attempt(
         course.requests += 1;
 
         if !session.sources.is_empty() {
-            tokio::select! {
+            let notices = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Ok(StopReason::Cancelled),
-                () = session.gather_tools() => {}
-            }
+                notices = session.gather_tools() => notices,
+            };
+            session.tell_notices(notices).await?;
         }
         let model_id = state().model;
         let model = tokio::select! {
@@ -399,13 +400,22 @@ impl Session {
         }));
     }
 
-    /// Asks the sources of tools what they have now.
-    async fn gather_tools(&mut self) {
+    /// Asks the sources of tools what they have now; returns what is new about them.
+    async fn gather_tools(&mut self) -> Vec<SourceNotice> {
         let Offer { tools, notices } = self.sources.offer().await;
+        self.tools = source::merge(&self.own_tools, tools);
+        notices
+    }
+
+    /// Tells what is new about sources of tools, as a part of the turn: after its beginning, which is told once it is stored.
+    async fn tell_notices(&mut self, notices: Vec<SourceNotice>) -> Result<(), StoreError> {
+        if !notices.is_empty() {
+            self.stored().await?;
+        }
         for SourceNotice { severity, title, description } in notices {
             self.log.tell(SessionEvent::Notice { severity, title, description });
         }
-        self.tools = source::merge(&self.own_tools, tools);
+        Ok(())
     }
 
     /// The model with an id, kept between rounds.
@@ -425,10 +435,11 @@ impl Session {
         Ok(model)
     }
 
-    pub(crate) fn ingredients<'a>(&'a self, state: &SessionState) -> prompt::Ingredients<'a> {
+    pub(crate) fn ingredients(&mut self, state: &SessionState) -> prompt::Ingredients<'_> {
+        let offered = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
         prompt::Ingredients {
             session: &self.id,
-            tools: &self.tools,
+            tools: self.told.of(offered),
             mode: state.mode,
             effort: state.effort,
             cwd: &self.cwd,

@@ -13,7 +13,7 @@ use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
 };
 use system::{AbsPath, System};
 use tokio::sync::OnceCell;
@@ -27,7 +27,8 @@ pub struct Catalog {
     pilot: Arc<dyn LanguageModel>,
     http: Arc<Http>,
     recorder: Option<Arc<Recorder>>,
-    candidates: Vec<Candidate>,
+    /// The servers on this machine to look at, once they are looked at.
+    candidates: OnceLock<Vec<Candidate>>,
     found: RwLock<Vec<LocalModel>>,
     looked: OnceCell<()>,
     /// Opened recordings: their place is kept for as long as the catalog lives.
@@ -40,7 +41,7 @@ impl Catalog {
         Self {
             http: Arc::default(),
             recorder: options.record_to.clone().map(|path| Recorder::new(path, system.clone())),
-            candidates: discovery::candidates(options.local.discover, &options.local.urls),
+            candidates: OnceLock::new(),
             found: RwLock::default(),
             looked: OnceCell::new(),
             replays: Mutex::default(),
@@ -67,7 +68,11 @@ impl Catalog {
     }
 
     async fn look(&self) {
-        let found = discovery::probe(&self.candidates, &self.http).await;
+        let candidates = self.candidates.get_or_init(|| {
+            let local = &self.options().local;
+            discovery::candidates(local.discover, &local.urls)
+        });
+        let found = discovery::probe(candidates, &self.http).await;
         *self.found.write().unwrap_or_else(PoisonError::into_inner) = found;
     }
 

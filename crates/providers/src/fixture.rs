@@ -2,7 +2,7 @@
 
 use agent::{
     AnsweredCall, AssistantMessage, Content, MalformedArguments, Message, ModelInfo, ModelRequest, Reasoning,
-    ToolResult, ToolSpec,
+    ToolResult, ToolSpec, ToolSpecs,
 };
 use serde_json::json;
 
@@ -47,11 +47,11 @@ pub(crate) fn request(opaque: &str) -> ModelRequest {
                 ],
             }),
         ],
-        tools: vec![ToolSpec {
+        tools: ToolSpecs::from(vec![ToolSpec {
             name: "read".into(),
             description: "Reads.".into(),
             parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
-        }],
+        }]),
         max_output: Some(4_096),
         reasoning_effort: Some("low".into()),
         cache_key: Some("session-1".into()),

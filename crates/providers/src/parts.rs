@@ -1,8 +1,8 @@
-//! Content as every wire sees it: texts and images.
+//! What every wire sees the same way: texts and images, and tools as text.
 
 use agent::{Content, ModelInfo, Reasoning, ToolResult};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 
 /// A piece of a message.
@@ -34,6 +34,11 @@ pub(crate) fn replayed<'a>(reasoning: &'a Reasoning, kinds: &[&str]) -> Option<&
     let opaque = reasoning.opaque.as_deref()?;
     let Tagged { kind } = serde_json::from_str(opaque).ok()?;
     kinds.contains(&kind.as_str()).then(|| serde_json::from_str(opaque).ok()).flatten()
+}
+
+/// Tools as a wire has them, written.
+pub(crate) fn written<T: Serialize>(tools: impl Iterator<Item = T>) -> Box<RawValue> {
+    to_raw_value(&tools.collect::<Vec<_>>()).expect("strings and JSON values always serialise")
 }
 
 fn part<'a>(content: &'a Content, info: &ModelInfo) -> Part<'a> {

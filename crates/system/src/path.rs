@@ -80,7 +80,7 @@ impl AbsPath {
 }
 
 fn normalise(path: &Utf8Path) -> Utf8PathBuf {
-    let mut out = Utf8PathBuf::new();
+    let mut out = Utf8PathBuf::with_capacity(path.as_str().len());
     for component in path.components() {
         match component {
             Utf8Component::CurDir => {}

@@ -2,6 +2,7 @@
 
 #[cfg(not(feature = "extensions"))]
 mod absent;
+mod acp;
 #[cfg(feature = "extensions")]
 mod integrations;
 #[cfg(feature = "extensions")]

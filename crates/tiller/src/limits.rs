@@ -13,6 +13,8 @@ pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a cancelled turn may take to settle before the run ends without it.
 pub(crate) const SETTLE: Duration = Duration::from_secs(5);
+/// How long an editor's first questions are given before servers of models are looked for on this machine.
+pub(crate) const HEAD_START: Duration = Duration::from_millis(5);
 /// How long open sessions may take to close after an editor has gone. An editor expects the process to be gone within a second.
 pub(crate) const HANG_UP: Duration = Duration::from_millis(800);
 /// Sessions asked of the store at a time.

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let arguments: Result<Vec<String>, _> =
         std::env::args_os().map(std::ffi::OsString::into_string).collect();
     let cli = match arguments {
-        Ok(arguments) => args::Cli::parse_from(args::spelled(arguments.into_iter())),
+        Ok(arguments) => args::Cli::read(args::spelled(arguments.into_iter())),
         Err(_) => args::Cli::parse(),
     };
     match start::run(cli) {

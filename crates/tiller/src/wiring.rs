@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Events, Protocol},
-    extensions,
+    extensions, limits,
     options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
     stdio, trust,
@@ -122,11 +122,12 @@ pub(crate) async fn serve(
         Tools::Off => ClientTools::Off,
     };
     // So that the models of this machine are in the list by the time an editor asks for one. Begins with a few connections to loopback
-    // that are refused where nothing runs.
+    // that are refused where nothing runs; the editor's first questions are answered before. Whoever needs the list earlier looks by himself.
     let catalog = Arc::clone(&wired.catalog);
-    let looking = tokio::spawn(async move { catalog.discover().await });
-    // The first look at a folder finds its thread waiting.
-    tokio::task::spawn_blocking(|| ());
+    let looking = tokio::spawn(async move {
+        tokio::time::sleep(limits::HEAD_START).await;
+        catalog.discover().await;
+    });
     let served = acp::serve(Arc::clone(&wired.runtime), stdio::input(), stdio::output(), acp).await;
     looking.abort();
     Ok(served?)

@@ -12,7 +12,7 @@ use agent::{
 use async_trait::async_trait;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use system::{AbsPath, Command, Route, TextRange};
 
 /// The tools of a session; each is offered only while the tool set has it and the client can do it.
@@ -153,6 +153,11 @@ impl AnyTool for IdeTool {
             description: self.verb.description().to_owned(),
             parameters: self.verb.parameters(),
         }
+    }
+
+    // Without the schema that a specification carries: this is asked of every tool for every request.
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.verb.name())
     }
 
     fn effect(&self) -> Effect {

@@ -5,7 +5,7 @@
 //! dispatcher answers with the error: the answer keeps its place among the others and needs no second way out.
 
 use super::shape;
-use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES};
+use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES, READ_BYTES};
 use futures::{Stream, stream};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) fn incoming(
     reader: impl AsyncRead + Send + Unpin + 'static,
     cap: usize,
 ) -> impl Stream<Item = io::Result<String>> + Send + 'static {
-    let lines = LineReader { reader: BufReader::with_capacity(64 * 1024, reader), buffer: Vec::new(), cap };
+    let lines = LineReader { reader: BufReader::with_capacity(READ_BYTES, reader), buffer: Vec::new(), cap };
     stream::unfold(lines, |mut lines| async move {
         loop {
             match lines.next().await {

@@ -39,7 +39,8 @@ async fn run(stage: &Stage, session: &str, rounds: usize) -> Vec<String> {
 
 fn offered(stage: &Stage) -> Vec<String> {
     let request = stage.model.requests().last().cloned().expect("the model was asked");
-    request.tools.into_iter().map(|tool| tool.name).filter(|name| name.starts_with("ide_")).collect()
+    let names = request.tools.iter().map(|tool| tool.name.clone());
+    names.filter(|name| name.starts_with("ide_")).collect()
 }
 
 /// The client's requests, without the permissions and without how often output was looked at.

@@ -1,7 +1,7 @@
 //! How much of a model's context a conversation takes. What the provider counted is the truth; what came since is estimated.
 
 use crate::{
-    Content, History, Message, ModelRequest,
+    Content, History, Message, ModelRequest, ToolSpec,
     limits::{BYTES_PER_TOKEN, IMAGE_TOKENS},
 };
 use serde_json::Value;
@@ -68,9 +68,12 @@ pub(super) fn message(message: &Message) -> u64 {
 
 /// An estimate of the tokens of all that goes with a conversation.
 pub(crate) fn around(request: &ModelRequest) -> u64 {
-    let tools = request.tools.iter();
-    let tools = tools.map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.parameters));
-    tokens(request.system.len() + tools.sum::<usize>())
+    tokens(request.system.len() + request.tools.bytes())
+}
+
+/// About how long a tool is as JSON text.
+pub(crate) fn tool_bytes(tool: &ToolSpec) -> usize {
+    tool.name.len() + tool.description.len() + json_bytes(&tool.parameters)
 }
 
 fn piece(content: &Content) -> u64 {

@@ -11,7 +11,7 @@ mod split;
 mod summary;
 mod summing;
 
-pub(crate) use measure::around;
+pub(crate) use measure::{around, tool_bytes};
 pub(crate) use room::Room;
 pub(crate) use summing::{Summed, Summing, can_sum_up};
 

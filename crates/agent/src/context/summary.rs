@@ -2,7 +2,7 @@
 
 use super::room::Room;
 use crate::{
-    AnsweredCall, Content, Message, ModelInfo, ModelRequest,
+    AnsweredCall, Content, Message, ModelInfo, ModelRequest, ToolSpecs,
     limits::{BYTES_PER_TOKEN, COMPACTION_ARGUMENT_CHARS, COMPACTION_PROMPT_CHARS, COMPACTION_RESULT_CHARS},
 };
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ pub(super) fn request(
     ModelRequest {
         system: SYSTEM.to_owned(),
         messages: vec![Message::User(vec![Content::text(text)])],
-        tools: Vec::new(),
+        tools: ToolSpecs::default(),
         max_output: Some(room.summary().min(model.max_output.max(1))),
         ..ModelRequest::default()
     }

@@ -162,7 +162,11 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
     let expected = ["Tool 'mcp__a__late' not found.", "I am mcp__a__late", "Tool 'mcp__a__gone' not found."];
     assert_eq!(ends, expected);
     let noticed = |event: &&SessionEvent| matches!(event, SessionEvent::Notice { .. });
-    assert_eq!(client.events().iter().filter(noticed).count(), 4, "one a round");
+    let events = client.events();
+    assert_eq!(events.iter().filter(noticed).count(), 4, "one a round");
+    let begun = events.iter().position(|event| matches!(event, SessionEvent::TurnStarted { .. }));
+    let first = events.iter().position(|event| noticed(&event));
+    assert!(begun.is_some() && begun < first, "what is told of a turn follows its beginning: {events:?}");
     session.close().await;
     assert_eq!(*rounds.closed.lock().unwrap(), 1);
 }

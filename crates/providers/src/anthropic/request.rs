@@ -2,13 +2,13 @@
 
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, replayed, result_images},
+    parts::{Part, parts, replayed, result_images, written},
     sink::sent_arguments,
 };
-use agent::{AssistantMessage, Message, ModelInfo, ModelRequest};
+use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 /// The least that the API takes as a budget for thinking, in tokens.
 const LEAST_THINKING: u64 = 1024;
@@ -36,20 +36,13 @@ pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec
         Some(effort) => thinking(model, effort, max_tokens),
         None => (None, None),
     };
+    let tools = tools(&request.tools);
     let body = Body {
         model,
         max_tokens,
         system: system(&request.system),
         messages,
-        tools: request
-            .tools
-            .iter()
-            .map(|tool| Tool {
-                name: &tool.name,
-                description: &tool.description,
-                input_schema: &tool.parameters,
-            })
-            .collect(),
+        tools: tools.as_deref(),
         thinking,
         output_config,
         stream: true,
@@ -158,6 +151,15 @@ fn block(part: Part<'_>) -> Block<'_> {
     })
 }
 
+/// The tools, written once for as long as they are the same; `None` where there are none.
+fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
+    (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    Tool { name: &spec.name, description: &spec.description, input_schema: &spec.parameters }
+}
+
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
@@ -165,8 +167,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
     messages: Vec<Wire<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a Tools>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -250,6 +252,10 @@ struct CacheControl {
 impl CacheControl {
     const EPHEMERAL: Self = Self { kind: "ephemeral" };
 }
+
+/// The tools, written for this wire.
+#[derive(Serialize)]
+struct Tools(Box<RawValue>);
 
 #[derive(Serialize)]
 struct Tool<'a> {

@@ -3,13 +3,13 @@
 use super::stream::ReasoningField;
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, result_images},
+    parts::{Part, parts, result_images, written},
     sink::sent_arguments,
 };
-use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec};
+use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
-use serde_json::Value;
-use std::borrow::Cow;
+use serde_json::{Value, value::RawValue};
+use std::{borrow::Cow, sync::Arc};
 
 /// Builds the body. `official` is OpenAI's own server: it wants `max_completion_tokens` and takes `prompt_cache_key`; all others
 /// know `max_tokens`, and some refuse names they do not know.
@@ -28,12 +28,13 @@ pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, offici
             }
         }
     }
+    let tools = tools(&request.tools);
     let body = Body {
         model,
         messages,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
-        tools: request.tools.iter().map(tool).collect(),
+        tools: tools.as_deref(),
         max_tokens: request.max_output.filter(|_| !official),
         max_completion_tokens: request.max_output.filter(|_| official),
         reasoning_effort: request.reasoning_effort.as_deref(),
@@ -112,6 +113,11 @@ fn wire_part(part: Part<'_>) -> WirePart<'_> {
     }
 }
 
+/// The tools, written once for as long as they are the same; `None` where there are none.
+fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
+    (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
+}
+
 fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool {
         kind: "function",
@@ -127,8 +133,8 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 struct Body<'a> {
     model: &'a str,
     messages: Vec<Wire<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a Tools>,
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,6 +210,10 @@ struct Function<'a> {
     arguments: String,
 }
 
+/// The tools, written for this wire.
+#[derive(Serialize)]
+struct Tools(Box<RawValue>);
+
 #[derive(Serialize)]
 struct Tool<'a> {
     #[serde(rename = "type")]
@@ -247,7 +257,7 @@ mod tests {
 
     #[test]
     fn openais_own_server_and_a_model_without_images() {
-        let request = ModelRequest { tools: Vec::new(), ..fixture::request("{}") };
+        let request = ModelRequest { tools: ToolSpecs::default(), ..fixture::request("{}") };
         let body = body(&request, &fixture::info(false), "m", true);
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_completion_tokens = 4096

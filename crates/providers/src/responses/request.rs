@@ -2,13 +2,13 @@
 
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, replayed, result_images},
+    parts::{Part, parts, replayed, result_images, written},
     sink::sent_arguments,
 };
-use agent::{AnsweredCall, AssistantMessage, Message, ModelInfo, ModelRequest};
+use agent::{AnsweredCall, AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 /// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning comes back encrypted and is sent along again.
 pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
@@ -26,21 +26,12 @@ pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec
         }
     }
     let reasons = reasons(model);
+    let tools = tools(&request.tools);
     let body = Body {
         model,
         instructions: Some(request.system.as_str()).filter(|text| !text.trim().is_empty()),
         input,
-        tools: request
-            .tools
-            .iter()
-            .map(|tool| Tool {
-                kind: "function",
-                name: &tool.name,
-                description: &tool.description,
-                parameters: &tool.parameters,
-                strict: false,
-            })
-            .collect(),
+        tools: tools.as_deref(),
         max_output_tokens: request.max_output,
         reasoning: reasons
             .then_some(ReasoningOptions { effort: request.reasoning_effort.as_deref(), summary: "auto" }),
@@ -105,14 +96,29 @@ fn wire_part(part: Part<'_>) -> WirePart<'_> {
     }
 }
 
+/// The tools, written once for as long as they are the same; `None` where there are none.
+fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
+    (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    Tool {
+        kind: "function",
+        name: &spec.name,
+        description: &spec.description,
+        parameters: &spec.parameters,
+        strict: false,
+    }
+}
+
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<&'a str>,
     input: Vec<Item<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a Tools>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,6 +181,10 @@ enum WirePart<'a> {
     OutputText { text: Cow<'a, str> },
     InputImage { image_url: String },
 }
+
+/// The tools, written for this wire.
+#[derive(Serialize)]
+struct Tools(Box<RawValue>);
 
 #[derive(Serialize)]
 struct Tool<'a> {

@@ -1,6 +1,6 @@
 //! Sessions in one SQLite file.
 //!
-//! One thread owns the connection that writes, another the one that reads. Writes that wait at the same time share one
+//! One thread owns the connection that writes, another, once something is read, the one that reads. Writes that wait at the same time share one
 //! commit, and with it one flush to the disk; each is answered after that commit, never before.
 
 mod contents;
@@ -24,7 +24,7 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 use system::AbsPath;
 use worker::{Durable, Worker};
@@ -34,7 +34,7 @@ use worker::{Durable, Worker};
 /// What is acknowledged is on disk. Dropping the store does not wait: what was acknowledged needs no closing.
 pub struct SqliteStore {
     writer: Worker,
-    reader: Worker,
+    reader: Reader,
     holder: Arc<Holder>,
 }
 
@@ -81,7 +81,7 @@ impl SqliteStore {
     ) -> Result<Self, StoreError> {
         Ok(Self {
             writer: Worker::spawn("store-writer", writing, worker::commit)?,
-            reader: Worker::spawn("store-reader", move || database::open_to_read(&path), worker::answer)?,
+            reader: Reader { path, worker: OnceLock::new() },
             holder: Arc::new(holder),
         })
     }
@@ -190,5 +190,24 @@ impl SessionStore for SqliteStore {
         // In steps, so that whoever has something to store need not wait for all of it.
         while self.writer.call(search::take_up).await? {}
         self.reader.call(move |connection| search::find(connection, &query)).await
+    }
+}
+
+/// The thread that reads. It begins with the first thing that is read: most sessions are never read back by the process that made them.
+struct Reader {
+    path: PathBuf,
+    worker: OnceLock<Result<Worker, StoreError>>,
+}
+
+impl Reader {
+    async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let spawn = || {
+            let path = self.path.clone();
+            Worker::spawn("store-reader", move || database::open_to_read(&path), worker::answer)
+        };
+        self.worker.get_or_init(spawn).as_ref().map_err(StoreError::clone)?.call(work).await
     }
 }

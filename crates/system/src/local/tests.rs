@@ -1,6 +1,6 @@
 //! The contract over the local machine, and what only a real machine has.
 
-use super::LocalSystem;
+use super::{LocalSystem, files};
 use crate::contract::{self, Processes, Subject};
 use crate::limits::{EXIT_GRACE, MAX_READ_BYTES, TERM_WAIT};
 use crate::{AbsPath, Command, Output, Process, ReadOnly, Route, System, SystemError, TextRange};
@@ -360,4 +360,21 @@ async fn a_program_that_is_talked_to_gets_the_named_variables_and_ends_with_its_
     assert_eq!(piped.process.next_output().await, Some(Output::Text("oops\n".to_owned())));
     piped.process.kill().await;
     assert_eq!(output.next_line().await.unwrap(), None, "its end is the end of its output");
+}
+
+#[tokio::test]
+async fn what_is_at_hand_of_a_folder_is_what_a_look_tells_and_of_nothing_else_is_anything() {
+    let (_keep, root) = folder();
+    let path = |name: &str| root.join(name);
+    fs::write(path("file").as_std(), "text").unwrap();
+    symlink(root.as_std(), path("link").as_std()).unwrap();
+    symlink(path("gone").as_std(), path("dangling").as_std()).unwrap();
+    for folder in [root.clone(), path("link")] {
+        let looked = files::metadata(&folder).unwrap();
+        assert!(files::folder_at_hand(&folder).is_none_or(|found| found == looked), "{folder}");
+        assert_eq!(LocalSystem::new().metadata(&folder).await.unwrap(), looked);
+    }
+    for other in ["file", "dangling", "gone"] {
+        assert_eq!(files::folder_at_hand(&path(other)), None, "{other}");
+    }
 }

@@ -1,0 +1,80 @@
+//! `tiller acp`, which editors start, read without the parsers of all other commands: building those takes longer than the rest of a command line.
+
+use super::{AcpArgs, Cli, Command, PrintArgs};
+use clap::{Args as _, FromArgMatches as _, Parser as _};
+
+impl Cli {
+    /// What a command line says, the program's name first. Ends the process where it says nothing that can be done, or asks for help.
+    pub(crate) fn read(arguments: Vec<String>) -> Self {
+        match acp(&arguments) {
+            Some(command) => Self { command: Some(command), print: PrintArgs::default() },
+            None => Self::parse_from(arguments),
+        }
+    }
+}
+
+/// What `tiller acp` is told. All that it does not take is left to the whole parser, whose words are the ones that people read.
+fn acp(arguments: &[String]) -> Option<Command> {
+    let [_, command, given @ ..] = arguments else { return None };
+    if command != "acp" {
+        return None;
+    }
+    let parser = AcpArgs::augment_args(clap::Command::new("acp").no_binary_name(true));
+    let matches = parser.try_get_matches_from(given).ok()?;
+    AcpArgs::from_arg_matches(&matches).ok().map(Command::Acp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_alone_is_what_the_whole_parser_reads() {
+        for (given, alone) in [
+            ("acp", true),
+            ("acp --model openai/gpt-5 --mode plan", true),
+            ("acp -m a/b --cwd=/tmp/x --protocol 1 --events off", true),
+            ("acp -ma/b --yolo --record r.jsonl", true),
+            ("acp --permission-mode argus --setup", true),
+            ("acp --", true),
+            ("acp --yolo --permission-mode argus", false),
+            ("acp --mode rage", false),
+            ("acp --modell x", false),
+            ("acp --model", false),
+            ("acp --model a --model b", false),
+            ("acp --protocol 7", false),
+            ("acp --print hello", false),
+            ("acp more", false),
+            ("acp -- more", false),
+            ("acp help", false),
+            ("acp --help", false),
+            ("acp -h", false),
+            ("acp --version", false),
+            ("acp -V", false),
+            ("acps", false),
+            ("help acp", false),
+            ("doctor", false),
+            ("-m a/b acp", false),
+            ("-p hello acp", false),
+            ("--version", false),
+            ("", false),
+        ] {
+            let words: Vec<_> =
+                ["tiller"].into_iter().chain(given.split_whitespace()).map(str::to_owned).collect();
+            let read = acp(&words);
+            assert_eq!(read.is_some(), alone, "{given}");
+            match (read, Cli::try_parse_from(&words)) {
+                (Some(command), Ok(whole)) => {
+                    let read = Cli { command: Some(command), print: PrintArgs::default() };
+                    assert_eq!(format!("{read:?}"), format!("{whole:?}"), "{given}");
+                }
+                (Some(_), Err(error)) => panic!("{given}: the whole parser says {error}"),
+                // The whole parser takes nothing of this command that was left to it.
+                (None, whole) => {
+                    let taken = matches!(whole, Ok(Cli { command: Some(Command::Acp(_)), .. }));
+                    assert!(!taken, "{given}");
+                }
+            }
+        }
+    }
+}
