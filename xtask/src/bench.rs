@@ -89,9 +89,9 @@ fn parse(args: &[&str]) -> Result<Options> {
 fn hand_over(options: &Options) -> Result<()> {
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
-        None => build("tiller")?,
+        None => build("tiller", &["--features", "full"])?,
     };
-    let mut inner = command(build("xtask")?);
+    let mut inner = command(build("xtask", &[])?);
     inner.args(["bench", "--runs", &options.runs.to_string(), "--binary"]).arg(binary);
     if options.json {
         inner.arg("--json");
@@ -106,9 +106,9 @@ fn hand_over(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn build(package: &str) -> Result<PathBuf> {
+fn build(package: &str, features: &[&str]) -> Result<PathBuf> {
     let mut cargo = command("cargo");
-    cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]);
+    cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]).args(features);
     if !cargo.status()?.success() {
         bail!("`{}` failed", shown(&cargo));
     }

@@ -14,6 +14,9 @@ use client::CLIENTS;
 use step::Steps;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 
+/// The features of what is installed, which all is linted and tested with.
+const FULL: [&str; 2] = ["--features", "tiller/full"];
+
 /// Runs every step and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
     let mut steps = Steps::default();
@@ -23,17 +26,17 @@ pub(crate) fn run() -> Result<()> {
     let mut deny = CARGO_DENY.ready()?.command();
     steps.command("deny", deny.args(["check", "bans", "licenses", "sources"]))?;
 
-    let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-    steps.command("clippy", command("cargo").args(clippy))?;
-    // The small build: what only it has is linted and tested here, all else is with the rest.
-    let small = ["--package", "tiller", "--no-default-features", "--bin", "tiller", "--locked"];
+    let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
+    steps.command("clippy", command("cargo").args(clippy).args(FULL).args(["--", "-D", "warnings"]))?;
+    // The first look's build: what only it has is linted and tested here, all else is with the rest.
+    let small = ["--package", "tiller", "--bin", "tiller", "--locked"];
     steps
         .command("small clippy", command("cargo").arg("clippy").args(small).args(["--", "-D", "warnings"]))?;
     steps
         .command("small tests", command("cargo").arg("test").args(small).args(["--quiet", "extensions::"]))?;
     steps.command(
         "doc tests",
-        command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]),
+        command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]).args(FULL),
     )?;
 
     clients(&mut steps)?;
@@ -41,18 +44,12 @@ pub(crate) fn run() -> Result<()> {
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {
             let mut nextest = tool.command();
-            steps.tests(nextest.args(["run", "--workspace", "--locked"]))?
+            steps.tests(nextest.args(["run", "--workspace", "--locked"]).args(FULL))?
         }
         Err(error) => {
             println!("ci: {error:#}; running the tests with `cargo test` instead");
-            steps.tests(command("cargo").args([
-                "test",
-                "--workspace",
-                "--locked",
-                "--lib",
-                "--bins",
-                "--tests",
-            ]))?
+            let all = ["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
+            steps.tests(command("cargo").args(all).args(FULL))?
         }
     };
     steps.print();
@@ -80,7 +77,7 @@ fn clients(steps: &mut Steps) -> Result<()> {
     }
     if !ready.is_empty() {
         let build = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--locked", "--quiet"];
-        steps.command("test build", command("cargo").args(build))?;
+        steps.command("test build", command("cargo").args(build).args(FULL))?;
     }
     for (name, mut start) in ready {
         steps.command(name, &mut start)?;

@@ -9,7 +9,17 @@ const LONG: &[(&str, &str)] = &[("TILLER_SOAK", "2000"), ("TILLER_KILLS", "200")
 /// Runs both and shows what they say.
 pub(crate) fn run() -> Result<()> {
     let mut tests = command("cargo");
-    tests.args(["test", "--workspace", "--locked", "--test", "it", "--", "--nocapture"]);
+    tests.args([
+        "test",
+        "--workspace",
+        "--locked",
+        "--features",
+        "tiller/full",
+        "--test",
+        "it",
+        "--",
+        "--nocapture",
+    ]);
     tests.args(["what_was_acknowledged_survives_any_kill", "every_prompt_of_a_crowd_is_answered_once"]);
     tests.envs(LONG.iter().copied());
     let status = tests.status().context("cannot start cargo")?;

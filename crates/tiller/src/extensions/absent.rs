@@ -17,8 +17,8 @@ use system::AbsPath;
 pub(crate) const PRESENT: bool = false;
 
 /// What is said wherever somebody wants one.
-const ABSENT: &str = "this build of tiller has no MCP servers, scripts and integrations; build it with the feature `extensions`, which is \
-                      on unless --no-default-features is passed";
+const ABSENT: &str = "this build of tiller has no MCP servers, scripts and integrations; install one that has: \
+                      cargo install --path crates/tiller --features full";
 
 /// What may be offered to a server. Settings are read and checked by those who have servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
