@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes `hot.ld`: which functions a start and a first turn run, as patterns of the names of their sections.
+"""Writes `hot.ld`: which functions a start and a first turn run, as patterns of the names of their sections in each crate.
 
-Usage: generate.py BINARY, where BINARY has symbols and was linked without `hot.ld`:
+Usage: generate.py BINARY MAP, where BINARY has symbols and was linked without `hot.ld`, and MAP is its linker's map:
 
-    TILLER_LAYOUT=off cargo rustc --release -p tiller --bin tiller -- -C strip=none
+    TILLER_LAYOUT=off cargo rustc --release --features full -p tiller --bin tiller -- -C strip=none -C link-arg=-Wl,-Map=MAP
 
-Runs it once under valgrind, with an editor and a model server of its own. Needs valgrind and nm.
+Runs it once under valgrind, with an editor and a model server of its own. Needs valgrind, and a map as lld writes it.
 """
 
 import bisect
@@ -90,11 +90,16 @@ def run(binary):
             return {re.sub(r"'\d+$", "", name[1]) for name in named if name}
 
 
-def sizes(binary):
-    """The size of every function."""
-    lines = subprocess.run(["nm", "-S", "--defined-only", binary], capture_output=True, text=True, check=True).stdout
-    fields = (line.split() for line in lines.splitlines())
-    return {of[3]: int(of[1], 16) for of in fields if len(of) == 4 and of[2] in "tTwW"}
+def sizes(map_):
+    """The size of every function, by the crate that has it: the same generic function is in many, and run in few."""
+    section = re.compile(r"\s*[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s+\d+\s+(\S+):\(\.text\.(\S+)\)$")
+    crate = re.compile(r".*/lib(\w+)-[0-9a-f]+\.rlib\(|.*/(tiller)-[0-9a-f]+\.\S*$")
+    found = {}
+    with open(map_) as lines:
+        for line in filter(None, map(section.match, lines)):
+            if (file := crate.match(line[2])) is not None:
+                found.setdefault(file[1] or file[2], {})[line[3]] = int(line[1], 16)
+    return found
 
 
 def stable(name):
@@ -137,18 +142,24 @@ def patterns(size, hot):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 3:
         raise SystemExit(__doc__)
-    size = sizes(sys.argv[1])
-    if not size:
-        raise SystemExit(f"{sys.argv[1]} has no symbols")
-    found = patterns(size, run(sys.argv[1]))
-    lines = "\n".join(f"    .text.{pattern}" for pattern in found)
+    crates = sizes(sys.argv[2])
+    if "tiller" not in crates:
+        raise SystemExit(f"{sys.argv[2]} is no map of tiller")
+    hot = run(sys.argv[1])
+    parts, count = [], 0
+    for crate, size in sorted(crates.items()):
+        found = patterns(size, hot)
+        count += len(found)
+        if found:
+            file = "*/deps/tiller-*" if crate == "tiller" else f"*/lib{crate}-*"
+            parts.append(f"    {file}(\n" + "".join(f"      .text.{pattern}\n" for pattern in found) + "    )\n")
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hot.ld"), "w") as script:
         script.write("/* Written by generate.py: what a start and a first turn run, side by side. What is not named, or named and gone, stands with\n")
         script.write("   the rest: a stale list costs memory and nothing else. */\n")
-        script.write("SECTIONS {\n  .text.hot : { *(\n" + lines + "\n  ) }\n} INSERT BEFORE .text\n")
-    print(f"{len(found)} patterns")
+        script.write("SECTIONS {\n  .text.hot : {\n" + "".join(parts) + "  }\n} INSERT BEFORE .text\n")
+    print(f"{count} patterns in {len(parts)} crates")
 
 
 main()
