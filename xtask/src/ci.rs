@@ -15,7 +15,7 @@ use step::Steps;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 
 /// The features of what is installed, which all is linted and tested with.
-const FULL: [&str; 2] = ["--features", "tiller/full"];
+pub(crate) const FULL: [&str; 2] = ["--features", "tiller/full"];
 
 /// Runs every step and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {

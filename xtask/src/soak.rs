@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: the long form of the tests that play crowds and kills against the program.
 
-use crate::process::command;
+use crate::{ci::FULL, process::command};
 use anyhow::{Context, Result, bail};
 
 /// What each test takes for its long form.
@@ -9,17 +9,7 @@ const LONG: &[(&str, &str)] = &[("TILLER_SOAK", "2000"), ("TILLER_KILLS", "200")
 /// Runs both and shows what they say.
 pub(crate) fn run() -> Result<()> {
     let mut tests = command("cargo");
-    tests.args([
-        "test",
-        "--workspace",
-        "--locked",
-        "--features",
-        "tiller/full",
-        "--test",
-        "it",
-        "--",
-        "--nocapture",
-    ]);
+    tests.args(["test", "--workspace", "--locked", "--test", "it"]).args(FULL).args(["--", "--nocapture"]);
     tests.args(["what_was_acknowledged_survives_any_kill", "every_prompt_of_a_crowd_is_answered_once"]);
     tests.envs(LONG.iter().copied());
     let status = tests.status().context("cannot start cargo")?;

@@ -4,7 +4,7 @@ mod build;
 
 use crate::{
     ProvidersOptions, VendorOptions, catalogue,
-    discovery::{self, Candidate, LocalModel},
+    discovery::{self, LocalModel},
     http::Http,
     limits::DISCOVERY_WAIT,
     replay::{Recorder, RecordingModel, ReplayModel},
@@ -13,7 +13,7 @@ use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 use system::{AbsPath, System};
 use tokio::sync::OnceCell;
@@ -27,8 +27,6 @@ pub struct Catalog {
     pilot: Arc<dyn LanguageModel>,
     http: Arc<Http>,
     recorder: Option<Arc<Recorder>>,
-    /// The servers on this machine to look at, once they are looked at.
-    candidates: OnceLock<Vec<Candidate>>,
     found: RwLock<Vec<LocalModel>>,
     looked: OnceCell<()>,
     /// Opened recordings: their place is kept for as long as the catalog lives.
@@ -41,7 +39,6 @@ impl Catalog {
         Self {
             http: Arc::default(),
             recorder: options.record_to.clone().map(|path| Recorder::new(path, system.clone())),
-            candidates: OnceLock::new(),
             found: RwLock::default(),
             looked: OnceCell::new(),
             replays: Mutex::default(),
@@ -68,11 +65,9 @@ impl Catalog {
     }
 
     async fn look(&self) {
-        let candidates = self.candidates.get_or_init(|| {
-            let local = &self.options().local;
-            discovery::candidates(local.discover, &local.urls)
-        });
-        let found = discovery::probe(candidates, &self.http).await;
+        let options = self.options();
+        let candidates = discovery::candidates(options.local.discover, &options.local.urls);
+        let found = discovery::probe(&candidates, &self.http).await;
         *self.found.write().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
