@@ -2,7 +2,7 @@
 
 use crate::{
     AbsPath, Command, Confinement, Entry, Look, Metadata, Process, Routes, Sandbox, SandboxLevel,
-    SandboxSupport, System, SystemError, TextRange, WalkOptions,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -86,6 +86,10 @@ impl System for Confined {
 
     async fn look_on_disk(&self, path: &AbsPath) -> Look {
         self.inner.look_on_disk(path).await
+    }
+
+    fn shell(&self) -> ShellProgram {
+        self.inner.shell()
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

@@ -31,7 +31,9 @@ pub use fake::FakeSystem;
 pub use local::{LocalOptions, LocalSystem, run_sandboxed};
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
-pub use process::{Command, ExitStatus, Output, Piped, PipedCommand, Process, TerminalId, UNATTENDED_ENV};
+pub use process::{
+    Command, ExitStatus, Output, Piped, PipedCommand, Process, ShellProgram, TerminalId, UNATTENDED_ENV,
+};
 pub use read_only::ReadOnly;
 pub use sandbox::{
     Confinement, Folded, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport,

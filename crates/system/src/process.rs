@@ -44,16 +44,41 @@ impl Command {
         UNATTENDED_ENV.into_iter().filter(|(name, _)| !self.env.iter().any(|(own, _)| own == name)).chain(own)
     }
 
-    /// Runs a shell line: `sh -c LINE`.
+    /// Runs a shell line with `sh -c LINE`.
     pub fn shell(line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
+        Self::line(ShellProgram::Sh, line, cwd, output_limit)
+    }
+
+    /// Runs a shell line with `-c` in the given shell, usually that of [`crate::System::shell`].
+    pub fn line(shell: ShellProgram, line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
         Self {
-            program: "sh".to_owned(),
+            program: shell.program().to_owned(),
             args: vec!["-c".to_owned(), line.into()],
             cwd,
             env: Vec::new(),
             output_limit,
             confinement: Confinement::Session,
             input: None,
+        }
+    }
+}
+
+/// The shell that runs command lines, and so the dialect in which they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ShellProgram {
+    /// GNU bash.
+    Bash,
+    /// Whatever `sh` is: dash, busybox, bash. Its dialect is not known beyond POSIX.
+    #[default]
+    Sh,
+}
+
+impl ShellProgram {
+    /// The name of the executable, looked up in `PATH`.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Sh => "sh",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A system that changes no file.
 
 use crate::{
-    AbsPath, Command, Entry, Look, Metadata, Pins, Process, Route, Routes, SandboxSupport, System,
-    SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, Look, Metadata, Pins, Process, Route, Routes, SandboxSupport, ShellProgram,
+    System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -90,6 +90,10 @@ impl System for ReadOnly {
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
         Some(Arc::new(Self { inner: self.inner.pinned(pins)? }))
+    }
+
+    fn shell(&self) -> ShellProgram {
+        self.inner.shell()
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

@@ -84,6 +84,9 @@ pub struct SandboxSupport {
     pub namespaces: bool,
     /// Whether there is a launcher that applies the confinement.
     pub launcher: bool,
+    /// Whether commands in the client's terminal are confined too, because the client starts them
+    /// through the launcher on this machine.
+    pub in_client: bool,
 }
 
 /// Landlock from this version on holds back truncation; an older one is not enough.

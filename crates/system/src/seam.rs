@@ -1,6 +1,8 @@
 //! The trait that every effect on a workspace goes through.
 
-use crate::{AbsPath, Command, Pins, Piped, PipedCommand, Process, SandboxSupport, SystemError};
+use crate::{
+    AbsPath, Command, Pins, Piped, PipedCommand, Process, SandboxSupport, ShellProgram, SystemError,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -169,6 +171,12 @@ pub trait System: Send + Sync {
     /// cannot be had; what goes through a client is the client's.
     fn pinned(&self, _pins: Pins) -> Option<Arc<dyn System>> {
         None
+    }
+
+    /// The shell that [`System::spawn`] finds on the machine where commands run: `bash` where that
+    /// machine is known to have it.
+    fn shell(&self) -> ShellProgram {
+        ShellProgram::Sh
     }
 
     /// What confinement commands get that run on this machine, as far as it can be enforced. A backend that knows nothing of it

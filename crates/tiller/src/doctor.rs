@@ -104,7 +104,13 @@ mod tests {
 
     #[test]
     fn says_what_the_kernel_gives() {
-        let whole = SandboxSupport { landlock_abi: 6, seccomp: true, namespaces: true, launcher: true };
+        let whole = SandboxSupport {
+            landlock_abi: 6,
+            seccomp: true,
+            namespaces: true,
+            launcher: true,
+            in_client: false,
+        };
         assert_eq!(kernel(whole), "Landlock 6, system call filter, namespaces");
         assert_eq!(kernel(SandboxSupport::default()), "no Landlock, no system call filter, no namespaces");
     }

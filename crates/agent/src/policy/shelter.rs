@@ -36,20 +36,22 @@ pub(crate) enum Shelter {
     /// Nothing, because the call asks to be outside.
     Lifted,
     /// A sandbox. `holds` when what decides about running things is read-only in it too.
-    Sandbox { level: SandboxLevel, network: bool, holds: bool },
+    /// `at` is where the command runs: on this machine directly, or in the client's terminal through the launcher.
+    Sandbox { level: SandboxLevel, network: bool, holds: bool, at: Route },
 }
 
 impl Shelter {
     /// What a command gets.
     pub(crate) fn of(sandbox: &Sandbox, support: SandboxSupport, executor: Route, lifted: bool) -> Self {
         match executor {
-            Route::Client => Self::Delegated,
+            Route::Client if lifted || !support.in_client || !support.applies() => Self::Delegated,
+            _ if sandbox.level == SandboxLevel::Off && executor == Route::Client => Self::Delegated,
             _ if lifted => Self::Lifted,
             _ if sandbox.level == SandboxLevel::Off => Self::Off,
             _ if !support.applies() => Self::Unavailable,
             _ => {
                 let Sandbox { level, network, .. } = *sandbox;
-                Self::Sandbox { level, network, holds: support.holds() }
+                Self::Sandbox { level, network, holds: support.holds(), at: executor }
             }
         }
     }
@@ -68,10 +70,14 @@ impl Shelter {
                 "on this machine (no sandbox: this system cannot confine commands)".to_owned()
             }
             Self::Lifted => "on this machine, outside of the sandbox".to_owned(),
-            Self::Sandbox { level, network, holds } => {
+            Self::Sandbox { level, network, holds, at } => {
                 let network = if network { "network" } else { "no network" };
                 let partly = if holds { "" } else { ", hooks and secrets of the project in reach" };
-                format!("on this machine (sandbox: {}, {network}{partly})", level.id())
+                let place = match at {
+                    Route::Client => "in the editor's terminal",
+                    Route::Local | Route::Refused => "on this machine",
+                };
+                format!("{place} (sandbox: {}, {network}{partly})", level.id())
             }
         }
     }
@@ -144,7 +150,13 @@ mod tests {
 
     #[test]
     fn only_a_whole_sandbox_without_a_network_holds() {
-        let whole = SandboxSupport { landlock_abi: 4, seccomp: true, namespaces: true, launcher: true };
+        let whole = SandboxSupport {
+            landlock_abi: 4,
+            seccomp: true,
+            namespaces: true,
+            launcher: true,
+            in_client: false,
+        };
         let partly = SandboxSupport { namespaces: false, ..whole };
         let old = SandboxSupport { landlock_abi: 2, ..whole };
         let on = Sandbox { level: SandboxLevel::WorkspaceWrite, ..Sandbox::default() };

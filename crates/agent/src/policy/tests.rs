@@ -189,14 +189,27 @@ fn grants_are_shared_between_threads() {
     assert_eq!(grants.answer(&subject), Some(true));
 }
 
-const WHOLE: Shelter =
-    Shelter::Sandbox { level: system::SandboxLevel::WorkspaceWrite, network: false, holds: true };
+const WHOLE: Shelter = Shelter::Sandbox {
+    level: system::SandboxLevel::WorkspaceWrite,
+    network: false,
+    holds: true,
+    at: system::Route::Local,
+};
 
 #[test]
 fn builders_pass_only_where_the_sandbox_holds() {
-    let partly =
-        Shelter::Sandbox { level: system::SandboxLevel::WorkspaceWrite, network: false, holds: false };
-    let online = Shelter::Sandbox { level: system::SandboxLevel::WorkspaceWrite, network: true, holds: true };
+    let partly = Shelter::Sandbox {
+        level: system::SandboxLevel::WorkspaceWrite,
+        network: false,
+        holds: false,
+        at: system::Route::Local,
+    };
+    let online = Shelter::Sandbox {
+        level: system::SandboxLevel::WorkspaceWrite,
+        network: true,
+        holds: true,
+        at: system::Route::Local,
+    };
     for line in [
         "cargo test",
         "npm test",

@@ -15,13 +15,13 @@ mod watchdog;
 
 use crate::{
     AbsPath, Command, Confinement, Entry, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
-    Sandbox, SandboxLevel, SandboxSupport, System, SystemError, TextRange, WalkOptions,
+    Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use place::Pinned;
 use placeholders::Placeholder;
 pub use sandbox::run_sandboxed;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use watchdog::Watchdog;
 
 /// Files and processes of this machine. Cheap to clone; clones share one watchdog.
@@ -33,6 +33,7 @@ pub struct LocalSystem {
     watchdog: Arc<Watchdog>,
     options: Arc<LocalOptions>,
     support: Arc<tokio::sync::OnceCell<SandboxSupport>>,
+    shell: Arc<OnceLock<ShellProgram>>,
     /// What the reads and writes of one call are bound to.
     pinned: Option<Arc<Pinned>>,
 }
@@ -219,6 +220,14 @@ impl System for LocalSystem {
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
         Some(Arc::new(Self { pinned: Some(Arc::new(Pinned::new(pins))), ..self.clone() }))
+    }
+
+    fn shell(&self) -> ShellProgram {
+        *self.shell.get_or_init(|| {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let found = std::env::split_paths(&path).any(|folder| folder.join("bash").is_file());
+            if found { ShellProgram::Bash } else { ShellProgram::Sh }
+        })
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

@@ -10,7 +10,12 @@ use system::{AbsPath, SandboxLevel};
 
 const COMPOUND: &str = include_str!("compound.txt");
 const ESCAPES: &str = include_str!("escapes.txt");
-const WHOLE: Shelter = Shelter::Sandbox { level: SandboxLevel::WorkspaceWrite, network: false, holds: true };
+const WHOLE: Shelter = Shelter::Sandbox {
+    level: SandboxLevel::WorkspaceWrite,
+    network: false,
+    holds: true,
+    at: system::Route::Local,
+};
 
 fn lines(file: &str) -> Vec<String> {
     let lines = file.lines().filter(|line| !line.starts_with('#') && !line.is_empty());

@@ -1,0 +1,51 @@
+//! Names in a project that other programs execute or obey on sight: editors, build tools, git, other
+//! agents. The file tools ask before they write one, and the sandbox keeps confined commands from
+//! creating, changing, replacing or renaming one.
+
+/// Directories that are protected with all that is in them.
+pub(crate) const FOLDERS: &[&str] = &[
+    ".tiller",
+    ".vscode",
+    ".cursor",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".agents",
+    ".husky",
+    ".devcontainer",
+    ".idea",
+    ".zed",
+];
+
+/// Files.
+pub(crate) const FILES: &[&str] = &[
+    ".mcp.json",
+    ".envrc",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    ".cargo/config",
+    ".cargo/config.toml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    ".lefthook.toml",
+    ".lefthook.json",
+    ".pre-commit-config.yaml",
+    ".pre-commit-config.yml",
+    ".mise.toml",
+    "mise.toml",
+    ".exrc",
+    ".nvim.lua",
+    ".nvimrc",
+    ".dir-locals.el",
+];
+
+/// Files and directories of a git directory that decide what git runs; the same in the git directory of each
+/// submodule (`modules/NAME`) and worktree (`worktrees/NAME`).
+pub(crate) const GIT: &[&str] =
+    &["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
