@@ -36,8 +36,8 @@ pub use process::{
 };
 pub use read_only::ReadOnly;
 pub use sandbox::{
-    Confinement, Folded, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport,
-    pattern_matches,
+    Confinement, Folded, MIN_LANDLOCK_ABI, PrivateTemp, ResourceLimits, Sandbox, SandboxLevel,
+    SandboxSupport, pattern_matches,
 };
 pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use secrets::{SECRET_CHARS, is_secret_name, secrets_in};

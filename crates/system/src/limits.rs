@@ -44,8 +44,15 @@ pub const SANDBOX_CPU: Duration = Duration::from_secs(2 * 60 * 60);
 /// The most processes and threads of a confined command.
 pub const SANDBOX_PROCESSES: u64 = 4096;
 
-/// How many folders deep a project is searched for secret files before a confined command starts.
-pub const SANDBOX_SECRET_DEPTH: usize = 4;
+/// How many entries of a project are looked at for secret files before a confined command starts. With
+/// more of them the command does not start.
+pub const SANDBOX_SURVEY_ENTRIES: usize = 2_000_000;
 
-/// How many entries are looked at in that search.
-pub const SANDBOX_SECRET_ENTRIES: usize = 5000;
+/// How long the launcher may take to show what it can enforce, and how often that is looked at.
+pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
+/// See [`PROBE_WAIT`].
+pub(crate) const PROBE_POLL: Duration = Duration::from_millis(1);
+
+/// How long a directory must not have changed before what it holds is remembered. Longer than the
+/// resolution of any file system's times.
+pub const SANDBOX_SURVEY_SETTLED: Duration = Duration::from_secs(3);

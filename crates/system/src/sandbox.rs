@@ -1,6 +1,7 @@
 //! What a confined command may do, and what the machine can enforce of it.
 
-use crate::{AbsPath, PathError};
+use crate::limits::{SANDBOX_CPU, SANDBOX_DATA_BYTES, SANDBOX_FILE_BYTES, SANDBOX_PROCESSES};
+use crate::AbsPath;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use std::borrow::Cow;
 
@@ -58,6 +59,64 @@ pub struct Sandbox {
     pub secrets: Vec<String>,
     /// Patterns of names that hold no secret although a pattern of [`Sandbox::secrets`] matches.
     pub not_secret: Vec<String>,
+    /// Names of files and directories that are guarded wherever they lie below a writable folder,
+    /// relative to the directory that holds them. Those at the top are listed in `guarded` too.
+    pub nested: Vec<String>,
+    /// Files that exist and read as empty: the secret files that were found.
+    pub blanked: Vec<AbsPath>,
+    /// Directories that commands see in place of the shared ones for temporary files.
+    pub temp: Vec<PrivateTemp>,
+    /// Writable directories that are shared with other programs and hold nobody's project: no secret
+    /// files are looked for in them.
+    pub shared: Vec<AbsPath>,
+    /// Resource limits.
+    pub limits: ResourceLimits,
+}
+
+/// A directory for temporary files that belongs to one session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PrivateTemp {
+    /// Where commands see it, such as `/tmp`. What lies there already can be read, and a change of it
+    /// is seen by the session's commands only.
+    pub at: AbsPath,
+    /// Where its files are kept; made when it is first needed, readable by its owner only.
+    pub backing: AbsPath,
+}
+
+impl PrivateTemp {
+    /// Where the files that commands wrote below [`PrivateTemp::at`] lie.
+    pub fn files(&self) -> AbsPath {
+        self.backing.join("upper")
+    }
+
+    /// The directory that overlayfs needs for itself.
+    pub fn work(&self) -> AbsPath {
+        self.backing.join("work")
+    }
+}
+
+/// What one command may use. A limit of the machine that is lower already stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ResourceLimits {
+    /// Processes and threads, of the whole command.
+    pub processes: u64,
+    /// Memory for data of each process, in bytes.
+    pub memory_bytes: u64,
+    /// The size of each file that is written, in bytes.
+    pub file_bytes: u64,
+    /// Processor time of each process, in seconds.
+    pub cpu_seconds: u64,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> Self {
+        Self {
+            processes: SANDBOX_PROCESSES,
+            memory_bytes: SANDBOX_DATA_BYTES,
+            file_bytes: SANDBOX_FILE_BYTES,
+            cpu_seconds: SANDBOX_CPU.as_secs(),
+        }
+    }
 }
 
 /// How a command is to be confined.
@@ -79,9 +138,12 @@ pub struct SandboxSupport {
     pub landlock_abi: u32,
     /// Whether system calls can be filtered.
     pub seccomp: bool,
-    /// Whether commands get mounts and a network of their own. Without it, guarded and secret files inside the project cannot be told
-    /// from the rest of it.
+    /// Whether commands get mounts, devices, IPC and a network of their own. Without it, guarded and
+    /// secret files inside the project cannot be told from the rest of it.
     pub namespaces: bool,
+    /// Whether commands get processes of their own, all of which end with the command. Without it
+    /// those that were left behind are looked for and killed.
+    pub processes: bool,
     /// Whether there is a launcher that applies the confinement.
     pub launcher: bool,
     /// Whether commands in the client's terminal are confined too, because the client starts them
@@ -104,79 +166,7 @@ impl SandboxSupport {
     }
 }
 
-/// Why a launcher's arguments are none.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SandboxArgsError {
-    /// An option that is none.
-    #[error("unknown sandbox option {0:?}")]
-    Unknown(String),
-    /// An option without its value.
-    #[error("sandbox option {0:?} needs a value")]
-    NoValue(String),
-    /// A path that is none.
-    #[error("sandbox option: {0}")]
-    Path(#[from] PathError),
-    /// Nothing to run.
-    #[error("the sandbox has nothing to run: put `--` and a command after its options")]
-    NoCommand,
-}
-
 impl Sandbox {
-    /// The launcher's arguments for this confinement, up to and with the `--` before the command.
-    pub fn to_args(&self, namespaces: bool) -> Vec<String> {
-        let mut args = vec![format!("--level={}", self.level.id())];
-        args.push(format!("--network={}", if self.network { "on" } else { "off" }));
-        args.push(format!("--namespaces={}", if namespaces { "on" } else { "off" }));
-        let paths = [
-            ("--write", &self.writable),
-            ("--guard", &self.guarded),
-            ("--cover", &self.covered),
-            ("--hide", &self.hidden),
-        ];
-        for (option, paths) in paths {
-            args.extend(paths.iter().map(|path| format!("{option}={path}")));
-        }
-        args.extend(self.secrets.iter().map(|pattern| format!("--secret={pattern}")));
-        args.extend(self.not_secret.iter().map(|pattern| format!("--plain={pattern}")));
-        args.push("--".to_owned());
-        args
-    }
-
-    /// Reads what [`Sandbox::to_args`] wrote: the confinement, whether namespaces are to be used, and the command with its arguments.
-    pub fn from_args(
-        args: impl IntoIterator<Item = String>,
-    ) -> Result<(Self, bool, Vec<String>), SandboxArgsError> {
-        let mut sandbox = Self { level: SandboxLevel::ReadOnly, ..Self::default() };
-        let mut namespaces = true;
-        let mut args = args.into_iter();
-        loop {
-            let Some(arg) = args.next() else { return Err(SandboxArgsError::NoCommand) };
-            if arg == "--" {
-                break;
-            }
-            let Some((option, value)) = arg.split_once('=') else {
-                return Err(SandboxArgsError::NoValue(arg));
-            };
-            match option {
-                "--level" => {
-                    sandbox.level =
-                        SandboxLevel::of(value).ok_or_else(|| SandboxArgsError::Unknown(arg.clone()))?;
-                }
-                "--network" => sandbox.network = value == "on",
-                "--namespaces" => namespaces = value == "on",
-                "--write" => sandbox.writable.push(AbsPath::new(value)?),
-                "--guard" => sandbox.guarded.push(AbsPath::new(value)?),
-                "--cover" => sandbox.covered.push(AbsPath::new(value)?),
-                "--hide" => sandbox.hidden.push(AbsPath::new(value)?),
-                "--secret" => sandbox.secrets.push(value.to_owned()),
-                "--plain" => sandbox.not_secret.push(value.to_owned()),
-                _ => return Err(SandboxArgsError::Unknown(arg)),
-            }
-        }
-        let command: Vec<_> = args.collect();
-        if command.is_empty() { Err(SandboxArgsError::NoCommand) } else { Ok((sandbox, namespaces, command)) }
-    }
-
     /// Whether a file below a writable folder is a secret.
     pub fn is_secret(&self, path: &AbsPath) -> bool {
         let Some(name) = path.file_name() else { return false };
@@ -246,35 +236,6 @@ fn folded(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arguments_survive_the_way_to_the_launcher() {
-        let path = |text: &str| AbsPath::new(text).unwrap();
-        let sandbox = Sandbox {
-            level: SandboxLevel::WorkspaceWrite,
-            network: true,
-            writable: vec![path("/w"), path("/a b=c")],
-            guarded: vec![path("/w/.git/hooks")],
-            covered: vec![path("/w/.mcp.json")],
-            hidden: vec![path("/home/me/.ssh")],
-            secrets: vec!["*.env".to_owned()],
-            not_secret: vec!["*.env.example".to_owned()],
-            ..Sandbox::default()
-        };
-        let args = sandbox.to_args(false).into_iter().chain(["sh", "--level=off"].map(str::to_owned));
-        let (read, namespaces, command) = Sandbox::from_args(args).unwrap();
-        assert_eq!((read, namespaces), (sandbox, false));
-        assert_eq!(command, ["sh", "--level=off"], "what follows `--` is the command's own");
-    }
-
-    #[test]
-    fn wrong_arguments_run_nothing() {
-        for args in [&["--level=none", "--", "sh"][..], &["--writ=/", "--", "sh"], &["--level"], &["--"], &[]]
-        {
-            let args = args.iter().map(|arg| (*arg).to_owned());
-            assert!(Sandbox::from_args(args.clone()).is_err(), "{:?}", args.collect::<Vec<_>>());
-        }
-    }
 
     #[test]
     fn s11_spellings_that_a_file_system_takes_for_one_name_match() {

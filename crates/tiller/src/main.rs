@@ -42,7 +42,8 @@ fn main() -> ExitCode {
     let mut given = std::env::args_os().skip(1);
     if given.next().is_some_and(|first| first == wiring::LAUNCHER) {
         // Before there is a second thread: this process confines itself and becomes a command.
-        return system::run_sandboxed(given.map(|arg| arg.to_string_lossy().into_owned()));
+        let rest = given.map(|arg| arg.to_string_lossy().into_owned());
+        return system::run_sandboxed(&[wiring::LAUNCHER], rest);
     }
     // What is no UTF-8 is left to the parser, which says so.
     let arguments: Result<Vec<String>, _> =

@@ -3,7 +3,7 @@
 use super::watchdog::Watchdog;
 use crate::{ExitStatus, limits::WAIT_STACK_BYTES};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use std::io;
+use std::io::{self, PipeWriter, Write};
 use std::process::Child;
 use std::sync::{Arc, mpsc};
 use tokio::sync::oneshot;
@@ -15,9 +15,18 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(super) struct Group {
     id: Pid,
-    watchdog: Arc<Watchdog>,
+    keeper: Keeper,
     /// Dropped to let the waiting thread reap.
     release: Option<mpsc::Sender<()>>,
+}
+
+/// Who ends the group when this process is killed.
+#[derive(Debug)]
+enum Keeper {
+    /// A shell that is told of the group.
+    Watchdog(Arc<Watchdog>),
+    /// The leader itself, a launcher: it obeys words of this pipe, and its end.
+    Launcher(Option<PipeWriter>),
 }
 
 impl Group {
@@ -26,16 +35,47 @@ impl Group {
         child: Child,
         watchdog: Arc<Watchdog>,
     ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
+        watchdog.watch(Pid::from_child(&child));
+        Self::kept_by(Keeper::Watchdog(watchdog), child)
+    }
+
+    /// Takes over a launcher, which ends all that it started when `control` is closed.
+    #[cfg(target_os = "linux")]
+    pub(super) fn launched(
+        child: Child,
+        control: PipeWriter,
+    ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
+        Self::kept_by(Keeper::Launcher(Some(control)), child)
+    }
+
+    fn kept_by(keeper: Keeper, child: Child) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
         let id = Pid::from_child(&child);
-        watchdog.watch(id);
         let (release, released) = mpsc::channel();
         let (ended, end) = oneshot::channel();
-        let group = Self { id, watchdog, release: Some(release) };
+        let group = Self { id, keeper, release: Some(release) };
         std::thread::Builder::new()
             .name("process".to_owned())
             .stack_size(WAIT_STACK_BYTES)
             .spawn(move || wait_then_reap(child, id, ended, &released))?;
         Ok((group, end))
+    }
+
+    /// Asks everything in the group to end.
+    pub(super) fn terminate(&mut self) {
+        match &mut self.keeper {
+            Keeper::Watchdog(_) => self.signal(Signal::TERM),
+            #[cfg(target_os = "linux")]
+            Keeper::Launcher(Some(control)) => drop(control.write_all(&[super::sandbox::TERM])),
+            Keeper::Launcher(_) => {}
+        }
+    }
+
+    /// Ends everything in the group.
+    pub(super) fn kill(&mut self) {
+        match &mut self.keeper {
+            Keeper::Watchdog(_) => self.signal(Signal::KILL),
+            Keeper::Launcher(control) => drop(control.take()),
+        }
     }
 
     /// Sends a signal to everybody in the group.
@@ -48,8 +88,10 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        self.watchdog.forget(self.id);
+        self.kill();
+        if let Keeper::Watchdog(watchdog) = &self.keeper {
+            watchdog.forget(self.id);
+        }
         self.release.take();
     }
 }

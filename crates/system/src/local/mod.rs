@@ -2,9 +2,11 @@
 
 mod files;
 mod group;
+mod launch;
 mod place;
 mod placeholders;
 mod processes;
+mod programs;
 mod read;
 mod replace;
 mod sandbox;
@@ -14,13 +16,13 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
-    Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use place::Pinned;
-use placeholders::Placeholder;
 pub use sandbox::run_sandboxed;
+use sandbox::{Hiding, Survey};
 use std::sync::{Arc, OnceLock};
 use watchdog::Watchdog;
 
@@ -34,6 +36,7 @@ pub struct LocalSystem {
     options: Arc<LocalOptions>,
     support: Arc<tokio::sync::OnceCell<SandboxSupport>>,
     shell: Arc<OnceLock<ShellProgram>>,
+    survey: Arc<Survey>,
     /// What the reads and writes of one call are bound to.
     pinned: Option<Arc<Pinned>>,
 }
@@ -41,8 +44,8 @@ pub struct LocalSystem {
 /// What commands of the local machine are started with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LocalOptions {
-    /// The program that applies a [`crate::Sandbox`] and becomes the command, with the arguments before those of
-    /// [`crate::Sandbox::to_args`]; it calls [`run_sandboxed`]. Nothing can be confined without one.
+    /// The program that confines and supervises commands, with the arguments that make it call
+    /// [`run_sandboxed`]. Nothing can be confined without one.
     pub launcher: Vec<String>,
     /// Whether variables whose names or values say that they hold a secret are kept from commands.
     pub hide_secrets: bool,
@@ -50,6 +53,14 @@ pub struct LocalOptions {
     pub secret_values: Vec<String>,
     /// Variables that commands get although their names or values say so.
     pub keep_variables: Vec<String>,
+}
+
+impl LocalOptions {
+    /// Which variables are withheld from commands, if any are.
+    fn hiding(&self) -> Option<Hiding> {
+        let hiding = || Hiding { values: self.secret_values.clone(), keep: self.keep_variables.clone() };
+        self.hide_secrets.then(hiding)
+    }
 }
 
 impl LocalSystem {
@@ -71,18 +82,6 @@ impl LocalSystem {
     pub fn with_options(options: LocalOptions) -> Self {
         Self { options: Arc::new(options), ..Self::default() }
     }
-}
-
-/// Takes the names that must not come into being; the sandbox then keeps whatever took them as it is.
-fn hold_names(mut sandbox: Sandbox) -> (Vec<Placeholder>, Sandbox) {
-    let held = placeholders::reserve(&sandbox);
-    for placeholder in &held {
-        let paths = if placeholder.is_folder { &mut sandbox.guarded } else { &mut sandbox.covered };
-        paths.push(placeholder.path.clone());
-    }
-    // What is covered needs no other mount.
-    sandbox.guarded.retain(|path| !sandbox.covered.contains(path));
-    (held, sandbox)
 }
 
 /// Runs file work off the async threads: one hop per operation.
@@ -175,20 +174,11 @@ impl System for LocalSystem {
         blocking(move || walk::walk(&root, &options)).await
     }
 
-    async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
-        let mut held = Vec::new();
-        if let Confinement::Required(sandbox) = &command.confinement {
-            let support = self.sandbox_support().await;
-            let mut sandbox = sandbox.clone();
-            if support.namespaces && sandbox.level == SandboxLevel::WorkspaceWrite {
-                (held, sandbox) = blocking(move || hold_names(sandbox)).await;
-            }
-            let launcher = sandbox::launcher(&self.options.launcher, &sandbox, support)?;
-            let program = std::mem::replace(&mut command.program, launcher.program);
-            command.args.splice(..0, launcher.args.into_iter().chain([program]));
-        }
-        let process =
-            processes::spawn(command, Arc::clone(&self.watchdog), Arc::clone(&self.options)).await?;
+    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
+        let prepared = self.prepare(&command, false).await?;
+        let (order, held) = prepared.map_or((None, Vec::new()), |launch| (Some(launch.order), launch.held));
+        let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
+        let process = processes::spawn(command, order, watchdog, options).await?;
         Ok(Box::new(process.holding(held)))
     }
 
@@ -224,9 +214,11 @@ impl System for LocalSystem {
 
     fn shell(&self) -> ShellProgram {
         *self.shell.get_or_init(|| {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let found = std::env::split_paths(&path).any(|folder| folder.join("bash").is_file());
-            if found { ShellProgram::Bash } else { ShellProgram::Sh }
+            let root = AbsPath::new("/").expect("the root is absolute");
+            match programs::is_there(ShellProgram::Bash.program(), &root) {
+                true => ShellProgram::Bash,
+                false => ShellProgram::Sh,
+            }
         })
     }
 

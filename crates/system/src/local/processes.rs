@@ -1,11 +1,16 @@
 //! The one place where the project starts a program.
 
-use super::{LocalOptions, blocking, group::Group, placeholders::Placeholder, watchdog::Watchdog};
+use super::{
+    LocalOptions, blocking,
+    group::Group,
+    placeholders::Placeholder,
+    sandbox::{Hiding, Order},
+    watchdog::Watchdog,
+};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{
-    Command, ExitStatus, Output, Piped, PipedCommand, Process, SECRET_CHARS, SystemError, TerminalId,
-    is_secret_name, secrets_in,
+    Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId,
 };
 use async_trait::async_trait;
 use rustix::process::Signal;
@@ -36,9 +41,10 @@ impl LocalProcess {
     }
 }
 
-/// Starts a command; see [`crate::System::spawn`].
+/// Starts a command; see [`crate::System::spawn`]. With an order it is the launcher that starts it.
 pub(super) async fn spawn(
     command: Command,
+    order: Option<Order>,
     watchdog: Arc<Watchdog>,
     options: Arc<LocalOptions>,
 ) -> Result<LocalProcess, SystemError> {
@@ -51,6 +57,14 @@ pub(super) async fn spawn(
             std::fs::metadata(cwd.as_std()).map_err(|source| SystemError::from_io("enter", cwd, source))?;
         if !found.is_dir() {
             return Err(SystemError::NotFound(cwd.clone()));
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(order) = order {
+            return launch(&command, &order, &options)
+                .and_then(|(child, control, output)| {
+                    Group::launched(child, control).map(|(group, end)| (group, end, output))
+                })
+                .map_err(|source| SystemError::Spawn { program: command.program, source });
         }
         watchdog.prepare();
         start(&command, &options)
@@ -117,8 +131,8 @@ fn start_piped(command: &PipedCommand) -> io::Result<(Child, (PipeWriter, PipeRe
 fn start(command: &Command, options: &LocalOptions) -> io::Result<(Child, PipeReader)> {
     let (output, input) = io::pipe()?;
     let mut child = std::process::Command::new(&command.program);
-    if options.hide_secrets {
-        hide_secrets(&mut child, options);
+    for name in options.hiding().iter().flat_map(Hiding::withheld) {
+        child.env_remove(name);
     }
     let child = child
         .args(&command.args)
@@ -132,6 +146,38 @@ fn start(command: &Command, options: &LocalOptions) -> io::Result<(Child, PipeRe
     Ok((child, output))
 }
 
+/// Starts the launcher and hands it the order. A launcher whose order never comes starts nothing.
+#[cfg(target_os = "linux")]
+fn launch(
+    command: &Command,
+    order: &Order,
+    options: &LocalOptions,
+) -> io::Result<(Child, PipeWriter, PipeReader)> {
+    // A program that is missing is an error here, not an exit code of the launcher.
+    if !super::programs::is_there(&command.program, &command.cwd) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let (output, input) = io::pipe()?;
+    let (orders, mut control) = io::pipe()?;
+    let (program, args) = options.launcher.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let mut child = std::process::Command::new(program);
+    for name in options.hiding().iter().flat_map(Hiding::withheld) {
+        child.env_remove(name);
+    }
+    let child = child
+        .args(args)
+        .current_dir("/")
+        .envs(command.environment())
+        .process_group(0)
+        .stdin(orders)
+        .stdout(input.try_clone()?)
+        .stderr(input)
+        .spawn()?;
+    // One that has ended already says why in its output.
+    order.write(&mut control).ok();
+    Ok((child, control, output))
+}
+
 /// A file without a name and not a pipe: nobody has to write while the other reads, and nothing is left behind.
 fn stdin(input: Option<&str>) -> io::Result<Stdio> {
     let Some(input) = input else { return Ok(Stdio::null()) };
@@ -139,24 +185,6 @@ fn stdin(input: Option<&str>) -> io::Result<Stdio> {
     file.write_all(input.as_bytes())?;
     file.seek(SeekFrom::Start(0))?;
     Ok(file.into())
-}
-
-/// Takes the variables away that hold a secret: those whose name says so, whose value is one, is the value of one of those, or looks like one.
-fn hide_secrets(child: &mut std::process::Command, options: &LocalOptions) {
-    let kept = |name: &str| options.keep_variables.iter().any(|kept| kept == name);
-    // One that is no text may still have a name that says what it is.
-    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
-    let variables: Vec<_> = variables.filter(|(name, _)| !kept(name)).collect();
-    let named = variables.iter().filter(|(name, value)| is_secret_name(name) && value.len() >= SECRET_CHARS);
-    let mut secrets: Vec<&str> = named.map(|(_, value)| value.as_str()).collect();
-    secrets.extend(options.secret_values.iter().map(String::as_str));
-    for (name, value) in &variables {
-        let known = secrets.iter().any(|secret| value.contains(secret));
-        if is_secret_name(name) || known || !secrets_in(value).is_empty() {
-            child.env_remove(name);
-        }
-    }
 }
 
 /// Moves output into the ring until the process has ended and the pipe has too, or the grace is over.
@@ -268,10 +296,14 @@ impl Process for LocalProcess {
     }
 
     async fn kill(&mut self) {
-        self.group.signal(Signal::TERM);
+        self.group.terminate();
         // The end of the output is the end of those who could write it; who is still there after that gets SIGKILL.
         timeout(TERM_WAIT, self.stream.end()).await.ok();
-        self.group.signal(Signal::KILL);
+        self.group.kill();
+        if timeout(KILL_WAIT, self.stream.end()).await.is_err() {
+            // A launcher that was stopped does not obey.
+            self.group.signal(Signal::KILL);
+        }
         if timeout(KILL_WAIT, self.stream.end()).await.is_err() {
             tracing::warn!("a process did not end on SIGKILL");
         }

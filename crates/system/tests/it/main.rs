@@ -7,3 +7,4 @@
 )]
 
 mod sandbox;
+mod wall;

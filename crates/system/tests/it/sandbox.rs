@@ -15,16 +15,16 @@ use tempfile::TempDir;
 const OUTPUT: usize = 1 << 16;
 
 /// A project, a home beside it, and a system that confines.
-struct Stage {
+pub(crate) struct Stage {
     _dir: TempDir,
-    project: AbsPath,
+    pub(crate) project: AbsPath,
     home: AbsPath,
-    local: LocalSystem,
-    sandbox: Sandbox,
+    pub(crate) local: LocalSystem,
+    pub(crate) sandbox: Sandbox,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         let (project, home) = (top.join("project"), top.join("home"));
@@ -59,12 +59,12 @@ impl Stage {
 
     /// What is enforced here. The suite is run on kernels that have all of it; where it is less the assertions that need more are skipped
     /// by the callers, in words.
-    async fn support(&self) -> SandboxSupport {
+    pub(crate) async fn support(&self) -> SandboxSupport {
         self.local.sandbox_support().await
     }
 
     /// Runs a line confined: its output and its end. `None` where nothing can be confined, and then nothing ran.
-    async fn run(&self, line: &str) -> Option<(String, ExitStatus)> {
+    pub(crate) async fn run(&self, line: &str) -> Option<(String, ExitStatus)> {
         let system = Confined::new(Arc::new(self.local.clone()), self.sandbox.clone());
         let line = line.replace("$HOME", self.home.as_str());
         match system.spawn(Command::shell(line, self.project.clone(), OUTPUT)).await {
@@ -85,7 +85,7 @@ impl Stage {
         }
     }
 
-    async fn check(&self, line: &str, works: bool) {
+    pub(crate) async fn check(&self, line: &str, works: bool) {
         if let Some((said, status)) = self.run(line).await {
             assert_eq!(status.success(), works, "{line}: {said}");
         }

@@ -6,8 +6,12 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Looks into other processes, changes mounts and namespaces, reaches round Landlock, or reaches round this filter (io_uring makes
-/// sockets without a system call of its own).
+/// The last system call that this filter knows (`removexattrat`). Later ones, the old numbers of other
+/// calling conventions and numbers that no kernel has get "not implemented".
+const LAST_KNOWN: i64 = 466;
+
+/// Looks into other processes, changes mounts and namespaces, reaches round Landlock, or reaches round
+/// this filter (io_uring makes sockets without a system call of its own).
 const REFUSED: &[i64] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -46,7 +50,32 @@ const REFUSED: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_fanotify_init,
+    libc::SYS_syslog,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    QUOTACTL_FD,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
 ];
+
+/// The same number on every architecture; `libc` lacks it.
+const QUOTACTL_FD: i64 = 443;
+
+/// What sockets may be made for. Others lead out of the namespace of the network: to other programs of
+/// this machine, its hypervisor or its hardware.
+const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// Types into a terminal as if a person did: `TIOCSTI` and `TIOCLINUX`, whose type differs between C libraries.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
@@ -56,9 +85,11 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// Installs the filter; it holds for all that this process becomes and starts.
 pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
     let result = rules(sandbox, namespaces).and_then(|rules| {
-        install(rules, libc::EPERM)?;
         // A library that finds no clone3 uses clone, whose flags a filter can look at.
-        install(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
+        let known = (0..=LAST_KNOWN).filter(|call| *call != libc::SYS_clone3);
+        let known = known.map(|call| (call, Vec::new())).collect();
+        install(rules, SeccompAction::Allow, errno(libc::EPERM))?;
+        install(known, errno(libc::ENOSYS), SeccompAction::Allow)
     });
     result.map_err(|error| format!("system call filter: {error}"))
 }
@@ -70,14 +101,32 @@ fn rules(sandbox: &Sandbox, namespaces: bool) -> Result<Rules, Box<dyn std::erro
     rules.insert(libc::SYS_clone, vec![one(0, SeccompCmpArgLen::Qword, flag, new_namespace)?]);
     let ioctls = TERMINAL_INPUT.iter().map(|call| one(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *call));
     rules.insert(libc::SYS_ioctl, ioctls.collect::<Result<_, _>>()?);
-    // Local sockets lead to who acts for others: the session bus, the container daemon, the key agent. Pairs stay, they lead nowhere.
-    let family = libc::AF_UNIX as u64;
+    // Local sockets lead to programs that act for others: the session bus, the container daemon, the key
+    // agent. Connected pairs stay, they lead nowhere; pairs of datagram sockets can be sent elsewhere.
     let sockets = match !sandbox.network && !namespaces {
         true => Vec::new(),
-        false => vec![one(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, family)?],
+        false => vec![SeccompRule::new(
+            FAMILIES
+                .iter()
+                .map(|family| {
+                    let family = u64::from(family.unsigned_abs());
+                    SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
+                })
+                .collect::<Result<_, _>>()?,
+        )?],
     };
     rules.insert(libc::SYS_socket, sockets);
+    let kind = SeccompCmpOp::MaskedEq(SOCKET_KIND);
+    let datagram = u64::from(libc::SOCK_DGRAM.unsigned_abs());
+    rules.insert(libc::SYS_socketpair, vec![one(1, SeccompCmpArgLen::Dword, kind, datagram)?]);
     Ok(rules)
+}
+
+/// The bits of a socket's type that are not flags.
+const SOCKET_KIND: u64 = 0xf;
+
+fn errno(number: i32) -> SeccompAction {
+    SeccompAction::Errno(number.unsigned_abs())
 }
 
 fn one(
@@ -89,9 +138,13 @@ fn one(
     Ok(SeccompRule::new(vec![SeccompCondition::new(argument, length, compare, value)?])?)
 }
 
-fn install(rules: Rules, errno: i32) -> Result<(), Box<dyn std::error::Error>> {
-    let refuse = SeccompAction::Errno(errno.unsigned_abs());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, std::env::consts::ARCH.try_into()?)?;
+/// Installs a filter: `matching` for the calls of the rules, `other` for all others.
+fn install(
+    rules: Rules,
+    other: SeccompAction,
+    matching: SeccompAction,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let filter = SeccompFilter::new(rules, other, matching, std::env::consts::ARCH.try_into()?)?;
     let program: BpfProgram = filter.try_into()?;
     Ok(seccompiler::apply_filter(&program)?)
 }

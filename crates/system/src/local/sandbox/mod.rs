@@ -1,101 +1,143 @@
-//! Confining a command: this process restricts itself and then becomes the command.
+//! Confining and supervising a command. A launcher, which is this program started again, reads an order
+//! from a private pipe; one stage of it confines itself and becomes the command, the other outlives the
+//! command and ends what it left behind.
 //!
-//! A launcher and not code between fork and exec: that would be `unsafe`, and would have to be written without memory allocation.
-//! What the kernel cannot do is an error before anything runs, never a command with less confinement than asked for.
+//! A launcher and not code between fork and exec: that would be `unsafe`, and would have to be written
+//! without memory allocation. What the kernel cannot do is an error before anything runs, never a command
+//! with less confinement than asked for.
 
+#[cfg(target_os = "linux")]
+mod capabilities;
+#[cfg(target_os = "linux")]
+mod devices;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod inner;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
 mod namespaces;
+mod order;
 #[cfg(target_os = "linux")]
 mod restrict;
 #[cfg(target_os = "linux")]
 mod rules;
-mod secrets;
-
-pub(super) use secrets::files as secret_files;
-
-use crate::{Sandbox, SandboxSupport, SystemError};
-use std::io::Write;
-use std::process::ExitCode;
-
-/// The exit code of a launcher that could not confine or start the command: the one that `env` and `timeout` use.
-const FAILED: u8 = 125;
-
-/// A launcher in front of a command.
-pub(super) struct Launcher {
-    pub(super) program: String,
-    pub(super) args: Vec<String>,
-}
-
-/// Applies a confinement to this process and becomes the command: the launcher's whole work. `args` are those of
-/// [`Sandbox::to_args`] and the command. To be called before there is a second thread; returns when it failed, and says why on stderr.
-pub fn run_sandboxed(args: impl IntoIterator<Item = String>) -> ExitCode {
-    let problem = match Sandbox::from_args(args) {
-        Err(error) => error.to_string(),
-        Ok((sandbox, namespaces, command)) => become_command(&sandbox, namespaces, &command),
-    };
-    // Nothing to do about a stderr that is closed.
-    let _ = writeln!(std::io::stderr(), "sandbox: {problem}");
-    ExitCode::from(FAILED)
-}
-
-/// The launcher for a confinement, or why there is none.
-pub(super) fn launcher(
-    launcher: &[String],
-    sandbox: &Sandbox,
-    support: SandboxSupport,
-) -> Result<Launcher, SystemError> {
-    let Some((program, args)) = launcher.split_first() else {
-        return Err(SystemError::NoSandbox("no launcher is set up"));
-    };
-    if !support.applies() {
-        return Err(SystemError::NoSandbox(
-            "the kernel has no Landlock, or an old one, or no system call filter",
-        ));
-    }
-    let args = args.iter().cloned().chain(sandbox.to_args(support.namespaces)).collect();
-    Ok(Launcher { program: program.clone(), args })
-}
+#[cfg(target_os = "linux")]
+mod supervise;
+mod survey;
+mod variables;
 
 #[cfg(target_os = "linux")]
-fn become_command(sandbox: &Sandbox, namespaces: bool, command: &[String]) -> String {
-    use std::os::unix::process::CommandExt;
-    if let Err(problem) = restrict::restrict(sandbox, namespaces) {
-        return problem;
-    }
-    let (program, args) = command.split_first().expect("`from_args` gives a command");
-    let error = std::process::Command::new(program).args(args).exec();
-    format!("cannot run {program}: {error}")
+pub(super) use supervise::{START, TERM};
+pub(super) use {
+    order::Order,
+    survey::{Found, Survey, TooMany, secret_files},
+    variables::Hiding,
+};
+
+use crate::{SandboxSupport, SystemError};
+use std::process::ExitCode;
+
+/// What begins the launcher's inner stage, behind the words that begin the launcher.
+const INNER: &str = "inner";
+
+/// The launcher's whole work. `words` are those that begin the launcher, behind the program's name;
+/// `args` is what follows them. The order comes over standard input. To be called before there is a
+/// second thread; returns when the command has ended, or when it failed, and says why on stderr.
+#[cfg(target_os = "linux")]
+pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> ExitCode {
+    use std::os::fd::AsFd;
+    ExitCode::from(match args.into_iter().next().as_deref() {
+        Some(INNER) => inner::run(),
+        _ => match std::io::stdin().as_fd().try_clone_to_owned() {
+            Ok(control) => supervise::run(control, &again(words)),
+            Err(_) => supervise::FAILED,
+        },
+    })
 }
 
+/// The words that begin the inner stage.
+#[cfg(target_os = "linux")]
+fn again(words: &[&str]) -> Vec<String> {
+    words.iter().copied().chain([INNER]).map(str::to_owned).collect()
+}
+
+/// This platform has no sandbox.
 #[cfg(not(target_os = "linux"))]
-fn become_command(_: &Sandbox, _: bool, _: &[String]) -> String {
-    "this platform has no sandbox".to_owned()
+pub fn run_sandboxed(_: &[&str], _: impl IntoIterator<Item = String>) -> ExitCode {
+    ExitCode::FAILURE
+}
+
+/// Why a command cannot be confined here, if it cannot.
+pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Result<(), SystemError> {
+    match launcher.is_empty() {
+        true => Err(SystemError::NoSandbox("no launcher is set up")),
+        false if !support.applies() => Err(SystemError::NoSandbox(
+            "the kernel has no Landlock, or an old one, or no system call filter",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Finds out by trying what is enforced here. Starts a process or two; blocks for some milliseconds.
 #[cfg(target_os = "linux")]
 pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
     let landlock_abi = rules::abi();
-    let mut support = SandboxSupport { landlock_abi, ..SandboxSupport::default() };
-    let tries = |namespaces: bool| {
-        let Some((program, args)) = launcher.split_first() else { return false };
-        let sandbox = Sandbox { level: crate::SandboxLevel::ReadOnly, ..Sandbox::default() };
-        let status = std::process::Command::new(program)
-            .args(args)
-            .args(sandbox.to_args(namespaces))
-            .arg("true")
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .status();
-        status.is_ok_and(|status| status.success())
-    };
-    support.namespaces = tries(true);
-    support.launcher = support.namespaces || tries(false);
-    support.seccomp = support.launcher;
+    let support = SandboxSupport { landlock_abi, ..SandboxSupport::default() };
+    for (namespaces, processes) in [(true, true), (true, false), (false, false)] {
+        match works(launcher, namespaces, processes) {
+            Some(true) => {
+                let (launcher, seccomp) = (true, true);
+                return SandboxSupport { namespaces, processes, launcher, seccomp, ..support };
+            }
+            Some(false) => {}
+            // It is no launcher.
+            None => break,
+        }
+    }
     support
+}
+
+/// Whether `true` runs in a confinement; `None` where the launcher does not end.
+#[cfg(target_os = "linux")]
+fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool> {
+    use crate::{AbsPath, Sandbox, SandboxLevel};
+    use crate::limits::{PROBE_POLL, PROBE_WAIT};
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+    let (program, args) = launcher.split_first()?;
+    let order = Order {
+        sandbox: Sandbox { level: SandboxLevel::ReadOnly, ..Sandbox::default() },
+        namespaces,
+        processes,
+        confirm: false,
+        cwd: AbsPath::new("/").expect("the root is absolute"),
+        env: Vec::new(),
+        hiding: None,
+        input: None,
+        command: vec!["true".to_owned()],
+    };
+    let child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else { return Some(false) };
+    let mut control = child.stdin.take();
+    let written = control.as_mut().is_some_and(|control| order.write(control).is_ok());
+    let began = Instant::now();
+    while began.elapsed() < PROBE_WAIT {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(written && status.success());
+        }
+        std::thread::sleep(PROBE_POLL);
+    }
+    // Both may fail only because it has ended by now.
+    child.kill().ok();
+    child.wait().ok();
+    None
 }
 
 /// Nothing is enforced on this platform.

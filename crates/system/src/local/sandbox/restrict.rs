@@ -1,59 +1,80 @@
-//! The steps of a restriction, in the only order in which they work.
+//! The steps of a restriction, in the only order in which they work. Run by the inner stage.
 
-use super::{filter, namespaces, rules, secrets};
-use crate::limits::{SANDBOX_CPU, SANDBOX_DATA_BYTES, SANDBOX_FILE_BYTES, SANDBOX_PROCESSES};
-use crate::{AbsPath, Sandbox, SandboxLevel};
+use super::{capabilities, filter, mounts, order::Order, rules};
+use crate::{AbsPath, ResourceLimits, Sandbox};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Restricts this process for good. The mounts come first, because Landlock forbids them afterwards; the filter comes last, because it
-/// forbids what the others need.
-pub(super) fn restrict(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
-    if sandbox.level == SandboxLevel::Off {
-        return Err("it has nothing to do at the level `off`; start the command without it".to_owned());
-    }
-    let sandbox = &resolved(sandbox);
+/// The first version of Linux in which `kernel.pid_max` belongs to the namespace for processes.
+const PID_MAX_OF_NAMESPACE: (u32, u32) = (6, 14);
+
+/// Restricts this process for good. The mounts come first, because Landlock forbids them afterwards; the
+/// filter comes last, because it forbids what the others need.
+pub(super) fn restrict(order: &Order) -> Result<(), String> {
+    let order = &resolved(order);
     rustix::thread::set_no_new_privs(true).map_err(|error| format!("no-new-privileges: {error}"))?;
-    if namespaces {
-        let secrets = secrets::find(sandbox);
-        namespaces::enter(sandbox, &secrets)?;
+    if order.namespaces {
+        mounts::build(order)?;
     }
-    limits(namespaces)?;
-    rules::apply(sandbox, namespaces)?;
-    filter::apply(sandbox, namespaces)
+    let cwd = order.cwd.as_std();
+    // The directory of before is the one below the mounts.
+    std::env::set_current_dir(cwd).map_err(|error| format!("{}: {error}", cwd.display()))?;
+    limits(order)?;
+    capabilities::drop_all()?;
+    rules::apply(&order.sandbox, order.namespaces)?;
+    filter::apply(&order.sandbox, order.namespaces)
 }
 
-/// The same with links resolved as they are now. A path that is not there stays as it is: there is nothing to hide or to guard.
-fn resolved(sandbox: &Sandbox) -> Sandbox {
+/// The same with links resolved as they are now. A path that is not there stays as it is: there is
+/// nothing to hide or to guard.
+fn resolved(order: &Order) -> Order {
     let now = |path: &AbsPath| {
         let real = std::fs::canonicalize(path.as_std()).ok();
         real.and_then(|real| AbsPath::from_os(&real).ok()).unwrap_or_else(|| path.clone())
     };
     let all = |paths: &[AbsPath]| paths.iter().map(now).collect();
-    Sandbox {
+    let sandbox = &order.sandbox;
+    let sandbox = Sandbox {
         writable: all(&sandbox.writable),
         guarded: all(&sandbox.guarded),
-        covered: all(&sandbox.covered),
         hidden: all(&sandbox.hidden),
         ..sandbox.clone()
-    }
+    };
+    Order { sandbox, cwd: now(&order.cwd), ..order.clone() }
 }
 
-/// Resource limits, below those that hold already. The number of processes is counted for the user and not for the command, except in a
-/// user namespace.
-fn limits(namespaces: bool) -> Result<(), String> {
+/// Resource limits, below those that hold already.
+fn limits(order: &Order) -> Result<(), String> {
+    let ResourceLimits { processes, memory_bytes, file_bytes, cpu_seconds } = order.sandbox.limits;
     let mut limits = vec![
         (Resource::Core, 0),
-        (Resource::Fsize, SANDBOX_FILE_BYTES),
-        (Resource::Data, SANDBOX_DATA_BYTES),
-        (Resource::Cpu, SANDBOX_CPU.as_secs()),
+        (Resource::Fsize, file_bytes),
+        (Resource::Data, memory_bytes),
+        (Resource::Cpu, cpu_seconds),
     ];
-    if namespaces {
-        limits.push((Resource::Nproc, SANDBOX_PROCESSES));
+    // Counted for the user of the namespace; without one it would count what else the user runs.
+    if order.namespaces {
+        limits.push((Resource::Nproc, processes));
     }
     for (resource, most) in limits {
         let most = getrlimit(resource).maximum.map_or(most, |now| now.min(most));
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         setrlimit(resource, limit).map_err(|error| format!("resource limit {resource:?}: {error}"))?;
     }
+    // The kernel does not count the processes of root.
+    if order.processes && rustix::process::geteuid().is_root() && linux_version() >= PID_MAX_OF_NAMESPACE {
+        std::fs::write("/proc/sys/kernel/pid_max", processes.max(LEAST_PID_MAX).to_string())
+            .map_err(|error| format!("resource limit of processes: {error}"))?;
+    }
     Ok(())
+}
+
+/// The kernel takes no smaller one.
+const LEAST_PID_MAX: u64 = 512;
+
+/// The first two numbers of the kernel's version.
+fn linux_version() -> (u32, u32) {
+    let name = rustix::system::uname();
+    let release = name.release().to_string_lossy().into_owned();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }

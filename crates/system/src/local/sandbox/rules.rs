@@ -1,5 +1,6 @@
 //! The file system as Landlock leaves it.
 
+use super::devices;
 use crate::{AbsPath, Sandbox, SandboxLevel};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
@@ -11,19 +12,6 @@ use std::path::Path;
 const NEEDED: ABI = ABI::V3;
 /// What is used where it is there.
 const WANTED: ABI = ABI::V6;
-
-/// Devices that every program may write.
-const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/shm",
-];
 
 /// The version of Landlock's interface as far as its rights tell; 0 without Landlock. Restricts nothing.
 pub(super) fn abi() -> u32 {
@@ -65,8 +53,16 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
     let mut rules = rules.create()?;
     // Names may be listed everywhere; contents only where nothing is hidden.
     rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into())?;
-    rules = readable(rules, &AbsPath::new("/")?, &sandbox.hidden)?;
-    for device in DEVICES {
+    rules = match namespaces {
+        // Something empty lies over what is hidden.
+        true => allow(rules, Path::new("/"), AccessFs::from_read(WANTED))?,
+        false => readable(rules, &AbsPath::new("/")?, &sandbox.hidden)?,
+    };
+    for device in devices::WRITABLE {
+        // Without a private `/dev` terminals and shared memory are those of other programs.
+        if !namespaces && ["/dev/pts", "/dev/shm"].contains(&device) {
+            continue;
+        }
         rules = allow(rules, Path::new(device), AccessFs::from_all(WANTED))?;
     }
     if sandbox.level == SandboxLevel::WorkspaceWrite {

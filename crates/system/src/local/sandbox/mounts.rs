@@ -1,0 +1,148 @@
+//! The file system as a confined command sees it: what Landlock cannot say, because it only adds rights
+//! on the way down. Run by the inner stage, in mount and process namespaces of its own.
+//!
+//! A mount point can be neither renamed nor removed. So what must stay is bound onto itself, and so is
+//! every directory between it and the writable one that holds it.
+
+use super::{devices, namespaces::problem, order::Order};
+use crate::{AbsPath, PrivateTemp, Sandbox};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
+};
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Builds the view.
+pub(super) fn build(order: &Order) -> Result<(), String> {
+    let sandbox = &order.sandbox;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(problem("mounts"))?;
+    if order.processes {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("proc", "/proc", "proc", flags, None).map_err(problem("/proc"))?;
+    }
+    let below_temp = roots_below_temp(sandbox)?;
+    devices::private()?;
+    for temp in &sandbox.temp {
+        private_temp(temp)?;
+    }
+    for (path, folder) in &below_temp {
+        // Missing where the shared directory could not be laid under the private one.
+        std::fs::create_dir_all(path.as_std()).map_err(problem(path))?;
+        let source = format!("/proc/self/fd/{}", folder.as_raw_fd());
+        mount_bind_recursive(source, path.as_std()).map_err(problem(path))?;
+    }
+    for path in kept(sandbox) {
+        mount_bind_recursive(path.as_std(), path.as_std()).map_err(problem(&path))?;
+    }
+    for path in &sandbox.guarded {
+        if exists(path) {
+            freeze(path)?;
+        }
+    }
+    for path in &sandbox.covered {
+        cover(path)?;
+    }
+    for path in &sandbox.blanked {
+        // One that was moved since it was found is an error: what is not covered could be read.
+        mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
+    }
+    for path in &sandbox.hidden {
+        hide(path)?;
+    }
+    Ok(())
+}
+
+/// Holds the writable directories below shared temporary ones open, so that they can be put back
+/// when those are replaced.
+fn roots_below_temp(sandbox: &Sandbox) -> Result<Vec<(AbsPath, OwnedFd)>, String> {
+    let below = |root: &&AbsPath| sandbox.temp.iter().any(|temp| *root != &temp.at && root.starts_with(&temp.at));
+    let open = |root: &AbsPath| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(CWD, root.as_str(), flags, Mode::empty()).map_err(problem(root))?;
+        Ok((root.clone(), folder))
+    };
+    let mut roots: Vec<_> = sandbox.writable.iter().filter(below).filter(|root| exists(root)).collect();
+    roots.sort();
+    roots.into_iter().map(open).collect()
+}
+
+/// Lays the session's own temporary files over the shared ones. Where the kernel cannot do that, or the
+/// two overlap, only the session's own are there.
+fn private_temp(temp: &PrivateTemp) -> Result<(), String> {
+    let (upper, work) = (temp.files(), temp.work());
+    let plain = ![&temp.at, &upper, &work].iter().any(|path| path.as_str().contains([',', ':', '\\']));
+    let data = format!("lowerdir={},upperdir={upper},workdir={work},userxattr", temp.at);
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    if plain
+        && let Ok(data) = CString::new(data)
+        && mount("overlay", temp.at.as_std(), "overlay", flags, data.as_c_str()).is_ok()
+    {
+        return Ok(());
+    }
+    mount_bind(upper.as_std(), temp.at.as_std()).map_err(problem(&temp.at))
+}
+
+/// What must stay where it is: writable directories, and the directories between them and what is
+/// guarded, covered or hidden in them. Each before what it holds.
+fn kept(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
+    let mut kept: BTreeSet<_> = sandbox.writable.iter().cloned().collect();
+    let shared = |path: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == path);
+    kept.retain(|root| exists(root) && !shared(root));
+    for path in sandbox.guarded.iter().chain(&sandbox.covered).chain(&sandbox.hidden) {
+        if !exists(path) {
+            continue;
+        }
+        let mut above = path.parent();
+        while let Some(folder) = above {
+            if !sandbox.writable.iter().any(|root| folder.starts_with(root) && &folder != root) {
+                break;
+            }
+            above = folder.parent();
+            kept.insert(folder);
+        }
+    }
+    kept
+}
+
+fn exists(path: &AbsPath) -> bool {
+    std::fs::symlink_metadata(path.as_std()).is_ok()
+}
+
+/// Makes a path read-only. What the mount forbids already has to be repeated, or the kernel refuses.
+fn freeze(path: &AbsPath) -> Result<(), String> {
+    mount_bind(path.as_std(), path.as_std()).map_err(problem(path))?;
+    let known = rustix::fs::statvfs(path.as_std()).map_err(problem(path))?.f_flag;
+    let mut flags = MountFlags::BIND | MountFlags::RDONLY;
+    for (held, flag) in [
+        (rustix::fs::StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (rustix::fs::StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (rustix::fs::StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    ] {
+        if known.contains(held) {
+            flags |= flag;
+        }
+    }
+    mount_remount(path.as_std(), flags, "").map_err(problem(path))
+}
+
+/// Puts a device over a file that nobody may open: to git, and to programs that copy, it is no file.
+fn cover(path: &AbsPath) -> Result<(), String> {
+    mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
+    let flags =
+        MountFlags::BIND | MountFlags::RDONLY | MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount_remount(path.as_std(), flags, "").map_err(problem(path))
+}
+
+/// Puts something empty over a file or directory that cannot be read.
+fn hide(path: &AbsPath) -> Result<(), String> {
+    let Ok(found) = std::fs::symlink_metadata(path.as_std()) else { return Ok(()) };
+    match found.is_dir() {
+        true => {
+            let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+            mount("tmpfs", path.as_std(), "tmpfs", flags, c"size=4k,mode=0500").map_err(problem(path))
+        }
+        false => mount_bind("/dev/null", path.as_std()).map_err(problem(path)),
+    }
+}

@@ -1,0 +1,201 @@
+//! The outer stage of the launcher: it starts the command, confined or not, and outlives it. When the
+//! command has ended, or the agent's process has, nothing that the command started is left.
+
+use super::{inner, namespaces, order::Order, variables::Hiding};
+use crate::SandboxLevel;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
+    set_child_subreaper, wait, waitpid,
+};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// The exit code of a launcher that could not confine or start the command: the one that `env` and
+/// `timeout` use.
+pub(super) const FAILED: u8 = 125;
+
+/// What the agent's process says: end the command (the group gets SIGTERM), and start it now.
+pub(in crate::local) const TERM: u8 = b't';
+pub(in crate::local) const START: u8 = b's';
+
+/// Reads an order from the control stream, carries it out, and ends as the command did. The end of the
+/// stream is the end of the agent's process, and so of the command. `again` starts the inner stage.
+pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
+    let mut control = File::from(control);
+    let order = match Order::read(&mut control) {
+        Ok(order) => order,
+        Err(error) => return failed(&error.to_string()),
+    };
+    set_child_subreaper(Some(getpid())).ok();
+    let started = match order.sandbox.level {
+        SandboxLevel::Off => plain(&order),
+        _ => confined(&order, again),
+    };
+    let (child, inner) = match started {
+        Ok(started) => started,
+        Err(problem) => return failed(&problem),
+    };
+    let end = follow(&mut control, child, inner);
+    end_descendants();
+    match end {
+        Ok(End::Code(code)) => code,
+        Ok(End::Signal(signal)) => end_by(signal),
+        Err(error) => failed(&format!("supervising the command: {error}")),
+    }
+}
+
+pub(super) fn complain(problem: &str) {
+    // Nothing to do about a stderr that is closed.
+    let _ = writeln!(io::stderr(), "sandbox: {problem}");
+}
+
+fn failed(problem: &str) -> u8 {
+    complain(problem);
+    FAILED
+}
+
+/// How the command ended.
+enum End {
+    Code(u8),
+    Signal(i32),
+}
+
+type Started = (Pid, Option<UnixStream>);
+
+fn plain(order: &Order) -> Result<Started, String> {
+    let child = inner::prepared(order)?.process_group(0).spawn();
+    let child = child.map_err(|error| format!("cannot run {}: {error}", order.command[0]))?;
+    Ok((Pid::from_child(&child), None))
+}
+
+fn confined(order: &Order, again: &[String]) -> Result<Started, String> {
+    if order.namespaces {
+        namespaces::enter(order)?;
+    }
+    let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+    let mut inner = Command::new("/proc/self/exe");
+    inner.args(again).stdin(Stdio::from(OwnedFd::from(theirs)));
+    // The command can look at the variables of the inner stage.
+    for name in order.hiding.iter().flat_map(Hiding::withheld) {
+        inner.env_remove(name);
+    }
+    let child = inner.spawn();
+    let child = child.map_err(|error| format!("cannot start the inner stage: {error}"))?;
+    let mut stream = &ours;
+    // An inner stage that ended says why by itself.
+    order.write(&mut stream).ok();
+    Ok((Pid::from_child(&child), Some(ours)))
+}
+
+/// Passes words between the agent's process and the inner stage until the command has ended.
+fn follow(control: &mut File, child: Pid, mut inner: Option<UnixStream>) -> io::Result<End> {
+    let ended = pidfd_open(child, PidfdFlags::empty())?;
+    let mut said = String::new();
+    let mut listening = true;
+    loop {
+        let ready = readable(&[
+            Some(ended.as_fd()),
+            listening.then(|| control.as_fd()),
+            inner.as_ref().map(AsFd::as_fd),
+        ])?;
+        if ready[2] {
+            inner = inner.filter(|inner| hear(inner, control, &mut said));
+        }
+        if ready[0] {
+            break;
+        }
+        if ready[1] {
+            listening = obey(control, child, inner.as_ref());
+        }
+    }
+    while inner.as_ref().is_some_and(|inner| hear(inner, control, &mut said)) {}
+    let status = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))?;
+    let status = status.map(|(_, status)| status);
+    let signal = said.lines().find_map(|line| line.strip_prefix("signal ")?.parse().ok());
+    let signal = signal.or_else(|| status?.terminating_signal());
+    let code = status.and_then(|status| u8::try_from(status.exit_status()?).ok());
+    Ok(signal.map_or(End::Code(code.unwrap_or(FAILED)), End::Signal))
+}
+
+/// Waits until one of the descriptors can be read or has ended; which can.
+fn readable(fds: &[Option<BorrowedFd<'_>>; 3]) -> io::Result<[bool; 3]> {
+    let mut waiting: Vec<_> = fds.iter().flatten().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+    rustix::io::retry_on_intr(|| poll(&mut waiting, None))?;
+    let mut events = waiting.iter().map(|fd| !fd.revents().is_empty());
+    Ok(fds.each_ref().map(|fd| fd.is_some() && events.next() == Some(true)))
+}
+
+/// Does what the agent's process says; whether it can say more.
+fn obey(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
+    let mut word = [0];
+    match control.read(&mut word) {
+        Ok(1) => {
+            if word[0] == TERM {
+                kill_process_group(child, Signal::TERM).ok();
+            } else if word[0] == START
+                && let Some(mut inner) = inner
+            {
+                inner.write_all(&word).ok();
+            }
+            true
+        }
+        // It has ended, or no longer wants the command.
+        _ => {
+            kill_process_group(child, Signal::KILL).ok();
+            kill_process(child, Signal::KILL).ok();
+            false
+        }
+    }
+}
+
+/// Takes what the inner stage says; that it is ready is passed on. Whether more can come.
+fn hear(mut inner: &UnixStream, control: &mut File, said: &mut String) -> bool {
+    let mut bytes = [0; 256];
+    let Ok(length @ 1..) = inner.read(&mut bytes) else { return false };
+    let was_ready = said.contains("ready\n");
+    said.push_str(&String::from_utf8_lossy(&bytes[..length]));
+    if !was_ready && said.contains("ready\n") {
+        // A pipe cannot be written by its reader; then the agent's process does not wait for it.
+        rustix::io::write(control.as_fd(), b"r").ok();
+    }
+    true
+}
+
+/// Kills what the command left behind and gave to this process.
+fn end_descendants() {
+    loop {
+        for child in children() {
+            kill_process(child, Signal::KILL).ok();
+        }
+        match rustix::io::retry_on_intr(|| wait(WaitOptions::empty())) {
+            Ok(_) => {}
+            Err(_none) => return,
+        }
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero();
+    let listed = std::fs::read_to_string(format!("/proc/self/task/{own}/children"));
+    let pids = listed.unwrap_or_default();
+    pids.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+}
+
+/// Ends this process as the command ended, so that whoever waits sees the same.
+fn end_by(signal: i32) -> u8 {
+    if let Some(named) = Signal::from_named_raw(signal) {
+        let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+        rustix::process::setrlimit(rustix::process::Resource::Core, none).ok();
+        // The runtime takes the first of some signals for a fault of its own.
+        for _ in 0..2 {
+            kill_process(getpid(), named).ok();
+        }
+    }
+    // One that this process ignores.
+    u8::try_from(128 + signal).unwrap_or(FAILED)
+}

@@ -1,0 +1,197 @@
+//! What in the writable directories needs a mount of its own: secret files, and names that other programs
+//! execute or obey on sight, at whatever depth. All of it is looked at before each command; what has not
+//! changed since the last time is taken from memory, directory by directory.
+
+use crate::limits::{SANDBOX_SURVEY_ENTRIES, SANDBOX_SURVEY_SETTLED};
+use crate::{AbsPath, Sandbox};
+use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// Below a hidden directory files are looked for no deeper.
+const HIDDEN_DEPTH: usize = 2;
+/// Submodules may have slashes in their names; deeper ones than this are not looked for.
+const MODULE_DEPTH: usize = 6;
+/// Files of a git directory that decide what git runs.
+const GIT_CONTROLS: [&str; 6] = ["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
+/// Directories of packages that others wrote: what lies in them is obeyed by nobody who does not enter them.
+const PACKAGES: &str = "node_modules";
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::local) struct Found {
+    /// Secret files.
+    pub(in crate::local) secrets: Vec<AbsPath>,
+    /// Existing files and directories that decide what is run.
+    pub(in crate::local) guarded: Vec<AbsPath>,
+}
+
+/// There are more entries than are looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::local) struct TooMany;
+
+/// Remembers what directories hold.
+#[derive(Debug, Default)]
+pub(in crate::local) struct Survey {
+    seen: Mutex<HashMap<AbsPath, Directory>>,
+}
+
+/// What one directory holds, as of its change time.
+#[derive(Debug, Clone, Default)]
+struct Directory {
+    changed: (i64, i64),
+    folders: Vec<String>,
+    secrets: Vec<String>,
+    nested: Vec<String>,
+    /// Regular files that may have further names; kept because a link count can change unseen.
+    files: Vec<String>,
+}
+
+impl Survey {
+    /// Looks at the writable directories of a sandbox, but for hidden ones and shared temporary ones.
+    pub(in crate::local) fn look(&self, sandbox: &Sandbox) -> Result<Found, TooMany> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = Found::default();
+        let mut kept = HashMap::new();
+        let mut others = Vec::new();
+        let mut left = SANDBOX_SURVEY_ENTRIES;
+        let mut folders: Vec<(AbsPath, bool)> = roots(sandbox).map(|root| (root, false)).collect();
+        while let Some((path, in_packages)) = folders.pop() {
+            if sandbox.hidden.contains(&path) || kept.contains_key(&path) {
+                continue;
+            }
+            let Ok(metadata) = std::fs::symlink_metadata(path.as_std()) else { continue };
+            let changed = (metadata.ctime(), metadata.ctime_nsec());
+            let directory = match seen.remove(&path) {
+                Some(known) if known.changed == changed => known,
+                _ => read(sandbox, &path, changed, in_packages),
+            };
+            let entries = directory.folders.len() + directory.files.len() + directory.secrets.len();
+            left = left.checked_sub(entries).ok_or(TooMany)?;
+            for name in &directory.folders {
+                let below = path.join(name);
+                match name.as_str() {
+                    ".git" => git(&below, &mut found),
+                    _ => folders.push((below, in_packages || name == PACKAGES)),
+                }
+            }
+            found.secrets.extend(directory.secrets.iter().map(|name| path.join(name)));
+            found.guarded.extend(directory.nested.iter().map(|name| path.join(name)));
+            others.extend(directory.files.iter().map(|name| (path.clone(), name.clone())));
+            kept.insert(path, directory);
+        }
+        *seen = kept;
+        drop(seen);
+        linked(sandbox, &mut found, others);
+        Ok(found)
+    }
+}
+
+/// The secret and hidden files, by device and number.
+pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> HashSet<(u64, u64)> {
+    let mut ids: HashSet<_> = hidden(sandbox).collect();
+    // Too many to look at: those that were found still count.
+    let found = Survey::default().look(sandbox).unwrap_or_default();
+    ids.extend(found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id)));
+    ids
+}
+
+fn roots(sandbox: &Sandbox) -> impl Iterator<Item = AbsPath> + '_ {
+    let shared = |root: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == root) || sandbox.shared.contains(root);
+    sandbox.writable.iter().filter(move |root| !shared(root)).cloned()
+}
+
+fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: bool) -> Directory {
+    let mut directory = Directory { changed: settled(changed), ..Directory::default() };
+    for entry in std::fs::read_dir(path.as_std()).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
+        let name = name.to_owned();
+        let full = path.join(&name);
+        if !in_packages && sandbox.nested.iter().any(|nested| full.as_std().ends_with(nested)) {
+            directory.nested.push(name.clone());
+        }
+        if kind.is_dir() {
+            directory.folders.push(name);
+        } else if kind.is_file() && sandbox.is_secret(&full) {
+            directory.secrets.push(name);
+        } else if name == ".git" {
+            // The file of a worktree or a submodule says where its git directory is.
+            directory.nested.push(name);
+        } else if kind.is_file() {
+            directory.files.push(name);
+        }
+    }
+    directory
+}
+
+/// The change time by which a directory is recognised; one that is so fresh that a further change might
+/// not show in it never is.
+fn settled(changed: (i64, i64)) -> (i64, i64) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let settled = i64::try_from(now.saturating_sub(SANDBOX_SURVEY_SETTLED).as_secs()).unwrap_or(0);
+    if changed.0 < settled { changed } else { (-1, -1) }
+}
+
+/// The control files of a git directory, of its submodules and of its worktrees.
+fn git(path: &AbsPath, found: &mut Found) {
+    let mut folders = vec![(path.clone(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let exists = |path: &AbsPath| path.as_std().symlink_metadata().is_ok();
+        let controls: Vec<_> = GIT_CONTROLS.iter().map(|name| folder.join(name)).filter(exists).collect();
+        // One of them is enough: the others may have been removed to look like something else.
+        let is_git = depth == 0 || !controls.is_empty() || exists(&folder.join("HEAD"));
+        found.guarded.extend(controls);
+        let below: Vec<_> = match is_git {
+            true => ["modules", "worktrees"].map(|name| folder.join(name)).to_vec(),
+            false => vec![folder],
+        };
+        if depth >= MODULE_DEPTH {
+            continue;
+        }
+        for folder in below {
+            for entry in std::fs::read_dir(folder.as_std()).into_iter().flatten().flatten() {
+                if let (Some(name), true) =
+                    (entry.file_name().to_str(), entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                {
+                    folders.push((folder.join(name), depth + 1));
+                }
+            }
+        }
+    }
+}
+
+/// Adds files that are the same as a secret or hidden one, by a hard link.
+fn linked(sandbox: &Sandbox, found: &mut Found, others: Vec<(AbsPath, String)>) {
+    let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
+    let ids: HashSet<_> = found.secrets.iter().filter_map(shared).chain(hidden(sandbox)).collect();
+    if !ids.is_empty() {
+        let others = others.into_iter().map(|(folder, name)| folder.join(name));
+        found.secrets.extend(others.filter(|path| shared(path).is_some_and(|id| ids.contains(&id))));
+    }
+}
+
+/// The hidden files that have another name.
+fn hidden(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
+    let mut files: Vec<_> = sandbox.hidden.iter().filter(|path| path.as_std().is_file()).cloned().collect();
+    let mut folders: Vec<_> = sandbox.hidden.iter().map(|path| (path.clone(), 0)).collect();
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in std::fs::read_dir(folder.as_std()).into_iter().flatten().flatten() {
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
+            let Some(name) = name.to_str() else { continue };
+            if kind.is_dir() && depth < HIDDEN_DEPTH {
+                folders.push((folder.join(name), depth + 1));
+            } else if kind.is_file() {
+                files.push(folder.join(name));
+            }
+        }
+    }
+    files.into_iter().filter_map(|path| identity(&path)).filter(|(_, names)| *names > 1).map(|(id, _)| id)
+}
+
+/// A file's device and number, and how many names it has.
+fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
+    let found = std::fs::symlink_metadata(path.as_std()).ok()?;
+    Some(((found.dev(), found.ino()), found.nlink()))
+}

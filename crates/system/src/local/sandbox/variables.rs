@@ -1,0 +1,36 @@
+//! Which variables of the environment a command does not get.
+
+use crate::{SECRET_CHARS, is_secret_name, secrets_in};
+use std::ffi::OsString;
+
+/// What is withheld beyond variables whose names or values look like secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::local) struct Hiding {
+    /// Values that are secret under whatever name a variable has.
+    pub(in crate::local) values: Vec<String>,
+    /// Names that are passed on although they or their values look like secrets.
+    pub(in crate::local) keep: Vec<String>,
+}
+
+impl Hiding {
+    /// The names of this process's variables that are withheld: those whose name says so, whose
+    /// value is a secret or contains the value of one, or whose value looks like one.
+    pub(in crate::local) fn withheld(&self) -> Vec<OsString> {
+        let kept = |name: &str| self.keep.iter().any(|kept| kept == name);
+        let variables = std::env::vars_os().map(|(name, value)| {
+            // One that is no UTF-8 may still have a name that says what it is.
+            let text = name.to_string_lossy().into_owned();
+            (name, text, value.to_string_lossy().into_owned())
+        });
+        let variables: Vec<_> = variables.filter(|(_, name, _)| !kept(name)).collect();
+        let named =
+            variables.iter().filter(|(_, name, value)| is_secret_name(name) && value.len() >= SECRET_CHARS);
+        let mut secrets: Vec<&str> = named.map(|(_, _, value)| value.as_str()).collect();
+        secrets.extend(self.values.iter().map(String::as_str));
+        let withheld = variables.iter().filter(|(_, name, value)| {
+            let known = secrets.iter().any(|secret| value.contains(secret));
+            is_secret_name(name) || known || !secrets_in(value).is_empty()
+        });
+        withheld.map(|(name, ..)| name.clone()).collect()
+    }
+}

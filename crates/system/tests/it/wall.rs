@@ -1,0 +1,249 @@
+//! What a confined command cannot do to what other programs execute, to other processes and to other
+//! people's files: the entries P3, P4, P8, P9 and P10 of the audit.
+
+use crate::sandbox::Stage;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use system::{AbsPath, Command, PrivateTemp, System};
+
+/// A stage whose sandbox is that of a session: guards at every depth and private temporary files.
+fn stage() -> Stage {
+    let mut stage = Stage::new();
+    let project = stage.project.clone();
+    for (path, text) in [
+        (".git/config", "[core]\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/info/attributes", ""),
+        (".git/modules/a/b/HEAD", "x"),
+        (".git/modules/a/b/config", "[core]\n"),
+        (".git/modules/a/b/hooks/keep", ""),
+        (".git/worktrees/w/HEAD", "x"),
+        (".git/worktrees/w/gitdir", "/w/.git\n"),
+        (".git/worktrees/w/commondir", "../..\n"),
+        ("sub/.git", "gitdir: ../.git/modules/a/b\n"),
+        ("other/.git/HEAD", "x"),
+        ("other/.git/config", "[core]\n"),
+        (".vscode/tasks.json", "{}"),
+        ("packages/one/.npmrc", "x=1\n"),
+        ("packages/one/.cargo/config.toml", "[build]\n"),
+        ("server/deep/er/than/before/.env", "CANARY=1"),
+        ("vendor/.env", "CANARY=2"),
+    ] {
+        let path = project.join(path);
+        fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
+        fs::write(path.as_std(), text).unwrap();
+    }
+    stage.sandbox.guarded = [".git/hooks", ".mcp.json", ".vscode"].map(|name| project.join(name)).to_vec();
+    stage.sandbox.nested =
+        [".npmrc", ".vscode", ".cargo/config.toml", ".mcp.json"].map(str::to_owned).to_vec();
+    stage
+}
+
+async fn holds(stage: &Stage) -> bool {
+    let support = stage.support().await;
+    assert!(support.holds() || !support.namespaces, "the rest needs namespaces; there are none here");
+    support.holds()
+}
+
+#[tokio::test]
+async fn p03_what_git_obeys_is_neither_written_nor_replaced_nor_renamed() {
+    let stage = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    for line in [
+        "mv .git old",
+        "mv .git old; cp -r old .git; echo x > .git/config",
+        "mkdir x && mv -T x .git",
+        "echo x >> .git/config",
+        "echo x > t && mv t .git/config",
+        "ln -sf ../a.txt .git/config",
+        "echo x > .git/info/attributes",
+        "mv .git/info .git/info2",
+        "echo x > .git/hooks/pre-commit",
+        "mv .git/hooks .git/h",
+        "echo x >> .git/modules/a/b/config",
+        "mv .git/modules .git/m",
+        "mv .git/modules/a .git/modules/c",
+        "echo x > .git/modules/a/b/hooks/post-checkout",
+        "echo x > .git/worktrees/w/commondir",
+        "mv .git/worktrees/w .git/worktrees/v",
+        "echo 'gitdir: /tmp/evil' > sub/.git",
+        "mv sub/.git sub/x",
+        "rm sub/.git",
+        "echo x >> other/.git/config",
+        "mv other/.git other/x",
+        "rm .git/modules/a/b/HEAD && echo x > .git/modules/a/b/config",
+        "echo x > .git/modules/a/b/config",
+        "rm -r .git",
+    ] {
+        stage.check(line, false).await;
+        assert_eq!(fs::read_to_string(stage.project.join(".git/config").as_std()).unwrap(), "[core]\n", "{line}");
+    }
+    // What git itself does stays possible.
+    for line in [
+        "echo x > .git/index.lock && mv .git/index.lock .git/index",
+        "mkdir -p .git/objects/aa && echo x > .git/objects/aa/b",
+        "echo x > .git/COMMIT_EDITMSG",
+        "mkdir -p .git/refs/heads && echo x > .git/refs/heads/main",
+        "mkdir made && mv made other2 && rmdir other2",
+    ] {
+        stage.check(line, true).await;
+    }
+}
+
+#[tokio::test]
+async fn p03_what_other_programs_obey_is_guarded_at_every_depth() {
+    let stage = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    for line in [
+        "echo x > .vscode/tasks.json",
+        "echo x > .vscode/settings.json",
+        "mv .vscode v",
+        "echo x > packages/one/.npmrc",
+        "rm packages/one/.npmrc",
+        "echo x > packages/one/.cargo/config.toml",
+        "mv packages/one/.cargo packages/one/c",
+        "mv packages p; mkdir -p packages/one; echo x > packages/one/.npmrc",
+    ] {
+        stage.check(line, false).await;
+    }
+    assert_eq!(fs::read_to_string(stage.project.join("packages/one/.npmrc").as_std()).unwrap(), "x=1\n");
+}
+
+#[tokio::test]
+async fn p04_nothing_outlives_the_command() {
+    let stage = stage();
+    if !stage.support().await.applies() {
+        return;
+    }
+    let daemon = "(setsid sh -c 'sleep 0.7; echo x > late' >/dev/null 2>&1 &) ; (nohup sh -c 'sleep 0.7; echo x > late' >/dev/null 2>&1 &) ; exit 0";
+    stage.check(daemon, true).await;
+    let command = Command::shell(daemon, stage.project.clone(), 1 << 16);
+    assert!(stage.local.spawn(command).await.unwrap().wait().await.unwrap().success());
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(!stage.project.join("late").as_std().exists(), "a process outlived its command");
+}
+
+#[tokio::test]
+async fn p08_secret_files_are_found_wherever_they_are() {
+    let stage = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    for at in 0..6000 {
+        fs::write(stage.project.join(format!("file{at}")).as_std(), "").unwrap();
+    }
+    for line in [
+        "cat server/deep/er/than/before/.env vendor/.env",
+        "mkdir -p target && mv server target/ && cat target/server/deep/er/than/before/.env",
+        "cat target/server/deep/er/than/before/.env",
+        "cp -r target/server copy; cat copy/deep/er/than/before/.env",
+        "mv vendor v; cat v/.env",
+        "ln v/.env link; cat link",
+        "mv v/.env plain; cat plain",
+        "tar cf - v target | grep -a CANARY",
+    ] {
+        let (said, _) = stage.run(line).await.unwrap();
+        assert!(!said.contains("CANARY"), "{line}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn p09_terminals_shared_memory_and_temporary_files_are_the_commands_own() {
+    let mut stage = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    let shared = tempfile::Builder::new().prefix("tiller-test-shared").tempdir_in("/var/tmp").unwrap();
+    let backing = tempfile::Builder::new().prefix("tiller-test-own").tempdir_in("/var/tmp").unwrap();
+    let at = AbsPath::from_os(shared.path()).unwrap();
+    let backing = AbsPath::from_os(backing.path()).unwrap().join("session");
+    fs::write(at.join("foreign").as_std(), "before").unwrap();
+    stage.sandbox.writable.push(at.clone());
+    stage.sandbox.temp = vec![PrivateTemp { at: at.clone(), backing: backing.clone() }];
+    let foreign = format!("/dev/shm/tiller-test-{}", std::process::id());
+    fs::write(&foreign, "before").unwrap();
+    let (said, _) = stage.run("ls /dev/pts /dev/shm; ls /dev").await.unwrap();
+    assert!(!said.contains("tiller-test") && !said.contains("tty"), "{said}");
+    assert!(said.starts_with("/dev/pts:\nptmx\n"), "{said}");
+    stage.check(&format!("echo x > {foreign}; echo y > /dev/shm/y && test -e /dev/shm/y"), true).await;
+    stage.check("echo x > /dev/tty", false).await;
+    stage.check("python3 -c 'import pty; pty.spawn([\"true\"])' || ! command -v python3", true).await;
+    stage.check(&format!("cd {at} && grep before foreign && echo after > foreign && echo own > own"), true).await;
+    stage.check(&format!("cd {at} && grep after foreign && grep own own"), true).await;
+    assert_eq!(fs::read_to_string(at.join("foreign").as_std()).unwrap(), "before");
+    assert!(!at.join("own").as_std().exists());
+    assert_eq!(fs::read_to_string(&foreign).unwrap(), "before");
+    assert_eq!(fs::metadata(backing.as_std()).unwrap().mode() & 0o777, 0o700);
+    fs::remove_file(&foreign).unwrap();
+}
+
+#[tokio::test]
+async fn p10_a_command_has_no_capabilities_and_no_way_to_mounts() {
+    let stage = stage();
+    if !stage.support().await.applies() {
+        return;
+    }
+    let (said, _) = stage.run("grep Cap /proc/self/status | tr -d '\\t'").await.unwrap();
+    let sets: Vec<_> = said.lines().map(|line| line.split_once(':').unwrap().1).collect();
+    assert_eq!(sets, ["0000000000000000"; 5], "{said}");
+    let python = "import ctypes, errno, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for number in map(int, sys.argv[1:]):
+    ctypes.set_errno(0)
+    if libc.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS):
+        sys.exit(f'{number}: {ctypes.get_errno()}')";
+    fs::write(stage.project.join("calls.py").as_std(), python).unwrap();
+    // mount, umount2, open_tree, move_mount, fsopen, mount_setattr, open_tree_attr and later, x32.
+    let numbers = "165 166 428 429 430 442 467 468 469 470 600 1073741989 425 101";
+    if cfg!(target_arch = "x86_64") && stage.run("python3 --version").await.unwrap().1.success() {
+        stage.check(&format!("python3 calls.py {numbers}"), true).await;
+    }
+    let vsock = "import socket; socket.socket(40, socket.SOCK_STREAM)";
+    stage.check(&format!("python3 -c '{vsock}'"), false).await;
+    let datagrams = "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)";
+    stage.check(&format!("python3 -c '{datagrams}'"), false).await;
+}
+
+#[tokio::test]
+async fn p10_limits_hold_for_root_too() {
+    let mut stage = stage();
+    if !stage.support().await.processes {
+        return;
+    }
+    stage.sandbox.limits.processes = 600;
+    stage.sandbox.limits.file_bytes = 1 << 20;
+    let line = "for i in $(seq 800); do sleep 3 & done 2>/dev/null; jobs | wc -l";
+    let (said, _) = stage.run(line).await.unwrap();
+    assert!(said.contains("annot fork") || said.contains("etry") || said.trim().parse::<u32>().unwrap_or(0) < 700, "{said}");
+    stage.check("head -c 2000000 /dev/zero > big", false).await;
+}
+
+#[tokio::test]
+async fn other_processes_cannot_be_seen() {
+    let stage = stage();
+    if !stage.support().await.processes {
+        return;
+    }
+    let (said, _) = stage.run("ls -d /proc/[0-9]* | wc -l").await.unwrap();
+    assert!(said.trim().parse::<u32>().unwrap() < 8, "{said}");
+    // The first process of the namespace is ours, and tells no secret.
+    let (said, _) = stage.run("tr '\\0' '\\n' < /proc/1/environ").await.unwrap();
+    assert!(!said.contains("CANARY_TOKEN"), "{said}");
+}
+
+#[tokio::test]
+async fn a_signal_ends_a_confined_command_as_any_other() {
+    let stage = stage();
+    for signal in ["TERM", "KILL", "SEGV"] {
+        if let Some((said, status)) = stage.run(&format!("kill -{signal} $$")).await {
+            assert_eq!(status.signal.as_deref(), Some(format!("SIG{signal}").as_str()), "{said}");
+        }
+    }
+    if let Some((_, status)) = stage.run("exit 37").await {
+        assert_eq!(status.code, Some(37));
+    }
+}
