@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use system::{AbsPath, Confined, Pins, Route, Sandbox, SandboxLevel, SandboxSupport, System};
+use system::{AbsPath, Confined, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport, System};
 use tokio_util::sync::CancellationToken;
 
 /// What the gate needs of a session.
@@ -29,6 +29,8 @@ pub(crate) struct Gate {
     pub(crate) denied_tools: Vec<String>,
     pub(crate) rules: PermissionRules,
     pub(crate) sandbox: SandboxOptions,
+    /// The session's own temporary directories.
+    pub(crate) temp: Vec<PrivateTemp>,
     pub(crate) limits: Limits,
 }
 
@@ -266,6 +268,7 @@ impl Gate {
             roots: &self.roots,
             blocked_paths: &self.blocked_paths,
             rules: &self.rules,
+            temp: &self.temp,
         }
     }
 
@@ -367,6 +370,7 @@ impl<'a> Hypothesis<'a> {
             roots: &roots,
             blocked_paths: &options.blocked_paths,
             rules: &options.rules,
+            temp: &[],
         };
         let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
         Self { options, question, roots, accesses, grants: Grants::default(), shelter }

@@ -386,6 +386,7 @@ impl Runtime {
                 denied_tools: self.options.denied_tools.clone(),
                 rules: self.options.rules.clone(),
                 sandbox: self.options.sandbox.clone(),
+                temp: self.options.sandbox.temp_of(&id),
                 limits: self.options.limits.clone(),
             },
             hooks: self.options.hooks.clone(),

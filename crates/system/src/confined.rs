@@ -1,14 +1,15 @@
 //! A system whose commands are confined.
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Look, Metadata, Process, Routes, Sandbox, SandboxLevel,
-    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, Entry, Look, Metadata, PrivateTemp, Process, Routes, Sandbox,
+    SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
 
 /// Passes everything on; a command that says nothing of its confinement gets this one. A walk passes over
-/// secret files; reads and writes are not affected: whoever does them has asked the gate.
+/// secret files. Reads and writes below a shared temporary directory go to the session's own one as soon
+/// as its commands have one, so that files and commands see the same.
 pub struct Confined {
     inner: Arc<dyn System>,
     sandbox: Sandbox,
@@ -21,26 +22,52 @@ impl Confined {
     }
 }
 
+impl Confined {
+    /// Where the session's own file of a path in a shared temporary directory is.
+    fn own(&self, path: &AbsPath) -> Option<(&PrivateTemp, AbsPath)> {
+        let below = |root: &&AbsPath| path.starts_with(root);
+        let nearest = self.sandbox.writable.iter().filter(below).max_by_key(|root| root.as_str().len())?;
+        let temp = self.sandbox.temp.iter().find(|temp| &temp.at == nearest)?;
+        Some((temp, temp.files().join(path.relative_to(&temp.at)?)))
+    }
+
+    /// Where a file is read: a shared one is, where the session has none of that name.
+    async fn source(&self, path: &AbsPath) -> AbsPath {
+        match self.own(path) {
+            Some((_, own)) if self.inner.metadata(&own).await.is_ok() => own,
+            _ => path.clone(),
+        }
+    }
+
+    /// Where a file is written.
+    async fn target(&self, path: &AbsPath) -> AbsPath {
+        match self.own(path) {
+            Some((temp, own)) if self.inner.metadata(&temp.files()).await.is_ok() => own,
+            _ => path.clone(),
+        }
+    }
+}
+
 #[async_trait]
 impl System for Confined {
     async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
-        self.inner.read(path).await
+        self.inner.read(&self.source(path).await).await
     }
 
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
-        self.inner.read_text(path, range).await
+        self.inner.read_text(&self.source(path).await, range).await
     }
 
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
-        self.inner.write(path, bytes).await
+        self.inner.write(&self.target(path).await, bytes).await
     }
 
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
-        self.inner.write_text(path, text).await
+        self.inner.write_text(&self.target(path).await, text).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
-        self.inner.metadata(path).await
+        self.inner.metadata(&self.source(path).await).await
     }
 
     async fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
@@ -48,15 +75,15 @@ impl System for Confined {
     }
 
     async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError> {
-        self.inner.create_dir_all(path).await
+        self.inner.create_dir_all(&self.target(path).await).await
     }
 
     async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
-        self.inner.remove(path).await
+        self.inner.remove(&self.target(path).await).await
     }
 
     async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
-        self.inner.rename(from, to).await
+        self.inner.rename(&self.source(from).await, &self.target(to).await).await
     }
 
     async fn resolve(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
@@ -81,11 +108,11 @@ impl System for Confined {
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
-        self.inner.read_text_on_disk(path).await
+        self.inner.read_text_on_disk(&self.source(path).await).await
     }
 
     async fn look_on_disk(&self, path: &AbsPath) -> Look {
-        self.inner.look_on_disk(path).await
+        self.inner.look_on_disk(&self.source(path).await).await
     }
 
     fn shell(&self) -> ShellProgram {

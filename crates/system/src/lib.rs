@@ -28,7 +28,7 @@ mod text;
 pub use confined::Confined;
 pub use error::SystemError;
 pub use fake::FakeSystem;
-pub use local::{LocalOptions, LocalSystem, run_sandboxed};
+pub use local::{LocalOptions, LocalSystem, private_temp, run_sandboxed};
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
 pub use process::{

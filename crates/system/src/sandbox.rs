@@ -1,7 +1,7 @@
 //! What a confined command may do, and what the machine can enforce of it.
 
-use crate::limits::{SANDBOX_CPU, SANDBOX_DATA_BYTES, SANDBOX_FILE_BYTES, SANDBOX_PROCESSES};
 use crate::AbsPath;
+use crate::limits::{SANDBOX_CPU, SANDBOX_DATA_BYTES, SANDBOX_FILE_BYTES, SANDBOX_PROCESSES};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use std::borrow::Cow;
 
@@ -48,6 +48,8 @@ pub struct Sandbox {
     /// Files below writable folders that must not come into being. Where nothing has the name something empty takes it while a command
     /// runs; one that exists has to be guarded.
     pub reserved_files: Vec<AbsPath>,
+    /// The same for files that programs read at every run: while the command runs they read as empty.
+    pub reserved_blanks: Vec<AbsPath>,
     /// The same for folders.
     pub reserved_folders: Vec<AbsPath>,
     /// Files that exist and can be neither opened nor replaced: what stands in for reserved ones.

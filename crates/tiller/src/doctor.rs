@@ -53,6 +53,7 @@ fn as_json(options: &Options, notices: &[String], support: SandboxSupport, probl
             "landlock_abi": support.landlock_abi,
             "seccomp": support.seccomp,
             "namespaces": support.namespaces,
+            "processes": support.processes,
             "applies": support.applies(),
             "holds": support.holds(),
         },
@@ -74,7 +75,12 @@ fn kernel(support: SandboxSupport) -> String {
         abi => format!("Landlock {abi}"),
     };
     let has = |has: bool| if has { "" } else { "no " };
-    format!("{landlock}, {}system call filter, {}namespaces", has(support.seccomp), has(support.namespaces))
+    format!(
+        "{landlock}, {}system call filter, {}namespaces for mounts and the network, {}namespace for processes",
+        has(support.seccomp),
+        has(support.namespaces),
+        has(support.processes)
+    )
 }
 
 fn problems(options: &Options, support: SandboxSupport) -> Vec<String> {
@@ -108,6 +114,7 @@ mod tests {
             landlock_abi: 6,
             seccomp: true,
             namespaces: true,
+            processes: true,
             launcher: true,
             in_client: false,
         };

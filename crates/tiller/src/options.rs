@@ -6,7 +6,7 @@ use crate::{
 };
 use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
 use std::{collections::BTreeMap, fmt, time::Duration};
-use system::{AbsPath, SandboxLevel};
+use system::{AbsPath, ResourceLimits, SandboxLevel};
 
 /// Names of providers that are built in.
 const BUILT_IN: [&str; 5] = ["openai", "anthropic", "local", "offline", "replay"];
@@ -38,6 +38,7 @@ pub(crate) struct Options {
     pub(crate) network: Network,
     /// Folders outside the project that confined commands may write.
     pub(crate) writable_paths: Vec<AbsPath>,
+    pub(crate) resource_limits: ResourceLimits,
     /// Variables that commands get although their names say that they hold a secret.
     pub(crate) keep_variables: Vec<String>,
     pub(crate) openai: Provider,
@@ -183,6 +184,7 @@ impl Options {
             sandbox: SandboxLevel::default(),
             network: Network::Off,
             writable_paths: Vec::new(),
+            resource_limits: ResourceLimits::default(),
             keep_variables: Vec::new(),
             openai: Provider::with_key_in("OPENAI_API_KEY"),
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),

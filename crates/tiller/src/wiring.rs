@@ -191,10 +191,21 @@ pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
     SandboxOptions {
         level: options.sandbox,
         network: options.network == Network::On,
-        writable: std::iter::once(folders.temp.clone()).chain(options.writable_paths.clone()).collect(),
+        writable: options.writable_paths.clone(),
+        shared: shared_temp(&folders.temp),
+        temp: system::private_temp(),
+        limits: options.resource_limits,
         hidden: HIDDEN.iter().map(|name| folders.home.join(name)).chain([folders.data.clone()]).collect(),
         guarded: own.to_vec(),
     }
+}
+
+/// The temporary directories that all programs share: the one of the environment, and the one that
+/// programs name without asking.
+fn shared_temp(temp: &AbsPath) -> Vec<AbsPath> {
+    let usual = AbsPath::new("/tmp").expect("it is absolute");
+    let differs = &usual != temp;
+    std::iter::once(temp.clone()).chain(differs.then_some(usual)).collect()
 }
 
 fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {

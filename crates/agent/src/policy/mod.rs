@@ -6,7 +6,6 @@
 
 mod grants;
 mod host;
-#[expect(dead_code, reason = "the sandbox and the file rules are about to use them")]
 mod protected;
 mod rule;
 mod rules;

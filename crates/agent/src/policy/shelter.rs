@@ -1,13 +1,13 @@
 //! Where a command would run, and what would hold it back there.
 
 use crate::{
-    Mode,
+    Mode, SessionId,
     policy::{
-        PermissionRules,
+        PermissionRules, protected,
         rules::{BLOCKED_PATHS, NOT_BLOCKED},
     },
 };
-use system::{AbsPath, Route, Sandbox, SandboxLevel, SandboxSupport};
+use system::{AbsPath, PrivateTemp, ResourceLimits, Route, Sandbox, SandboxLevel, SandboxSupport};
 
 /// How the commands of sessions are confined; resolved once, at the edge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,12 +16,29 @@ pub struct SandboxOptions {
     pub level: SandboxLevel,
     /// Whether commands reach the network.
     pub network: bool,
-    /// Folders that may be written beside the session's own: the temporary one, caches of build tools.
+    /// Folders that may be written beside the session's own.
     pub writable: Vec<AbsPath>,
+    /// Temporary directories that all programs share. Each session's commands get their own in their
+    /// place where the kernel can do that.
+    pub shared: Vec<AbsPath>,
+    /// Where the sessions' own temporary files are kept; without it commands share what all do.
+    pub temp: Option<AbsPath>,
+    /// What each command may use.
+    pub limits: ResourceLimits,
     /// Files and folders that commands cannot read: keys, and this program's own data.
     pub hidden: Vec<AbsPath>,
     /// Paths that commands cannot write although they lie below a writable folder: this program's own settings.
     pub guarded: Vec<AbsPath>,
+}
+
+impl SandboxOptions {
+    /// The temporary directories of one session.
+    pub(crate) fn temp_of(&self, session: &SessionId) -> Vec<PrivateTemp> {
+        let Some(temp) = &self.temp else { return Vec::new() };
+        let backing = |at: usize| temp.join(session.to_string()).join(at.to_string());
+        let shared = self.shared.iter().enumerate();
+        shared.map(|(at, path)| PrivateTemp { at: path.clone(), backing: backing(at) }).collect()
+    }
 }
 
 /// What stands between a command and the machine.
@@ -98,14 +115,6 @@ pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
     }
 }
 
-/// Files of a project that decide what is run later, by name: a confined command does not write them.
-const GUARDED: [&str; 7] =
-    [".git/hooks", ".git/config", ".mcp.json", ".tiller", ".vscode/mcp.json", ".cursor/mcp.json", ".envrc"];
-
-/// The same for what does not exist yet: it must not come into being. A folder stands for all that would decide something in it.
-const RESERVED_FILES: [&str; 4] = [".mcp.json", ".envrc", ".vscode/mcp.json", ".cursor/mcp.json"];
-const RESERVED_FOLDERS: [&str; 4] = [".tiller", ".vscode", ".cursor", ".git/hooks"];
-
 /// What bounds the commands of a session.
 pub(crate) struct Bounds<'a> {
     pub(crate) options: &'a SandboxOptions,
@@ -113,19 +122,25 @@ pub(crate) struct Bounds<'a> {
     pub(crate) roots: &'a [AbsPath],
     pub(crate) blocked_paths: &'a [String],
     pub(crate) rules: &'a PermissionRules,
+    /// The session's own temporary directories.
+    pub(crate) temp: &'a [PrivateTemp],
 }
 
 /// The sandbox of a session's commands.
 pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
-    let Bounds { options, mode, roots, blocked_paths, rules } = *bounds;
+    let Bounds { options, mode, roots, blocked_paths, rules, temp } = *bounds;
     let level = match (options.level, mode) {
         (SandboxLevel::Off, _) => SandboxLevel::Off,
         (_, Mode::Plan | Mode::Ask) => SandboxLevel::ReadOnly,
         (level, Mode::Edit) => level,
     };
-    let below = |names: &[&str]| -> Vec<_> {
-        roots.iter().flat_map(|root| names.iter().map(|name| root.join(name))).collect()
+    let below = |names: &mut dyn Iterator<Item = &'static str>| -> Vec<_> {
+        let names: Vec<_> = names.collect();
+        roots.iter().flat_map(|root| names.iter().map(|name| root.join(name)).collect::<Vec<_>>()).collect()
     };
+    let git = protected::GIT.iter().map(|name| &**name);
+    let is_read = |name: &&str| protected::READ_AT_EVERY_RUN.contains(name);
+    let is_kept = |temp: &&PrivateTemp| !roots.iter().any(|root| temp.at.starts_with(root));
     // `.git` is blocked for tools that take a path; a build may look at its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
     let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
@@ -133,14 +148,23 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     Sandbox {
         level,
         network: options.network,
-        writable: roots.iter().chain(&options.writable).cloned().collect(),
-        guarded: below(&GUARDED).into_iter().chain(options.guarded.iter().cloned()).collect(),
-        reserved_files: below(&RESERVED_FILES),
-        reserved_folders: below(&RESERVED_FOLDERS),
+        writable: roots.iter().chain(&options.writable).chain(&options.shared).cloned().collect(),
+        guarded: below(&mut protected::all().chain(git))
+            .into_iter()
+            .chain(options.guarded.iter().cloned())
+            .collect(),
+        reserved_files: below(&mut protected::FILES.iter().copied().filter(|name| !is_read(name))),
+        reserved_blanks: below(&mut protected::FILES.iter().copied().filter(is_read)),
+        reserved_folders: below(&mut protected::RESERVED_FOLDERS.iter().chain(protected::FOLDERS).copied()),
+        nested: protected::all().map(str::to_owned).collect(),
+        temp: temp.iter().filter(is_kept).cloned().collect(),
+        shared: options.shared.clone(),
+        limits: options.limits,
         covered: Vec::new(),
         hidden: options.hidden.clone(),
         secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
+        blanked: Vec::new(),
     }
 }
 
@@ -154,6 +178,7 @@ mod tests {
             landlock_abi: 4,
             seccomp: true,
             namespaces: true,
+            processes: true,
             launcher: true,
             in_client: false,
         };

@@ -396,6 +396,7 @@ fn what_may_not_be_read_is_hidden_from_searches_and_commands_too() {
         roots: &roots,
         blocked_paths: &[],
         rules: &rules,
+        temp: &[],
     });
     assert!(sandbox.is_secret(&path("/w/private/a.txt")));
     assert!(!sandbox.is_secret(&path("/w/a")));

@@ -51,8 +51,14 @@ async fn sixty_calls_in_guardian_ask_three_times_and_about_nothing_twice() {
     let mut script: Vec<_> = calls.chunks(6).map(Reply::calls).collect();
     script.push(Reply::text("done"));
     let model = FakeModel::new(script);
-    let support =
-        SandboxSupport { landlock_abi: 6, seccomp: true, namespaces: true, launcher: true, in_client: false };
+    let support = SandboxSupport {
+        landlock_abi: 6,
+        seccomp: true,
+        namespaces: true,
+        processes: true,
+        launcher: true,
+        in_client: false,
+    };
     let system = FakeSystem::new().with_sandbox(support);
     (0..15).for_each(|index| system.add_file(&format!("/w/src/f{index}.rs"), "fn one() {}\n"));
     for program in ["git", "ls", "cargo", "mkdir", "python3", "npm", "make", "cat", "node"] {

@@ -6,9 +6,18 @@ use super::{
     placeholders::{self, Placeholder},
     sandbox::{self, Found, Order, Survey, TooMany},
 };
-use crate::{Command, Confinement, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, SystemError};
+use crate::{AbsPath, Command, Confinement, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, SystemError};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::{fs, io};
+
+/// Where the temporary files of this user's sessions are kept; outside of the directories that they stand
+/// in for, and on a disk.
+pub fn private_temp() -> Option<AbsPath> {
+    let usable = cfg!(target_os = "linux") && std::path::Path::new("/var/tmp").is_dir();
+    let user = rustix::process::geteuid().as_raw();
+    let path = || AbsPath::new(format!("/var/tmp/tiller-{user}")).expect("it is absolute");
+    usable.then(path)
+}
 
 /// A command that the launcher is to start.
 pub(super) struct Launch {
@@ -33,7 +42,9 @@ impl LocalSystem {
             confirm: elsewhere,
             cwd: command.cwd.clone(),
             env: match elsewhere {
-                true => command.environment().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+                true => {
+                    command.environment().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+                }
                 false => Vec::new(),
             },
             hiding: if elsewhere { self.options.hiding() } else { None },
@@ -82,13 +93,17 @@ fn surround(
         SandboxLevel::Off | SandboxLevel::ReadOnly => Vec::new(),
     };
     for placeholder in &held {
-        let paths = if placeholder.is_folder { &mut sandbox.guarded } else { &mut sandbox.covered };
+        let paths = match placeholder.is_folder {
+            true => &mut sandbox.guarded,
+            false if sandbox.reserved_blanks.contains(&placeholder.path) => &mut sandbox.blanked,
+            false => &mut sandbox.covered,
+        };
         paths.push(placeholder.path.clone());
     }
     // What is covered needs no other mount.
     let Sandbox { guarded, covered, blanked, .. } = &mut sandbox;
-    guarded.retain(|path| !covered.contains(path));
-    blanked.retain(|path| !guarded.contains(path) && !covered.contains(path));
+    guarded.retain(|path| !covered.contains(path) && !blanked.contains(path));
+    blanked.retain(|path| !covered.contains(path));
     sandbox.temp.retain(|temp| match make(temp) {
         Ok(()) => true,
         Err(error) => {
@@ -103,13 +118,21 @@ fn surround(
 fn make(temp: &PrivateTemp) -> io::Result<()> {
     let mut above: Vec<_> = std::iter::successors(temp.backing.parent(), |path| path.parent()).collect();
     above.reverse();
-    for path in above.into_iter().chain([temp.backing.clone(), temp.files(), temp.work()]) {
+    for path in above.iter().cloned().chain([temp.backing.clone(), temp.files(), temp.work()]) {
         match fs::DirBuilder::new().mode(0o700).create(path.as_std()) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
     }
+    let user = rustix::process::geteuid().as_raw();
+    let safe = |path: &AbsPath| {
+        let found = fs::symlink_metadata(path.as_std())?;
+        let (mode, owned) = (found.mode(), [0, user].contains(&found.uid()));
+        // In a sticky directory nobody can rename what belongs to others.
+        io::Result::Ok(found.is_dir() && owned && (mode & 0o022 == 0 || mode & 0o1000 != 0))
+    };
     let found = fs::symlink_metadata(temp.backing.as_std())?;
-    let own = found.uid() == rustix::process::geteuid().as_raw() && found.is_dir() && found.mode() & 0o077 == 0;
-    own.then_some(()).ok_or_else(|| io::Error::other("it belongs to somebody else, or others may enter it"))
+    let mut all = above.iter().map(safe).collect::<io::Result<Vec<_>>>()?;
+    all.push(found.uid() == user && found.is_dir() && found.mode() & 0o077 == 0);
+    all.into_iter().all(|safe| safe).then_some(()).ok_or_else(|| io::Error::other("others could replace it"))
 }

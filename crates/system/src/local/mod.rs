@@ -16,10 +16,11 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Entry, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
-    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes, SandboxSupport,
+    ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
+pub use launch::private_temp;
 use place::Pinned;
 pub use sandbox::run_sandboxed;
 use sandbox::{Hiding, Survey};

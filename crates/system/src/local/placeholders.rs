@@ -25,7 +25,7 @@ const MARK: i64 = 1;
 /// Takes the names that a sandbox reserves and that nothing has.
 pub(super) fn reserve(sandbox: &Sandbox) -> Vec<Placeholder> {
     // Files first: one that lies in a reserved folder must not be made in the empty one.
-    let files = sandbox.reserved_files.iter().map(|path| (path, false));
+    let files = sandbox.reserved_files.iter().chain(&sandbox.reserved_blanks).map(|path| (path, false));
     let folders = sandbox.reserved_folders.iter().map(|path| (path, true));
     files.chain(folders).filter_map(|(path, is_folder)| take(path, is_folder)).collect()
 }

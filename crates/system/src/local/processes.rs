@@ -9,9 +9,7 @@ use super::{
 };
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
-use crate::{
-    Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId,
-};
+use crate::{Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
 use async_trait::async_trait;
 use rustix::process::Signal;
 use std::io::{self, PipeReader, PipeWriter, Seek, SeekFrom, Write};

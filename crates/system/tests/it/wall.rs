@@ -78,7 +78,11 @@ async fn p03_what_git_obeys_is_neither_written_nor_replaced_nor_renamed() {
         "rm -r .git",
     ] {
         stage.check(line, false).await;
-        assert_eq!(fs::read_to_string(stage.project.join(".git/config").as_std()).unwrap(), "[core]\n", "{line}");
+        assert_eq!(
+            fs::read_to_string(stage.project.join(".git/config").as_std()).unwrap(),
+            "[core]\n",
+            "{line}"
+        );
     }
     // What git itself does stays possible.
     for line in [
@@ -172,7 +176,9 @@ async fn p09_terminals_shared_memory_and_temporary_files_are_the_commands_own() 
     stage.check(&format!("echo x > {foreign}; echo y > /dev/shm/y && test -e /dev/shm/y"), true).await;
     stage.check("echo x > /dev/tty", false).await;
     stage.check("python3 -c 'import pty; pty.spawn([\"true\"])' || ! command -v python3", true).await;
-    stage.check(&format!("cd {at} && grep before foreign && echo after > foreign && echo own > own"), true).await;
+    stage
+        .check(&format!("cd {at} && grep before foreign && echo after > foreign && echo own > own"), true)
+        .await;
     stage.check(&format!("cd {at} && grep after foreign && grep own own"), true).await;
     assert_eq!(fs::read_to_string(at.join("foreign").as_std()).unwrap(), "before");
     assert!(!at.join("own").as_std().exists());
@@ -218,7 +224,10 @@ async fn p10_limits_hold_for_root_too() {
     stage.sandbox.limits.file_bytes = 1 << 20;
     let line = "for i in $(seq 800); do sleep 3 & done 2>/dev/null; jobs | wc -l";
     let (said, _) = stage.run(line).await.unwrap();
-    assert!(said.contains("annot fork") || said.contains("etry") || said.trim().parse::<u32>().unwrap_or(0) < 700, "{said}");
+    assert!(
+        said.contains("annot fork") || said.contains("etry") || said.trim().parse::<u32>().unwrap_or(0) < 700,
+        "{said}"
+    );
     stage.check("head -c 2000000 /dev/zero > big", false).await;
 }
 

@@ -193,6 +193,34 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| Ok(o.writable_paths.extend(v.paths(&o.folders.home)?)),
     },
     Key {
+        name: "sandbox.max_processes",
+        in_project: InProject::Tightens(|before, after| {
+            after.resource_limits.processes <= before.resource_limits.processes
+        }),
+        set: |o, _, v| Ok(o.resource_limits.processes = v.count()?),
+    },
+    Key {
+        name: "sandbox.max_memory_mb",
+        in_project: InProject::Tightens(|before, after| {
+            after.resource_limits.memory_bytes <= before.resource_limits.memory_bytes
+        }),
+        set: |o, _, v| Ok(o.resource_limits.memory_bytes = megabytes(v.count()?)),
+    },
+    Key {
+        name: "sandbox.max_file_mb",
+        in_project: InProject::Tightens(|before, after| {
+            after.resource_limits.file_bytes <= before.resource_limits.file_bytes
+        }),
+        set: |o, _, v| Ok(o.resource_limits.file_bytes = megabytes(v.count()?)),
+    },
+    Key {
+        name: "sandbox.max_cpu_seconds",
+        in_project: InProject::Tightens(|before, after| {
+            after.resource_limits.cpu_seconds <= before.resource_limits.cpu_seconds
+        }),
+        set: |o, _, v| Ok(o.resource_limits.cpu_seconds = v.count()?),
+    },
+    Key {
         name: "sandbox.keep_variables",
         in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.keep_variables.extend(v.texts()?)),
@@ -398,4 +426,9 @@ pub(super) fn model(id: String) -> Result<String, String> {
         Some((provider, name)) if !provider.is_empty() && !name.is_empty() => Ok(id),
         _ => Err(format!("takes PROVIDER/NAME, such as offline/pilot, not {id:?}")),
     }
+}
+
+/// Bytes of so many mebibytes.
+fn megabytes(count: u64) -> u64 {
+    count.saturating_mul(1 << 20)
 }

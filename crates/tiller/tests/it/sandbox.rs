@@ -25,7 +25,10 @@ fn confines(home: &Home) -> bool {
 #[test]
 fn s36_a_builder_runs_confined_and_without_a_question_or_not_at_all() {
     let home = Home::new();
-    home.write("build.sh", "#!/bin/sh\necho built > out\necho x > \"$HOME/escaped\"\n");
+    // The home of a test lies in the shared temporary directory: what a command writes there is its own.
+    let outside = format!("/var/tmp/tiller-test-escaped-{}", std::process::id());
+    let lines = format!("#!/bin/sh\necho built > out\necho x > \"$HOME/escaped\"\necho x > {outside}\n");
+    home.write("build.sh", &lines);
     let script = home.project().join("build.sh");
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
     std::fs::set_permissions(script, mode).unwrap();
@@ -38,6 +41,7 @@ fn s36_a_builder_runs_confined_and_without_a_question_or_not_at_all() {
         assert_eq!(home.read("out"), None);
     }
     assert_eq!(home.read("../home/escaped"), None);
+    assert!(std::fs::metadata(outside).is_err());
 }
 
 #[test]

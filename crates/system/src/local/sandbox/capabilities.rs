@@ -6,14 +6,17 @@ use rustix::thread::{
 };
 
 /// What the inner stage needs in its user namespace: mounts, loopback, and emptying the bounding set.
-const NEEDED: [CapabilitySet; 3] = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN, CapabilitySet::SETPCAP];
+const NEEDED: [CapabilitySet; 3] =
+    [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN, CapabilitySet::SETPCAP];
 
 /// Passes the needed capabilities of a new user namespace on to the next program.
 pub(super) fn hand_on() -> Result<(), String> {
     let mut sets = capabilities(None).map_err(problem)?;
     sets.inheritable = NEEDED.into_iter().collect();
     set_capabilities(None, sets).map_err(problem)?;
-    NEEDED.into_iter().try_for_each(|needed| configure_capability_in_ambient_set(needed, true).map_err(problem))
+    NEEDED
+        .into_iter()
+        .try_for_each(|needed| configure_capability_in_ambient_set(needed, true).map_err(problem))
 }
 
 /// Gives all capabilities up, those that a program with uid 0 would regain included.

@@ -20,15 +20,8 @@ const LINKS: [(&str, &str); 5] = [
 ];
 
 /// Devices and directories of devices that every program may write.
-pub(super) const WRITABLE: [&str; 7] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/pts",
-    "/dev/shm",
-];
+pub(super) const WRITABLE: [&str; 7] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/shm"];
 
 /// Replaces `/dev`.
 pub(super) fn private() -> Result<(), String> {

@@ -73,9 +73,9 @@ pub fn run_sandboxed(_: &[&str], _: impl IntoIterator<Item = String>) -> ExitCod
 pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Result<(), SystemError> {
     match launcher.is_empty() {
         true => Err(SystemError::NoSandbox("no launcher is set up")),
-        false if !support.applies() => Err(SystemError::NoSandbox(
-            "the kernel has no Landlock, or an old one, or no system call filter",
-        )),
+        false if !support.applies() => {
+            Err(SystemError::NoSandbox("the kernel has no Landlock, or an old one, or no system call filter"))
+        }
         false => Ok(()),
     }
 }
@@ -102,8 +102,8 @@ pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
 /// Whether `true` runs in a confinement; `None` where the launcher does not end.
 #[cfg(target_os = "linux")]
 fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool> {
-    use crate::{AbsPath, Sandbox, SandboxLevel};
     use crate::limits::{PROBE_POLL, PROBE_WAIT};
+    use crate::{AbsPath, Sandbox, SandboxLevel};
     use std::process::{Command, Stdio};
     use std::time::Instant;
     let (program, args) = launcher.split_first()?;

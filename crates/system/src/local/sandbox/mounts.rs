@@ -17,7 +17,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Builds the view.
 pub(super) fn build(order: &Order) -> Result<(), String> {
     let sandbox = &order.sandbox;
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(problem("mounts"))?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(problem("mounts"))?;
     if order.processes {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount("proc", "/proc", "proc", flags, None).map_err(problem("/proc"))?;
@@ -57,7 +58,8 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
 /// Holds the writable directories below shared temporary ones open, so that they can be put back
 /// when those are replaced.
 fn roots_below_temp(sandbox: &Sandbox) -> Result<Vec<(AbsPath, OwnedFd)>, String> {
-    let below = |root: &&AbsPath| sandbox.temp.iter().any(|temp| *root != &temp.at && root.starts_with(&temp.at));
+    let below =
+        |root: &&AbsPath| sandbox.temp.iter().any(|temp| *root != &temp.at && root.starts_with(&temp.at));
     let open = |root: &AbsPath| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(CWD, root.as_str(), flags, Mode::empty()).map_err(problem(root))?;

@@ -267,7 +267,10 @@ mod tests {
             &["cwd=relative", "--", "sh"],
             &[],
         ] {
-            assert!(Order::of(strings.iter().map(|text| (*text).to_owned()).collect()).is_err(), "{strings:?}");
+            assert!(
+                Order::of(strings.iter().map(|text| (*text).to_owned()).collect()).is_err(),
+                "{strings:?}"
+            );
         }
         let huge = [MAGIC.as_slice(), &1_u32.to_le_bytes(), &u32::MAX.to_le_bytes()].concat();
         assert!(Order::read(&mut huge.as_slice()).is_err());

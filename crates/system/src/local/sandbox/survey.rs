@@ -14,7 +14,8 @@ const HIDDEN_DEPTH: usize = 2;
 /// Submodules may have slashes in their names; deeper ones than this are not looked for.
 const MODULE_DEPTH: usize = 6;
 /// Files of a git directory that decide what git runs.
-const GIT_CONTROLS: [&str; 6] = ["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
+const GIT_CONTROLS: [&str; 6] =
+    ["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
 /// Directories of packages that others wrote: what lies in them is obeyed by nobody who does not enter them.
 const PACKAGES: &str = "node_modules";
 
@@ -98,7 +99,8 @@ pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> HashSet<(u64, u64)> {
 }
 
 fn roots(sandbox: &Sandbox) -> impl Iterator<Item = AbsPath> + '_ {
-    let shared = |root: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == root) || sandbox.shared.contains(root);
+    let shared =
+        |root: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == root) || sandbox.shared.contains(root);
     sandbox.writable.iter().filter(move |root| !shared(root)).cloned()
 }
 
