@@ -72,3 +72,6 @@ pub(crate) const OUTPUT_POLL: Duration = Duration::from_millis(200);
 pub(crate) const OUTPUT_POLL_MAX: Duration = Duration::from_secs(2);
 /// How long to wait for a killed command's end.
 pub(crate) const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// How long the launcher may take, in a terminal of the client, to show that a command is confined there.
+pub(crate) const LAUNCH_WAIT: Duration = Duration::from_secs(10);

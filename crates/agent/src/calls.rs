@@ -18,7 +18,7 @@ use crate::{
 use futures::FutureExt as _;
 use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
-use system::Route;
+use system::{Route, SystemError};
 use tokio_util::sync::CancellationToken;
 
 /// A call of an answer, parsed as far as it could be.
@@ -245,6 +245,14 @@ pub(crate) async fn run_alone(
         decided.push(SessionEvent::ToolCall(started));
         session.log.record(std::mem::take(&mut decided)).await?;
         let outcome = candidate.execute(session, controls, cx, cancel).await?;
+        if let Err(ToolError::System(SystemError::NotConfined(_))) = outcome
+            && ruling.is_confined()
+            && let Some(Ok(ruling)) = candidate.rule(session, controls, cancel).await
+            && !ruling.is_confined()
+        {
+            // Nothing has run. It is decided again, as a command that nothing confines.
+            return Box::pin(run_alone(session, controls, candidate, Some(ruling), cancel)).await;
+        }
         (candidate.tell_hooks(session, outcome, cancel).await, content)
     };
     // Whatever came of the call: what it did to files is recorded with its end.

@@ -160,7 +160,9 @@ impl Gate {
     /// over secret files; and its reads and writes go where the ruling saw them go, or fail.
     pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
         let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
-        Arc::new(Confined::new(system, ruling.sandbox.clone()))
+        let confined = Confined::new(system, ruling.sandbox.clone());
+        // Decided about as one that nothing confines: in the client's terminal nothing does.
+        Arc::new(if ruling.shelter == Shelter::Delegated { confined.here_only() } else { confined })
     }
 
     fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
@@ -441,6 +443,8 @@ async fn shelter(
         SandboxLevel::Off => SandboxSupport::default(),
         _ => system.sandbox_support().await,
     };
+    // A tool that names who runs its commands does not go through the launcher.
+    let support = SandboxSupport { in_client: support.in_client && executor.is_none(), ..support };
     let shelter = Shelter::of(&sandbox, support, executor.unwrap_or_else(|| system.routes().spawn), lifted);
     if !support.applies() {
         sandbox.level = SandboxLevel::Off;

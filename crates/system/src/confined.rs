@@ -1,7 +1,7 @@
 //! A system whose commands are confined.
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Look, Metadata, PrivateTemp, Process, Routes, Sandbox,
+    AbsPath, Command, Confinement, Entry, Launch, Look, Metadata, PrivateTemp, Process, Routes, Sandbox,
     SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
@@ -13,12 +13,18 @@ use std::sync::Arc;
 pub struct Confined {
     inner: Arc<dyn System>,
     sandbox: Sandbox,
+    here_only: bool,
 }
 
 impl Confined {
     /// Confines the commands of a system. With [`SandboxLevel::Off`] nothing is confined.
     pub fn new(inner: Arc<dyn System>, sandbox: Sandbox) -> Self {
-        Self { inner, sandbox }
+        Self { inner, sandbox, here_only: false }
+    }
+
+    /// The same, but for commands in a client's terminal, which stay as they are.
+    pub fn here_only(self) -> Self {
+        Self { here_only: true, ..self }
     }
 }
 
@@ -98,9 +104,17 @@ impl System for Confined {
 
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
         if command.confinement == Confinement::Session && self.sandbox.level != SandboxLevel::Off {
-            command.confinement = Confinement::Required(self.sandbox.clone());
+            let sandbox = self.sandbox.clone();
+            command.confinement = match self.here_only {
+                true => Confinement::HereOnly(sandbox),
+                false => Confinement::Required(sandbox),
+            };
         }
         self.inner.spawn(command).await
+    }
+
+    async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
+        self.inner.launch_elsewhere(command).await
     }
 
     fn routes(&self) -> Routes {

@@ -46,6 +46,9 @@ pub enum SystemError {
         "not run: the sandbox cannot be applied on this machine ({0}); `tiller doctor` tells what is missing"
     )]
     NoSandbox(&'static str),
+    /// The command was to be confined where somebody else starts it, and that could not be proven.
+    #[error("not run: it could not be confined in the editor's terminal ({0})")]
+    NotConfined(&'static str),
     /// The path leads elsewhere than it did when it was decided about.
     #[error(
         "what this path leads to has changed since it was looked at, so nothing was done; try again: {0}"

@@ -28,11 +28,12 @@ mod text;
 pub use confined::Confined;
 pub use error::SystemError;
 pub use fake::FakeSystem;
-pub use local::{LocalOptions, LocalSystem, private_temp, run_sandboxed};
+pub use local::{LocalOptions, LocalSystem, private_temp, run_in_terminal, run_sandboxed};
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
 pub use process::{
-    Command, ExitStatus, Output, Piped, PipedCommand, Process, ShellProgram, TerminalId, UNATTENDED_ENV,
+    Command, ExitStatus, Launch, Output, Piped, PipedCommand, Process, ShellProgram, TerminalId,
+    UNATTENDED_ENV,
 };
 pub use read_only::ReadOnly;
 pub use sandbox::{

@@ -53,6 +53,12 @@ pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
 /// See [`PROBE_WAIT`].
 pub(crate) const PROBE_POLL: Duration = Duration::from_millis(1);
 
+/// The most bytes of a command's line in the title of a terminal.
+pub(crate) const LABEL_BYTES: usize = 60;
+
+/// The random bytes in the name of a socket at which a command waits for its launcher.
+pub(crate) const LAUNCH_TOKEN_BYTES: usize = 16;
+
 /// How long a directory must not have changed before what it holds is remembered. Longer than the
 /// resolution of any file system's times.
 pub const SANDBOX_SURVEY_SETTLED: Duration = Duration::from_secs(3);

@@ -83,6 +83,31 @@ impl ShellProgram {
     }
 }
 
+/// A command that is prepared here and started by somebody else: what they start asks this process for
+/// the command and its confinement, and proves that it runs on this machine and is this program.
+/// Dropping it ends the command.
+#[async_trait]
+pub trait Launch: Send + Sync {
+    /// The program to start and its arguments. No word of them needs quotes, unless the program's own
+    /// path does; those behind the first three are for people to read.
+    fn words(&self) -> (&str, &[String]);
+
+    /// Waits until the command is confined and about to start. Nothing has run by then. Cancel-safe.
+    ///
+    /// # Errors
+    /// [`SystemError::NotConfined`] when something else answered, or the confinement failed.
+    async fn confined(&mut self) -> Result<(), SystemError>;
+
+    /// Starts the command.
+    ///
+    /// # Errors
+    /// [`SystemError::NotConfined`] when the launcher is gone.
+    async fn start(&mut self) -> Result<(), SystemError>;
+
+    /// Asks the command to end.
+    async fn terminate(&mut self);
+}
+
 /// The id of a terminal that a client shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TerminalId(pub String);

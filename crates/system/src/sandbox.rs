@@ -131,6 +131,8 @@ pub enum Confinement {
     Lifted,
     /// Like this, or not at all started.
     Required(Sandbox),
+    /// Like this where it runs on this machine; as it is in a client's terminal.
+    HereOnly(Sandbox),
 }
 
 /// What this machine can enforce.

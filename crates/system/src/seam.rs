@@ -1,7 +1,7 @@
 //! The trait that every effect on a workspace goes through.
 
 use crate::{
-    AbsPath, Command, Pins, Piped, PipedCommand, Process, SandboxSupport, ShellProgram, SystemError,
+    AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, SandboxSupport, ShellProgram, SystemError,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -142,6 +142,12 @@ pub trait System: Send + Sync {
     /// Starts a program of this machine that is talked to, in a group of its own. Backends that have no such machine refuse.
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         Err(SystemError::NoPipes { program: command.program })
+    }
+
+    /// Prepares a command that somebody else is to start, in a terminal of this machine: what to start
+    /// instead, which confines itself before it becomes the command. `None` where that cannot be had.
+    async fn launch_elsewhere(&self, _command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
+        Ok(None)
     }
 
     /// Who carries out text reads, text writes and commands.

@@ -90,14 +90,18 @@ fn problems(options: &Options, support: SandboxSupport) -> Vec<String> {
     }
     if options.sandbox != SandboxLevel::Off && !support.applies() {
         problems.push(format!(
-            "commands cannot be confined here (Landlock {} is needed at least, there is {}), so builds and interpreters ask; \
+            "commands cannot be confined here ({}), so all but those that only look ask; \
              set sandbox.level to \"off\" if that is what you want",
-            MIN_LANDLOCK_ABI, support.landlock_abi
+            match support.landlock_abi {
+                abi if abi < MIN_LANDLOCK_ABI =>
+                    format!("Landlock {MIN_LANDLOCK_ABI} is needed, there is {abi}"),
+                _ => "the launcher could not install the system call filter".to_owned(),
+            }
         ));
     } else if options.sandbox != SandboxLevel::Off && !support.holds() {
         problems.push(
-            "commands are confined, but without namespaces git hooks and secret files of a project are in their reach, so builds and interpreters ask; \
-             allow unprivileged user namespaces to change that"
+            "commands are confined, but without namespaces git hooks and secret files of a project are in their reach, \
+             so all but those that only look ask; allow unprivileged user namespaces to change that"
                 .to_owned(),
         );
     }
@@ -118,7 +122,13 @@ mod tests {
             launcher: true,
             in_client: false,
         };
-        assert_eq!(kernel(whole), "Landlock 6, system call filter, namespaces");
-        assert_eq!(kernel(SandboxSupport::default()), "no Landlock, no system call filter, no namespaces");
+        assert_eq!(
+            kernel(whole),
+            "Landlock 6, system call filter, namespaces for mounts and the network, namespace for processes"
+        );
+        assert_eq!(
+            kernel(SandboxSupport::default()),
+            "no Landlock, no system call filter, no namespaces for mounts and the network, no namespace for processes"
+        );
     }
 }

@@ -40,8 +40,15 @@ use std::{io::Write, process::ExitCode};
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os().skip(1);
-    if given.next().is_some_and(|first| first == wiring::LAUNCHER) {
-        // Before there is a second thread: this process confines itself and becomes a command.
+    let first = given.next();
+    // Both before there is a second thread: this process confines itself and becomes a command.
+    if first.as_ref().is_some_and(|first| first == wiring::IN_TERMINAL[0])
+        && given.next().is_some_and(|second| second == wiring::IN_TERMINAL[1])
+        && let Some(socket) = given.next()
+    {
+        return system::run_in_terminal(&[wiring::LAUNCHER], &socket.to_string_lossy());
+    }
+    if first.is_some_and(|first| first == wiring::LAUNCHER) {
         let rest = given.map(|arg| arg.to_string_lossy().into_owned());
         return system::run_sandboxed(&[wiring::LAUNCHER], rest);
     }

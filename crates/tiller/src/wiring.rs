@@ -59,6 +59,10 @@ pub(crate) fn wire(
 /// The first argument of this program when it is to confine a command and nothing else.
 pub(crate) const LAUNCHER: &str = "__sandbox-exec";
 
+/// The first arguments of this program in a terminal of the editor, where it confines itself and becomes
+/// a command; the path of a socket follows.
+pub(crate) const IN_TERMINAL: [&str; 2] = ["sandbox", "run"];
+
 /// The machine this process runs on, as the settings have it.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     local(options.keep_variables.clone(), options.keys())
@@ -70,10 +74,17 @@ pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> 
     let launcher = ["/proc/self/exe", LAUNCHER].map(str::to_owned).to_vec();
     Arc::new(LocalSystem::with_options(system::LocalOptions {
         launcher,
+        terminal_launcher: terminal_launcher(),
         hide_secrets: true,
         secret_values,
         keep_variables,
     }))
+}
+
+/// This program by its path, for terminals that the editor opens.
+fn terminal_launcher() -> Vec<String> {
+    let path = std::env::current_exe().ok().and_then(|path| Some(path.to_str()?.to_owned()));
+    path.into_iter().flat_map(|path| std::iter::once(path).chain(IN_TERMINAL.map(str::to_owned))).collect()
 }
 
 /// What holds for calls that no turn makes.

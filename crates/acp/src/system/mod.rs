@@ -12,7 +12,7 @@ pub(crate) use share::{Advertised, Share, ToolSet};
 
 use self::{
     call::{CallError, Caller},
-    process::AcpProcess,
+    process::{AcpProcess, Confining},
 };
 use crate::{connection::Outbox, v1::V1};
 use agent::SessionId;
@@ -25,8 +25,8 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Command, Entry, FileKind, Look, Metadata, Pins, Process, Route, Routes, SandboxSupport, System,
-    SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, Entry, FileKind, Launch, Look, Metadata, Pins, Process, Route, Routes,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 
 /// A session's workspace through its client.
@@ -112,6 +112,19 @@ impl AcpSystem {
         started
     }
 
+    /// What the client is to start so that a command is confined in its terminal.
+    async fn launch(&self, command: &Command) -> Result<Box<dyn Launch>, SystemError> {
+        const NONE: &str = "no launcher for it can be had";
+        let launch = match self.share.confines() {
+            true => self.local.launch_elsewhere(command).await?,
+            false => None,
+        };
+        launch.ok_or_else(|| {
+            self.share.demoted.confinement(NONE);
+            SystemError::NotConfined(NONE)
+        })
+    }
+
     async fn make_folder(&self, path: &AbsPath) -> Result<(), SystemError> {
         match path.parent() {
             Some(folder) if self.holds_a_file(&folder) => Ok(()),
@@ -140,6 +153,12 @@ impl AcpSystem {
 
 const RESOURCE_NOT_FOUND: i32 = -32002;
 const INVALID_PARAMS: i32 = -32602;
+
+/// The launcher in place of a command. The variables go another way: they are nobody else's to read.
+fn instead(command: &Command, launch: &dyn Launch) -> Command {
+    let (program, args) = launch.words();
+    Command { program: program.to_owned(), args: args.to_vec(), env: Vec::new(), ..command.clone() }
+}
 
 #[async_trait]
 impl System for AcpSystem {
@@ -227,7 +246,17 @@ impl System for AcpSystem {
         if self.routes().spawn != Route::Client {
             return self.local.spawn(command).await;
         }
-        match self.spawn_at_client(&command).await {
+        let started = match &command.confinement {
+            Confinement::Required(_) => {
+                let launch = self.launch(&command).await?;
+                let launcher = instead(&command, launch.as_ref());
+                // Served from now on: some clients answer only when what they started has ended.
+                let confining = Confining::new(launch, Arc::clone(&self.share.demoted));
+                self.spawn_at_client(&launcher).await.map(|process| process.once_confined(confining))
+            }
+            _ => self.spawn_at_client(&command).await,
+        };
+        match started {
             Ok(process) => Ok(Box::new(process)),
             // The client said no before anything ran, so it runs here, once.
             Err(CallError::Unsupported | CallError::Refused { .. }) => self.local.spawn(command).await,
@@ -257,7 +286,16 @@ impl System for AcpSystem {
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {
-        self.local.sandbox_support().await
+        let support = self.local.sandbox_support().await;
+        SandboxSupport { in_client: support.holds() && self.share.confines(), ..support }
+    }
+
+    fn shell(&self) -> ShellProgram {
+        match self.routes().spawn {
+            // A terminal in which the launcher runs is on this machine.
+            Route::Client if !self.share.confines() => ShellProgram::Sh,
+            _ => self.local.shell(),
+        }
     }
 }
 

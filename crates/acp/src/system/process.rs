@@ -3,16 +3,17 @@
 //! Executed at most once: whatever fails after the client has taken `terminal/create` is a failure of the command. Released exactly
 //! once: the id lives in a guard from the moment the client's answer is read.
 
+use super::share::Demoted;
 use super::{
     call::{CallError, Caller, answer},
     delta::Window,
 };
-use crate::limits::{KILL_WAIT, OUTPUT_POLL, OUTPUT_POLL_MAX};
+use crate::limits::{KILL_WAIT, LAUNCH_WAIT, OUTPUT_POLL, OUTPUT_POLL_MAX};
 use agent_client_protocol::v1::schema as acp;
 use async_trait::async_trait;
 use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
-use system::{Command, ExitStatus, Output, Process, SystemError, TerminalId};
+use system::{Command, ExitStatus, Launch, Output, Process, SystemError, TerminalId};
 use tokio::{
     sync::{oneshot, watch},
     task::AbortHandle,
@@ -33,6 +34,7 @@ pub(super) struct AcpProcess {
     started: Instant,
     next_look: Instant,
     drained: bool,
+    confining: Option<Confining>,
     /// Dropped last: nothing may be asked of a terminal that is released.
     terminal: Terminal,
 }
@@ -65,8 +67,47 @@ impl AcpProcess {
             started: now,
             next_look: now + OUTPUT_POLL,
             drained: false,
+            confining: None,
             terminal,
         })
+    }
+
+    /// The same for a launcher: what it is to run starts when it has confined itself, and is the command.
+    pub(super) fn once_confined(mut self, confining: Confining) -> Self {
+        self.confining = Some(confining);
+        self
+    }
+
+    /// Waits until the command is confined, where it must be.
+    async fn confined(&mut self) -> Result<(), SystemError> {
+        self.watch_exit();
+        let Some(confining) = &mut self.confining else { return Ok(()) };
+        let mut state = self.state.subscribe();
+        let proof = &mut confining.proof;
+        let proven = tokio::select! {
+            biased;
+            proof = proof.wait_for(Option::is_some) => match proof.as_deref() {
+                Ok(Some(proven)) => *proven,
+                _ => Err("its launcher was given up"),
+            },
+            _ = state.wait_for(|state| !matches!(state, State::Running { .. })) => {
+                Err("what it started there is not this program")
+            }
+            () = sleep_until(self.started + LAUNCH_WAIT) => Err("nothing answered in time"),
+        };
+        proven.map_err(|why| {
+            confining.demoted.confinement(why);
+            // For the next time that this is called.
+            confining.failed.send_replace(Some(Err(why)));
+            SystemError::NotConfined(why)
+        })
+    }
+
+    fn watch_exit(&mut self) {
+        if self.waiter.is_none() {
+            let watch = watch_exit(self.caller.clone(), self.terminal.id.clone(), self.state.clone());
+            self.waiter = Some(tokio::spawn(watch).abort_handle());
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -75,10 +116,7 @@ impl AcpProcess {
 
     /// Waits for the time of the next look, or the end.
     async fn until_look(&mut self) {
-        if self.waiter.is_none() {
-            let watch = watch_exit(self.caller.clone(), self.terminal.id.clone(), self.state.clone());
-            self.waiter = Some(tokio::spawn(watch).abort_handle());
-        }
+        self.watch_exit();
         let mut state = self.state.subscribe();
         tokio::select! {
             // The sender is ours, so the channel cannot close while we wait.
@@ -152,6 +190,9 @@ impl Process for AcpProcess {
     }
 
     async fn next_output(&mut self) -> Option<Output> {
+        if self.confining.is_some() && self.confined().await.is_err() {
+            return None;
+        }
         loop {
             if let Some(piece) = self.pending.pop_front() {
                 return Some(piece);
@@ -171,6 +212,9 @@ impl Process for AcpProcess {
     }
 
     async fn wait(&mut self) -> Result<ExitStatus, SystemError> {
+        if self.confining.is_some() {
+            self.confined().await?;
+        }
         loop {
             let state = self.state.borrow().clone();
             match state {
@@ -203,6 +247,44 @@ impl Process for AcpProcess {
             // Given up on: the release that follows is the client's last chance to end it.
             end(&self.state, State::Ended(ExitStatus::default()));
         }
+    }
+}
+
+/// Whether a launcher has confined itself, once that is known; why not, where it has not.
+type Proof = Option<Result<(), &'static str>>;
+
+/// A launcher in the client's terminal, from its start to the end of the command.
+pub(super) struct Confining {
+    proof: watch::Receiver<Proof>,
+    failed: Arc<watch::Sender<Proof>>,
+    demoted: Arc<Demoted>,
+    /// Holds the connection to the launcher, whose end is the end of the command.
+    holder: AbortHandle,
+}
+
+impl Confining {
+    pub(super) fn new(mut launch: Box<dyn Launch>, demoted: Arc<Demoted>) -> Self {
+        let failed = Arc::new(watch::channel(None).0);
+        let (proof, proven) = (failed.subscribe(), Arc::clone(&failed));
+        let hold = async move {
+            let started = match launch.confined().await {
+                Ok(()) => launch.start().await,
+                Err(error) => Err(error),
+            };
+            let started = started.map_err(|error| match error {
+                SystemError::NotConfined(why) => why,
+                _ => "its launcher failed",
+            });
+            proven.send_if_modified(|proof| proof.is_none() && proof.replace(started).is_none());
+            std::future::pending::<()>().await;
+        };
+        Self { proof, failed, demoted, holder: tokio::spawn(hold).abort_handle() }
+    }
+}
+
+impl Drop for Confining {
+    fn drop(&mut self) {
+        self.holder.abort();
     }
 }
 

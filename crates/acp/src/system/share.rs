@@ -37,6 +37,7 @@ pub(crate) struct Demoted {
     read: AtomicBool,
     write: AtomicBool,
     terminal: AtomicBool,
+    confinement: AtomicBool,
 }
 
 /// The tool set of a session, which can change at any time.
@@ -67,6 +68,11 @@ impl Share {
         self.advertised.write && !self.demoted.write.load(Ordering::Relaxed)
     }
 
+    /// Whether commands in the client's terminals may be confined there: not yet shown otherwise.
+    pub(crate) fn confines(&self) -> bool {
+        self.routes().spawn == Route::Client && !self.demoted.confinement.load(Ordering::Relaxed)
+    }
+
     /// Whether the client has terminals.
     pub(crate) fn runs(&self) -> bool {
         self.advertised.terminal && !self.demoted.terminal.load(Ordering::Relaxed)
@@ -89,6 +95,13 @@ impl Demoted {
     /// No writes from now on.
     pub(crate) fn write(&self, method: &str) {
         demote(&self.write, method);
+    }
+
+    /// No confined commands in terminals from now on.
+    pub(crate) fn confinement(&self, why: &str) {
+        if !self.confinement.swap(true, Ordering::Relaxed) {
+            tracing::warn!(why, "commands in the client's terminal are not confined from now on, and ask");
+        }
     }
 
     /// No terminals from now on.

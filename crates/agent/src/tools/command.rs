@@ -6,7 +6,7 @@ use crate::{
     limits::{LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES},
 };
 use std::time::Duration;
-use system::{ExitStatus, Output, Process};
+use system::{ExitStatus, Output, Process, SystemError};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// What came of a command.
@@ -66,6 +66,7 @@ pub async fn follow(
         End::Exited(status) => Ok(Ran { said, truncated, exit: Some(status), terminal }),
         End::TimedOut => Ok(Ran { said, truncated, exit: None, terminal }),
         End::Cancelled => Err(ToolError::Cancelled(Some(said).filter(|said| !said.is_empty()))),
+        End::NotConfined(error) => Err(error.into()),
     }
 }
 
@@ -74,6 +75,8 @@ enum End {
     Exited(ExitStatus),
     TimedOut,
     Cancelled,
+    /// It never started: it could not be confined where it was to run.
+    NotConfined(SystemError),
 }
 
 /// Takes output until the process ends, its time is up or the turn is cancelled.
@@ -103,8 +106,11 @@ async fn until_end(
         biased;
         () = cx.cancel.cancelled() => End::Cancelled,
         () = sleep_until(deadline) => End::TimedOut,
-        // An end that nobody can tell is unknown, which is a failure too.
-        status = process.wait() => End::Exited(status.unwrap_or_default()),
+        status = process.wait() => match status {
+            Err(error @ SystemError::NotConfined(_)) => End::NotConfined(error),
+            // An unknown exit status counts as failure.
+            status => End::Exited(status.unwrap_or_default()),
+        },
     }
 }
 
@@ -247,7 +253,7 @@ impl<'a> Live<'a> {
         }
         let status = match end {
             End::Exited(status) => status.clone(),
-            End::TimedOut | End::Cancelled => ExitStatus::default(),
+            End::TimedOut | End::Cancelled | End::NotConfined(_) => ExitStatus::default(),
         };
         self.tell(LiveOutput::Ended(status));
     }

@@ -20,7 +20,7 @@ pub fn private_temp() -> Option<AbsPath> {
 }
 
 /// A command that the launcher is to start.
-pub(super) struct Launch {
+pub(super) struct Prepared {
     pub(super) order: Order,
     /// Names that are taken for as long as the command runs.
     pub(super) held: Vec<Placeholder>,
@@ -34,7 +34,7 @@ impl LocalSystem {
         &self,
         command: &Command,
         elsewhere: bool,
-    ) -> Result<Option<Launch>, SystemError> {
+    ) -> Result<Option<Prepared>, SystemError> {
         let order = Order {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
             namespaces: false,
@@ -51,16 +51,16 @@ impl LocalSystem {
             input: command.input.clone(),
             command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
         };
-        let Confinement::Required(sandbox) = &command.confinement else {
+        let (Confinement::Required(sandbox) | Confinement::HereOnly(sandbox)) = &command.confinement else {
             let supervised = cfg!(target_os = "linux") && !self.options.launcher.is_empty();
-            return Ok((supervised || elsewhere).then_some(Launch { order, held: Vec::new() }));
+            return Ok((supervised || elsewhere).then_some(Prepared { order, held: Vec::new() }));
         };
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
         let (sandbox, survey) = (sandbox.clone(), self.survey.clone());
         let (sandbox, held) = blocking(move || surround(sandbox, support, &survey)).await?;
         let order = Order { sandbox, namespaces: support.namespaces, processes: support.processes, ..order };
-        Ok(Some(Launch { order, held }))
+        Ok(Some(Prepared { order, held }))
     }
 
     async fn support(&self) -> SandboxSupport {
@@ -114,24 +114,31 @@ fn surround(
     Ok((sandbox, held))
 }
 
-/// Makes the directories of a session's temporary files. They are this user's alone.
+/// Makes the directories of a session's temporary files.
 fn make(temp: &PrivateTemp) -> io::Result<()> {
-    let mut above: Vec<_> = std::iter::successors(temp.backing.parent(), |path| path.parent()).collect();
+    private_directory(&temp.backing)?;
+    private_directory(&temp.files())?;
+    private_directory(&temp.work())
+}
+
+/// Makes a directory, and those above it, that is this user's alone and cannot be replaced by others.
+pub(super) fn private_directory(path: &AbsPath) -> io::Result<()> {
+    let user = rustix::process::geteuid().as_raw();
+    let mut above: Vec<_> = std::iter::successors(path.parent(), AbsPath::parent).collect();
     above.reverse();
-    for path in above.iter().cloned().chain([temp.backing.clone(), temp.files(), temp.work()]) {
+    for path in above.iter().chain([path]) {
         match fs::DirBuilder::new().mode(0o700).create(path.as_std()) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
     }
-    let user = rustix::process::geteuid().as_raw();
     let safe = |path: &AbsPath| {
         let found = fs::symlink_metadata(path.as_std())?;
         let (mode, owned) = (found.mode(), [0, user].contains(&found.uid()));
         // In a sticky directory nobody can rename what belongs to others.
         io::Result::Ok(found.is_dir() && owned && (mode & 0o022 == 0 || mode & 0o1000 != 0))
     };
-    let found = fs::symlink_metadata(temp.backing.as_std())?;
+    let found = fs::symlink_metadata(path.as_std())?;
     let mut all = above.iter().map(safe).collect::<io::Result<Vec<_>>>()?;
     all.push(found.uid() == user && found.is_dir() && found.mode() & 0o077 == 0);
     all.into_iter().all(|safe| safe).then_some(()).ok_or_else(|| io::Error::other("others could replace it"))

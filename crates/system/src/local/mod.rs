@@ -1,5 +1,6 @@
 //! The machine this process runs on.
 
+mod elsewhere;
 mod files;
 mod group;
 mod launch;
@@ -16,14 +17,14 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Entry, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes, SandboxSupport,
-    ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 pub use launch::private_temp;
 use place::Pinned;
-pub use sandbox::run_sandboxed;
 use sandbox::{Hiding, Survey};
+pub use sandbox::{run_in_terminal, run_sandboxed};
 use std::sync::{Arc, OnceLock};
 use watchdog::Watchdog;
 
@@ -48,6 +49,10 @@ pub struct LocalOptions {
     /// The program that confines and supervises commands, with the arguments that make it call
     /// [`run_sandboxed`]. Nothing can be confined without one.
     pub launcher: Vec<String>,
+    /// The same program for terminals of others: an absolute path and the words behind which it takes
+    /// the path of a socket, which it hands to [`run_in_terminal`]. No command can be confined there
+    /// without it.
+    pub terminal_launcher: Vec<String>,
     /// Whether variables whose names or values say that they hold a secret are kept from commands.
     pub hide_secrets: bool,
     /// Values that are secret under whatever name a variable has.
@@ -185,6 +190,15 @@ impl System for LocalSystem {
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         processes::spawn_piped(command, Arc::clone(&self.watchdog)).await
+    }
+
+    async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
+        if self.options.terminal_launcher.is_empty() || !self.sandbox_support().await.holds() {
+            return Ok(None);
+        }
+        let Some(launch) = self.prepare(command, true).await? else { return Ok(None) };
+        let launch = elsewhere::Waiting::listen(launch, &self.options.terminal_launcher)?;
+        Ok(Some(Box::new(launch)))
     }
 
     fn routes(&self) -> Routes {

@@ -63,6 +63,25 @@ fn again(words: &[&str]) -> Vec<String> {
     words.iter().copied().chain([INNER]).map(str::to_owned).collect()
 }
 
+/// The launcher's work in a terminal that somebody else opened: the order comes over the socket at
+/// `path`. `words` begin the launcher, as in [`run_sandboxed`].
+#[cfg(target_os = "linux")]
+pub fn run_in_terminal(words: &[&str], path: &str) -> ExitCode {
+    match std::os::unix::net::UnixStream::connect(path) {
+        Ok(control) => ExitCode::from(supervise::run(control.into(), &again(words))),
+        Err(error) => {
+            supervise::complain(&format!("no command waits at {path}: {error}"));
+            ExitCode::from(supervise::FAILED)
+        }
+    }
+}
+
+/// This platform has no sandbox.
+#[cfg(not(target_os = "linux"))]
+pub fn run_in_terminal(_: &[&str], _: &str) -> ExitCode {
+    ExitCode::FAILURE
+}
+
 /// This platform has no sandbox.
 #[cfg(not(target_os = "linux"))]
 pub fn run_sandboxed(_: &[&str], _: impl IntoIterator<Item = String>) -> ExitCode {

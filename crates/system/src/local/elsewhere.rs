@@ -1,0 +1,162 @@
+//! A command that is started in somebody else's terminal, confined all the same.
+//!
+//! A private socket with a name that cannot be guessed waits for the launcher. What connects is looked up
+//! in the kernel: it must be this user's, and run this very program. Only then does it get the command,
+//! and only when it has confined itself does the command start. The connection stays: its end is the end
+//! of the command.
+
+use super::{
+    launch::{Prepared, private_directory, private_temp},
+    placeholders::Placeholder,
+    sandbox::Order,
+};
+use crate::limits::{LABEL_BYTES, LAUNCH_TOKEN_BYTES};
+use crate::{AbsPath, Launch, SystemError};
+use async_trait::async_trait;
+use std::os::unix::fs::MetadataExt;
+use std::{fs, io};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream, unix::UCred};
+
+#[cfg(target_os = "linux")]
+use super::sandbox::{START, TERM};
+
+/// Why it did not work, for the person and the model.
+const NOT_OURS: &str = "something else answered for the launcher";
+const FAILED: &str = "the launcher ended before the command was confined";
+
+/// A command that waits for its launcher.
+pub(super) struct Waiting {
+    program: String,
+    args: Vec<String>,
+    order: Order,
+    listener: UnixListener,
+    socket: Socket,
+    connection: Option<UnixStream>,
+    ordered: bool,
+    _held: Vec<Placeholder>,
+}
+
+/// The name of a socket; removed with it.
+struct Socket(AbsPath);
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        fs::remove_file(self.0.as_std()).ok();
+    }
+}
+
+impl Waiting {
+    /// Waits for a launcher from now on.
+    pub(super) fn listen(prepared: Prepared, launcher: &[String]) -> Result<Self, SystemError> {
+        let Prepared { order, held } = prepared;
+        let (program, words) = launcher.split_first().expect("checked by the caller");
+        let fail = |source| SystemError::Spawn { program: program.clone(), source };
+        let socket = Socket(socket_path().map_err(fail)?);
+        let listener = UnixListener::bind(socket.0.as_std()).map_err(fail)?;
+        let label = label(order.command.last().map_or("", String::as_str));
+        let args = words.iter().cloned().chain([socket.0.to_string()]).chain(label).collect();
+        let program = program.clone();
+        Ok(Self { program, args, order, listener, socket, connection: None, ordered: false, _held: held })
+    }
+
+    /// Takes the first connection. There is no second one: the name of the socket goes with it.
+    async fn connect(&mut self) -> Result<(), SystemError> {
+        if self.connection.is_none() {
+            let (stream, _) = self.listener.accept().await.map_err(|_| SystemError::NotConfined(FAILED))?;
+            fs::remove_file(self.socket.0.as_std()).ok();
+            let peer = stream.peer_cred().map_err(|_| SystemError::NotConfined(NOT_OURS))?;
+            if !is_ours(&self.program, &peer) {
+                return Err(SystemError::NotConfined(NOT_OURS));
+            }
+            self.connection = Some(stream);
+        }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    async fn say(&mut self, word: u8) -> Result<(), SystemError> {
+        let gone = || SystemError::NotConfined(FAILED);
+        let connection = self.connection.as_mut().ok_or_else(gone)?;
+        connection.write_all(&[word]).await.map_err(|_| gone())
+    }
+}
+
+#[async_trait]
+impl Launch for Waiting {
+    fn words(&self) -> (&str, &[String]) {
+        (&self.program, &self.args)
+    }
+
+    async fn confined(&mut self) -> Result<(), SystemError> {
+        self.connect().await?;
+        let connection = self.connection.as_mut().expect("connected above");
+        let failed = |_| SystemError::NotConfined(FAILED);
+        if !self.ordered {
+            let mut bytes = Vec::new();
+            self.order.write(&mut bytes).map_err(failed)?;
+            self.ordered = true;
+            connection.write_all(&bytes).await.map_err(failed)?;
+        }
+        // The launcher says one letter, when it is confined.
+        connection.read_u8().await.map_err(failed).map(drop)
+    }
+
+    async fn start(&mut self) -> Result<(), SystemError> {
+        #[cfg(target_os = "linux")]
+        self.say(START).await?;
+        Ok(())
+    }
+
+    async fn terminate(&mut self) {
+        #[cfg(target_os = "linux")]
+        self.say(TERM).await.ok();
+    }
+}
+
+/// A new name in a directory of this user alone.
+fn socket_path() -> io::Result<AbsPath> {
+    let folder = private_temp().ok_or(io::ErrorKind::Unsupported)?.join("run");
+    private_directory(&folder)?;
+    let mut token = [0; LAUNCH_TOKEN_BYTES];
+    io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut token)?;
+    let name: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(folder.join(name))
+}
+
+/// Whether the other end of a connection belongs to this user and runs the launcher's program.
+fn is_ours(program: &str, peer: &UCred) -> bool {
+    let Some(pid) = peer.pid().filter(|pid| *pid > 0) else { return false };
+    let same = || -> io::Result<bool> {
+        let (own, theirs) = (fs::metadata(program)?, fs::metadata(format!("/proc/{pid}/exe"))?);
+        Ok((own.dev(), own.ino()) == (theirs.dev(), theirs.ino()))
+    };
+    peer.uid() == rustix::process::geteuid().as_raw() && same().unwrap_or(false)
+}
+
+/// Words of a line that say what runs, for people who look at the terminal's title. Only characters that
+/// no shell treats specially: some clients join arguments without quotes.
+fn label(line: &str) -> Vec<String> {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(*c);
+    let mut left = LABEL_BYTES;
+    let words = line.split_whitespace().map(|word| word.chars().filter(plain).collect::<String>());
+    words
+        .filter(|word| !word.is_empty())
+        .take_while(|word| {
+            left = left.saturating_sub(word.len() + 1);
+            left > 0
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_needs_no_quotes_and_stays_short() {
+        assert_eq!(label("npm test -- --watch=false"), ["npm", "test", "--", "--watch=false"]);
+        assert_eq!(label("echo 'a b' | $(rm x) > f; ls"), ["echo", "a", "b", "rm", "x", "f", "ls"]);
+        assert!(label(&"word ".repeat(100)).join(" ").len() <= LABEL_BYTES);
+    }
+}
