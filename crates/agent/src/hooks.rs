@@ -4,11 +4,17 @@
 //! model; it cannot allow anything. One that should decide and cannot (it does not start, fails, or takes too long) denies.
 
 use crate::{
-    FolderTrust,
+    FolderTrust, TrustItem, TrustState,
     limits::{HOOK_NOTE_BYTES, HOOK_OUTPUT_BYTES},
 };
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use system::{AbsPath, Command, Confinement, Output, System, pattern_matches};
 use tokio_util::sync::CancellationToken;
 
@@ -57,8 +63,21 @@ pub struct Hook {
     pub tools: Vec<String>,
     /// How long it may take.
     pub timeout: Duration,
-    /// The folder that brought it: it is run only while that is trusted.
-    pub brought_by: Option<(FolderTrust, AbsPath)>,
+    /// Who brought it, where that is a project: it is run only while the project is trusted with it.
+    pub brought_by: Option<Brought>,
+}
+
+/// A project that brought a hook.
+#[derive(Clone)]
+pub struct Brought {
+    /// Tells whether it is trusted.
+    pub trust: FolderTrust,
+    /// The project's folder.
+    pub folder: AbsPath,
+    /// The hook as trust is given to it.
+    pub item: TrustItem,
+    /// Whether it was trusted before in this process. One that was and is another now denies: somebody counts on it.
+    pub counted_on: Arc<AtomicBool>,
 }
 
 /// The hooks of all sessions, and the machine they run on: this one, never the editor's terminal.
@@ -117,10 +136,20 @@ impl Hooks {
             input.extend(about);
         }
         for hook in hooks {
+            let usable = match &hook.brought_by {
+                None => Ok(true),
+                Some(brought) => brought.usable().await,
+            };
+            if usable == Ok(false) {
+                continue;
+            }
             let answer = tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err("it was cancelled".to_owned()),
-                answer = self.answer(hook, cwd, input.to_string()) => answer,
+                answer = async {
+                    usable?;
+                    self.answer(hook, cwd, input.to_string()).await
+                } => answer,
             };
             let name = &hook.name;
             match answer {
@@ -143,11 +172,6 @@ impl Hooks {
     }
 
     async fn answer(&self, hook: &Hook, cwd: &AbsPath, input: String) -> Result<Answer, String> {
-        if let Some((trust, folder)) = &hook.brought_by
-            && trust.of(folder).await.content().is_none()
-        {
-            return Err("the folder that brings it is not trusted any more (`tiller trust`)".to_owned());
-        }
         let (Some(system), Some((program, args))) = (&self.system, hook.command.split_first()) else {
             return Err("there is nothing to run".to_owned());
         };
@@ -183,6 +207,28 @@ impl Hooks {
         tokio::time::timeout(hook.timeout, run)
             .await
             .unwrap_or_else(|_| Err(format!("no answer within {seconds} s")))
+    }
+}
+
+impl Brought {
+    /// Whether it is to run. One that waits for trust, or lost it by its user's word, is not there; one that was trusted and cannot be
+    /// told to be the same any more is an error.
+    async fn usable(&self) -> Result<bool, String> {
+        let state = self.trust.state(&self.folder, &self.item).await;
+        match &state {
+            TrustState::Trusted => {
+                self.counted_on.store(true, Ordering::Relaxed);
+                Ok(true)
+            }
+            TrustState::Untrusted => {
+                self.counted_on.store(false, Ordering::Relaxed);
+                Ok(false)
+            }
+            TrustState::Changed | TrustState::Unknown(_) if self.counted_on.load(Ordering::Relaxed) => {
+                Err(state.problem().unwrap_or_default())
+            }
+            TrustState::Changed | TrustState::Unknown(_) => Ok(false),
+        }
     }
 }
 
