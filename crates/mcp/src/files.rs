@@ -3,7 +3,7 @@
 use crate::config::{Described, Origin, ServerConfig, parse};
 use agent::{FolderTrust, Judged};
 use futures::future::join_all;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use system::{AbsPath, System};
 
 /// The files of a project, later ones before earlier ones where both describe a server of a name.
@@ -43,18 +43,18 @@ pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd:
         Err(error) => found.problems.push(error.to_string()),
     }
     found.problems.extend(problems);
-    let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut waiting: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for ProjectServer { config, judged } in of_project {
         match judged.state.problem() {
             None => put(&mut found.servers, config),
             Some(why) => {
-                waiting.entry(why).or_default().push(config.name.clone());
+                waiting.entry(why).or_default().insert(config.name.clone());
                 put(&mut found.untrusted, config);
             }
         }
     }
     for (why, names) in waiting {
-        let names = names.join(", ");
+        let names = Vec::from_iter(names).join(", ");
         found.problems.push(format!("MCP servers of the project are not started ({names}): {why}"));
     }
     found

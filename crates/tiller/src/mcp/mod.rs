@@ -294,8 +294,14 @@ impl Desk<'_> {
             match named.common.json {
                 // Nobody sees a question there.
                 true if !yes => bail!("with --json nobody is asked; pass --yes to trust the servers"),
-                true => trust::give(folders, self.cwd, &choice, redactor, &mut std::io::sink()).await?,
-                false => trust::give(folders, self.cwd, &choice, redactor, &mut std::io::stdout()).await?,
+                true => {
+                    let (answers, mut out) = (trust::terminal(), std::io::sink());
+                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                }
+                false => {
+                    let (answers, mut out) = (trust::terminal(), std::io::stdout());
+                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                }
             }
         }
         let mut text = String::new();

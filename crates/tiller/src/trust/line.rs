@@ -5,7 +5,7 @@ use crate::{args::TrustArgs, exit, options::Folders};
 use agent::{ItemKind, Judged, Redactor, TrustState};
 use anyhow::{Result, bail};
 use std::{
-    io::{BufRead, IsTerminal, Write},
+    io::{BufRead, IsTerminal, StdinLock, Write},
     sync::Arc,
 };
 use system::{AbsPath, LocalSystem, System};
@@ -61,16 +61,23 @@ pub(crate) async fn run(
         return Ok(exit::OK);
     }
     let wanted = Wanted { only: &args.only, kind: None, yes: args.yes };
-    give(folders, &folder, &wanted, redactor, &mut stdout).await?;
+    give(folders, &folder, &wanted, redactor, terminal(), &mut stdout).await?;
     Ok(exit::OK)
 }
 
-/// Shows what waits for trust, asks about each item, and trusts those that it may. An error when nobody can be asked.
+/// Where answers come from, if there is somebody who sees the questions.
+pub(crate) fn terminal() -> Option<StdinLock<'static>> {
+    let seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    seen.then(|| std::io::stdin().lock())
+}
+
+/// Shows what waits for trust, asks about each item, and trusts those that it may. An error when there are no answers to be had.
 pub(crate) async fn give(
     folders: &Folders,
     folder: &AbsPath,
     wanted: &Wanted<'_>,
     redactor: &Redactor,
+    mut answers: Option<impl BufRead>,
     out: &mut impl Write,
 ) -> Result<()> {
     let Project { items, problems } = project(folders, folder).await;
@@ -87,7 +94,6 @@ pub(crate) async fn give(
         }
         return Ok(());
     }
-    let ask = !wanted.yes && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let mut all = wanted.yes;
     let (mut given, mut left) = (Vec::new(), 0);
     writeln!(out, "{folder} brings:")?;
@@ -97,22 +103,25 @@ pub(crate) async fn give(
             left += 1;
             continue;
         };
-        if ask && !all {
-            write!(out, "  Trust it? y: yes, a: it and all that follow, anything else: no [y/a/N] ")?;
-            out.flush()?;
-            let mut answer = String::new();
-            std::io::stdin().lock().read_line(&mut answer)?;
-            match answer.trim().to_ascii_lowercase().as_str() {
-                "y" | "yes" => {}
-                "a" | "all" => all = true,
-                _ => continue,
+        let answer = match &mut answers {
+            _ if all => "y".to_owned(),
+            Some(answers) => {
+                write!(out, "  Trust it? y: yes, a: it and all that follow, anything else: no [y/a/N] ")?;
+                out.flush()?;
+                let mut answer = String::new();
+                answers.read_line(&mut answer)?;
+                answer.trim().to_ascii_lowercase()
             }
-        } else if !all {
-            continue;
+            None => continue,
+        };
+        match answer.as_str() {
+            "y" | "yes" => {}
+            "a" | "all" => all = true,
+            _ => continue,
         }
         given.push((judged, hash.clone()));
     }
-    if !ask && !all {
+    if answers.is_none() && !all {
         bail!(
             "nothing is trusted: there is no terminal to ask on; look at what is shown, then pass --yes (--only NAME for some of it)"
         );
@@ -205,4 +214,48 @@ async fn revoke(folders: &Folders, folder: &AbsPath, names: &[String], out: &mut
         writeln!(out, "{} {said}", agent::one_line(name))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is trusted of a project with two hooks and two settings after these answers, and what was shown.
+    async fn answered(answers: &str) -> (Vec<String>, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| AbsPath::from_os(&dir.path().canonicalize().unwrap().join(name)).unwrap();
+        let folders =
+            Folders { home: at(""), config: at("config"), data: at("d"), cache: at("k"), temp: at("t") };
+        let hook =
+            |name: &str| format!("[hooks.{name}]\non = 'stop'\ncommand = ['echo', '{name}\u{1b}[2J']\n");
+        let config = format!("[agent]\nsystem_prompt = 'x'\n{}{}", hook("a"), hook("b"));
+        let system = LocalSystem::new();
+        system.create_dir_all(&at("w/.tiller")).await.unwrap();
+        system
+            .write(
+                &at("w/.tiller/config.toml"),
+                config.replace('\u{1b}', "\\u001b").replace('\'', "\"").as_bytes(),
+            )
+            .await
+            .unwrap();
+        let (wanted, redactor, mut out) = (Wanted::default(), Redactor::default(), Vec::new());
+        let given = give(&folders, &at("w"), &wanted, &redactor, Some(answers.as_bytes()), &mut out).await;
+        given.unwrap();
+        let items = project(&folders, &at("w")).await.items.into_iter().filter(Judged::is_trusted);
+        (items.map(|judged| judged.item.name).collect(), String::from_utf8(out).unwrap())
+    }
+
+    #[tokio::test]
+    async fn p13_what_would_run_is_shown_and_asked_about_one_by_one() {
+        let (trusted, shown) = answered("n\nyes\n\n").await;
+        assert_eq!(trusted, ["a"]);
+        assert!(
+            shown.contains("agent.system_prompt = \"x\"") && shown.contains("runs: [\"echo\", \"b"),
+            "{shown}"
+        );
+        assert!(!shown.contains('\u{1b}'), "{shown:?}");
+        assert_eq!(answered("a\n").await.0, ["settings", "a", "b"]);
+        assert_eq!(answered("").await.0, [""; 0], "the end of the input is no answer");
+        assert!(answered("no").await.1.ends_with("Nothing is trusted.\n"));
+    }
 }

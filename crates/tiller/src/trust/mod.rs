@@ -3,7 +3,7 @@
 mod line;
 mod records;
 
-pub(crate) use line::{Wanted, give, run};
+pub(crate) use line::{Wanted, give, run, terminal};
 
 use crate::{
     config::{self, SettingsFile},
