@@ -302,4 +302,64 @@ mod tests {
         // Other tools are none of its business.
         assert_eq!(run(BeforeTool, Some("bash"), Script::exits(1)).await, Said::default());
     }
+
+    /// What is recorded of a folder, as a test has it.
+    struct Recorded(std::sync::Mutex<Result<crate::TrustRecord, String>>);
+
+    #[async_trait::async_trait]
+    impl crate::TrustRecords for Recorded {
+        async fn trusted(&self, _folder: &AbsPath) -> Result<crate::TrustRecord, String> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn p13_a_hook_of_a_project_runs_while_it_is_trusted_and_denies_when_that_cannot_be_told() {
+        let system = Arc::new(FakeSystem::new());
+        system.add_file("/w/check", "good");
+        system.on_command("/w/check", |_| {
+            Script::exits(0).prints("{\"decision\":\"deny\",\"reason\":\"no\"}\n")
+        });
+        let folder = AbsPath::new("/w").unwrap();
+        let item = TrustItem {
+            kind: crate::ItemKind::Hook,
+            source: ".tiller/config.toml".to_owned(),
+            name: "guard".to_owned(),
+            parts: Vec::new(),
+            words: vec!["./check".to_owned()],
+            shown: Vec::new(),
+        };
+        let recorded = Arc::new(Recorded(std::sync::Mutex::new(Ok(crate::TrustRecord::default()))));
+        let trust = FolderTrust::new(system.clone(), recorded.clone());
+        let hash = trust.judge(&folder, vec![item.clone()]).await.remove(0).hash.unwrap();
+        let trusted = crate::TrustRecord { items: [(item.id(), hash)].into(), whole: None };
+        let counted_on = Arc::default();
+        let hook = Hook {
+            name: "guard".to_owned(),
+            event: HookEvent::BeforeTool,
+            command: vec!["./check".to_owned()],
+            tools: Vec::new(),
+            timeout: Duration::from_secs(10),
+            brought_by: Some(Brought { trust, folder: folder.clone(), item, counted_on }),
+        };
+        let hooks = Hooks::new(vec![hook], system.clone());
+        let denial = async || {
+            let cancel = CancellationToken::new();
+            hooks.run(HookEvent::BeforeTool, &folder, Some("bash"), || json!({}), &cancel).await.denial
+        };
+        assert_eq!(denial().await, None, "it waits");
+        system.add_file("/w/check", "evil");
+        *recorded.0.lock().unwrap() = Ok(trusted.clone());
+        assert_eq!(denial().await, None, "it is not what was trusted, and nobody has counted on it");
+        system.add_file("/w/check", "good");
+        assert!(denial().await.unwrap().ends_with("denied it: no"), "trust counts at once");
+        system.add_file("/w/check", "evil");
+        assert!(denial().await.unwrap().contains("it has changed since it was trusted"));
+        *recorded.0.lock().unwrap() = Err("the record is damaged".to_owned());
+        assert!(denial().await.unwrap().contains("the record is damaged"));
+        *recorded.0.lock().unwrap() = Ok(crate::TrustRecord::default());
+        assert_eq!(denial().await, None, "its user took the trust back");
+        *recorded.0.lock().unwrap() = Ok(trusted);
+        assert_eq!(denial().await, None, "and it is still another");
+    }
 }

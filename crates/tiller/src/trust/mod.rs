@@ -10,7 +10,7 @@ use crate::{
     extensions,
     options::Folders,
 };
-use agent::{FolderTrust, ItemKind, Judged, Redactor, TrustRecord};
+use agent::{FolderTrust, ItemKind, Judged, Redactor, TrustItem, TrustRecord};
 use anyhow::Result;
 use records::Records;
 use serde_json::{Value, json};
@@ -34,26 +34,27 @@ pub(crate) struct Project {
 pub(crate) async fn project(folders: &Folders, folder: &AbsPath) -> Project {
     let trust = folder_trust(folders);
     let mut problems = Vec::new();
-    let settings = match trust.file(folder, config::PROJECT_FILE).await {
-        Ok(None) => Vec::new(),
-        Ok(Some(bytes)) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let file = SettingsFile { path: config::project_path(folder), text };
-            config::trust_items(&file, folders).unwrap_or_else(|error| {
-                problems.push(error.to_string());
-                Vec::new()
-            })
-        }
-        Err(why) => {
-            problems.push(why);
-            Vec::new()
-        }
-    };
+    let settings = settings(&trust, folders, folder).await.unwrap_or_else(|why| {
+        problems.push(why);
+        Vec::new()
+    });
     let (mut items, (servers, wrong)) =
         futures::join!(trust.judge(folder, settings), extensions::project_servers(&trust, folder));
     items.extend(servers);
     problems.extend(wrong);
     Project { items, problems }
+}
+
+/// What of a project's settings waits for trust, or has it. The error says why that cannot be told.
+async fn settings(
+    trust: &FolderTrust,
+    folders: &Folders,
+    folder: &AbsPath,
+) -> Result<Vec<TrustItem>, String> {
+    let Some(bytes) = trust.file(folder, config::PROJECT_FILE).await? else { return Ok(Vec::new()) };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let file = SettingsFile { path: config::project_path(folder), text };
+    config::trust_items(&file, folders).map_err(|error| error.to_string())
 }
 
 /// What is to be shown of an item: its description and its files, line by line, without secrets and sequences that a terminal would obey.
@@ -124,11 +125,10 @@ async fn change(folders: &Folders, folder: &AbsPath, change: impl FnOnce(&mut Tr
 
 /// What of a project's settings waits for its user's eyes before a program changes the file; `None` when that cannot be told.
 pub(crate) async fn so_far(folders: &Folders, folder: &AbsPath) -> Option<BTreeSet<String>> {
-    let of_settings = |judged: &Judged| judged.item.source == config::PROJECT_FILE && !judged.is_trusted();
-    let project = project(folders, folder).await;
-    // Of a file that cannot be read it is not known what would be trusted.
-    let known = project.problems.is_empty();
-    known.then(|| project.items.iter().filter(|judged| of_settings(judged)).map(|j| j.item.id()).collect())
+    let trust = folder_trust(folders);
+    let items = settings(&trust, folders, folder).await.ok()?;
+    let waiting = trust.judge(folder, items).await.into_iter().filter(|judged| !judged.is_trusted());
+    Some(waiting.map(|judged| judged.item.id()).collect())
 }
 
 /// Trusts a project's settings as a program has written them for its user, but for what waited before.

@@ -187,17 +187,20 @@ fn p13_a_confined_command_that_runs_takes_no_trust_away() {
     home.run(&["trust", "--yes"]);
     let temp = home.path().join("temp");
     std::fs::create_dir_all(&temp).unwrap();
-    home.write("wait.sh", "echo > here; while [ -e here ]; do sleep 0.05; done\n");
+    let pipes = ["here", "go"].map(|name| home.file(name));
+    assert!(std::process::Command::new("mkfifo").args(&pipes).status().unwrap().success());
+    home.write("wait.sh", "echo here > here; read go < go\n");
     let mut other = home.tiller(&["-p", "run `sh wait.sh`", "--yolo"]);
-    let mut other = other.env("TMPDIR", temp).spawn().unwrap();
-    for _ in 0..100 {
-        if home.read("here").is_some() || other.try_wait().unwrap().is_some() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    let mut other = other.env("TMPDIR", temp).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let (started, runs) = std::sync::mpsc::channel();
+    let [here, go] = pipes;
+    std::thread::spawn(move || started.send(std::fs::read_to_string(here).unwrap()));
+    // Where nothing can be confined the command does not start, and there is nothing to look at.
+    let runs = runs.recv_timeout(std::time::Duration::from_secs(20)).is_ok();
     let (said, list) = (write(&home), stdout(&home.run(&["trust", "--list"])));
-    let _ = std::fs::remove_file(home.project().join("here"));
+    if runs {
+        std::fs::write(go, "go\n").unwrap();
+    }
     other.wait().unwrap();
     assert!(said.contains("nothing is written"), "{said}");
     assert!(list.starts_with("trusted "), "{list}");
