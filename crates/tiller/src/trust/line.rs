@@ -223,7 +223,7 @@ mod tests {
     /// What is trusted of a project with two hooks and two settings after these answers, and what was shown.
     async fn answered(answers: &str) -> (Vec<String>, String) {
         let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| AbsPath::from_os(&dir.path().canonicalize().unwrap().join(name)).unwrap();
+        let at = |name: &str| AbsPath::from_os(&dir.path().join(name)).unwrap();
         let folders =
             Folders { home: at(""), config: at("config"), data: at("d"), cache: at("k"), temp: at("t") };
         let hook =
