@@ -29,15 +29,23 @@ impl Wanted<'_> {
             && (self.only.is_empty() || self.only.iter().any(named))
     }
 
-    /// Every name must be one.
+    /// Every name must be that of one item: a hook that is called like a server is not trusted along with it.
     fn check(&self, items: &[Judged]) -> Result<()> {
-        let known = |name: &&String| {
-            items.iter().any(|judged| **name == judged.item.name || **name == judged.item.id())
-        };
-        match self.only.iter().find(|name| !known(name)) {
-            None => Ok(()),
-            Some(name) => bail!("the project brings nothing called {name:?}; `tiller trust --list` lists it"),
+        for name in self.only {
+            let these = items.iter().filter(|judged| self.has(judged));
+            let ids = these.map(|judged| (judged.item.id(), &judged.item.name));
+            let ids: Vec<_> = ids.filter(|(id, own)| id == name || *own == name).map(|(id, _)| id).collect();
+            let name = agent::one_line(name);
+            match ids.as_slice() {
+                [] => bail!("the project brings nothing called {name:?}; `tiller trust --list` lists it"),
+                [_] => {}
+                ids => bail!(
+                    "the project brings several called {name:?}; say which with `tiller trust --only`: {}",
+                    agent::one_line(&ids.join(", "))
+                ),
+            }
         }
+        Ok(())
     }
 }
 

@@ -138,7 +138,12 @@ fn p13_nothing_is_trusted_unseen_or_unasked() {
     }
     assert!(!shown.contains('\u{1b}') && !shown.contains("canary"), "{shown:?}");
     assert!(!home.path().join("home/.config/tiller/trust.json").exists());
-    // One by one, by name.
+    // One by one, by name, and nothing else of the same name along with it.
+    home.write(".cursor/mcp.json", "{\"mcpServers\":{\"guard\":{\"command\":\"touch\"}}}");
+    let refused = home.run(&["trust", "--yes", "--only", "guard"]);
+    assert!(!refused.status.success());
+    assert!(stderr(&refused).contains("server:.cursor/mcp.json#guard"), "{}", stderr(&refused));
+    std::fs::remove_dir_all(home.project().join(".cursor")).unwrap();
     assert!(!home.run(&["trust", "--yes", "--only", "nothing"]).status.success());
     assert!(home.run(&["trust", "--yes", "--only", "guard"]).status.success());
     let list = stdout(&home.run(&["trust", "--list"]));
