@@ -197,6 +197,24 @@ fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
 }
 
 #[test]
+fn p13_trust_that_somebody_gives_or_takes_counts_in_sessions_that_are_open() {
+    let (home, model) = stage(&[], 3);
+    project_server(&home, "ok");
+    let mut agent = start(&home);
+    let session = open(&mut agent, &home, json!([]));
+    let mut offered = || {
+        agent.prompt(&session, "go", &mut Editor::default()).unwrap();
+        let told = tools(&model.requests.recv().unwrap());
+        told.iter().filter(|tool| tool.contains("mcp__proj__")).count()
+    };
+    assert_eq!(offered(), 0);
+    assert!(home.run(&["mcp", "trust", "proj", "--yes"]).status.success());
+    assert_eq!(offered(), 3);
+    assert!(home.run(&["trust", "--revoke=proj"]).status.success());
+    assert_eq!(offered(), 0);
+}
+
+#[test]
 fn p13_trust_in_one_server_is_in_no_other_and_outlives_what_comes_beside_it() {
     let (home, _model) = stage(&[], 0);
     let script = home.path().join("server.sh");
