@@ -3,14 +3,18 @@
 mod line;
 mod records;
 
-pub(crate) use line::{Wanted, give, run, terminal};
+pub(crate) use line::run;
+#[cfg(feature = "extensions")]
+pub(crate) use line::{Wanted, give, terminal};
 
 use crate::{
     config::{self, SettingsFile},
     extensions,
     options::Folders,
 };
-use agent::{FolderTrust, ItemKind, Judged, Redactor, TrustItem, TrustRecord};
+#[cfg(feature = "extensions")]
+use agent::ItemKind;
+use agent::{FolderTrust, Judged, Redactor, TrustItem, TrustRecord};
 use anyhow::Result;
 use records::Records;
 use serde_json::{Value, json};
@@ -139,6 +143,7 @@ pub(crate) async fn written(folders: &Folders, folder: &AbsPath, before: &BTreeS
 }
 
 /// Trusts a server as a program has described it for its user.
+#[cfg(feature = "extensions")]
 pub(crate) async fn server_written(
     folders: &Folders,
     folder: &AbsPath,
