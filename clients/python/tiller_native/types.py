@@ -203,6 +203,11 @@ class Functions(TypedDict):
     providers: dict[str, Any]
 
 
+class GiveTrust(TypedDict):
+    items: list[ShownItem]
+    sessionId: str
+
+
 class Hit(TypedDict):
     cwd: str
     excerpt: str
@@ -612,6 +617,11 @@ class SettingSet(TypedDict):
     scope: str
 
 
+class ShownItem(TypedDict):
+    hash: str
+    id: str
+
+
 class SpawnEntry(TypedDict):
     """A call that asks for a subagent."""
 
@@ -687,6 +697,11 @@ class Summary(TypedDict):
     totalTools: int
 
 
+class TakeTrust(TypedDict):
+    ids: NotRequired[Union[list[str], None]]
+    sessionId: str
+
+
 class Tool(TypedDict):
     """A tool of an MCP server."""
 
@@ -737,6 +752,27 @@ class ToolStarted(TypedDict):
 
 class Tools(TypedDict):
     tools: list[Tool]
+
+
+class Trust(TypedDict):
+    """What a project brings that can execute or redirect."""
+
+    folder: str
+    items: list[TrustItem]
+    problems: list[str]
+
+
+class TrustItem(TypedDict):
+    """A server, a hook, or the settings that do more than tighten."""
+
+    content: list[str]
+    hash: Union[str, None]
+    id: str
+    kind: str
+    name: str
+    problem: Union[str, None]
+    source: str
+    state: str
 
 
 class Usage(TypedDict):
@@ -1205,5 +1241,8 @@ REQUESTS: dict[str, tuple[Any, Any]] = {
     "sessions/rewind": (Rewind, Rewound),
     "sessions/search": (Search, Hits),
     "settings/set": (SetSetting, SettingSet),
+    "trust/give": (GiveTrust, Trust),
+    "trust/list": (Named, Trust),
+    "trust/take": (TakeTrust, Trust),
     "usage/get": (Named, Usage),
 }

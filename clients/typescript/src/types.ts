@@ -210,6 +210,12 @@ export type Functions = {
   providers: Record<string, unknown>;
 };
 
+export type GiveTrust = {
+  /** At least one. Where one is another by now, none is trusted. */
+  items: ShownItem[];
+  sessionId: string;
+};
+
 export type Hit = {
   cwd: string;
   excerpt: string;
@@ -577,6 +583,12 @@ export type SettingSet = {
   scope: string;
 };
 
+export type ShownItem = {
+  /** The hash that `trust/list` gave with the content. */
+  hash: string;
+  id: string;
+};
+
 /** A call that asks for a subagent. */
 export type SpawnEntry = {
   args: unknown;
@@ -658,6 +670,12 @@ export type Summary = {
   totalTools: number;
 };
 
+export type TakeTrust = {
+  /** All when it is not there. */
+  ids?: string[] | null;
+  sessionId: string;
+};
+
 /** A tool of an MCP server. */
 export type Tool = {
   description: string;
@@ -715,6 +733,32 @@ export type ToolStarted = {
 
 export type Tools = {
   tools: Tool[];
+};
+
+/** What a project brings that can execute or redirect. */
+export type Trust = {
+  folder: string;
+  items: TrustItem[];
+  /** Files of which it cannot be told what they bring. */
+  problems: string[];
+};
+
+/** A server, a hook, or the settings that do more than tighten. */
+export type TrustItem = {
+  /** What it is, in lines to be shown. Secrets are left out. */
+  content: string[];
+  /** What trust is given to; none when it cannot be told. */
+  hash: string | null;
+  id: string;
+  /** `server`, `hook` or `settings`. */
+  kind: string;
+  name: string;
+  /** What stands in the way, in words. */
+  problem: string | null;
+  /** The file that describes it. */
+  source: string;
+  /** `trusted`, `untrusted`, `changed` or `unknown`. */
+  state: string;
 };
 
 export type Usage = {
@@ -1298,6 +1342,12 @@ export interface Requests {
   "sessions/search": { params: Search; result: Hits };
   /** Stores a setting. */
   "settings/set": { params: SetSetting; result: SettingSet };
+  /** Trusts items as they were shown. */
+  "trust/give": { params: GiveTrust; result: Trust };
+  /** Shows what a project brings, and what of it is trusted. */
+  "trust/list": { params: Named; result: Trust };
+  /** Takes the trust in items back. */
+  "trust/take": { params: TakeTrust; result: Trust };
   /** Tells what a session has used. */
   "usage/get": { params: Named; result: Usage };
 }

@@ -4,11 +4,17 @@
 //! model; it cannot allow anything. One that should decide and cannot (it does not start, fails, or takes too long) denies.
 
 use crate::{
-    FolderTrust,
+    FolderTrust, TrustItem, TrustState,
     limits::{HOOK_NOTE_BYTES, HOOK_OUTPUT_BYTES},
 };
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use system::{AbsPath, Command, Confinement, Output, System, pattern_matches};
 use tokio_util::sync::CancellationToken;
 
@@ -57,8 +63,21 @@ pub struct Hook {
     pub tools: Vec<String>,
     /// How long it may take.
     pub timeout: Duration,
-    /// The folder that brought it: it is run only while that is trusted.
-    pub brought_by: Option<(FolderTrust, AbsPath)>,
+    /// Who brought it, where that is a project: it is run only while the project is trusted with it.
+    pub brought_by: Option<Brought>,
+}
+
+/// A project that brought a hook.
+#[derive(Clone)]
+pub struct Brought {
+    /// Tells whether it is trusted.
+    pub trust: FolderTrust,
+    /// The project's folder.
+    pub folder: AbsPath,
+    /// The hook as trust is given to it.
+    pub item: TrustItem,
+    /// Whether it was trusted before in this process. One that was and is another now denies: somebody counts on it.
+    pub counted_on: Arc<AtomicBool>,
 }
 
 /// The hooks of all sessions, and the machine they run on: this one, never the editor's terminal.
@@ -117,10 +136,20 @@ impl Hooks {
             input.extend(about);
         }
         for hook in hooks {
+            let usable = match &hook.brought_by {
+                None => Ok(true),
+                Some(brought) => brought.usable().await,
+            };
+            if usable == Ok(false) {
+                continue;
+            }
             let answer = tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err("it was cancelled".to_owned()),
-                answer = self.answer(hook, cwd, input.to_string()) => answer,
+                answer = async {
+                    usable?;
+                    self.answer(hook, cwd, input.to_string()).await
+                } => answer,
             };
             let name = &hook.name;
             match answer {
@@ -143,11 +172,6 @@ impl Hooks {
     }
 
     async fn answer(&self, hook: &Hook, cwd: &AbsPath, input: String) -> Result<Answer, String> {
-        if let Some((trust, folder)) = &hook.brought_by
-            && trust.of(folder).await.content().is_none()
-        {
-            return Err("the folder that brings it is not trusted any more (`tiller trust`)".to_owned());
-        }
         let (Some(system), Some((program, args))) = (&self.system, hook.command.split_first()) else {
             return Err("there is nothing to run".to_owned());
         };
@@ -183,6 +207,28 @@ impl Hooks {
         tokio::time::timeout(hook.timeout, run)
             .await
             .unwrap_or_else(|_| Err(format!("no answer within {seconds} s")))
+    }
+}
+
+impl Brought {
+    /// Whether it is to run. One that waits for trust, or lost it by its user's word, is not there; one that was trusted and cannot be
+    /// told to be the same any more is an error.
+    async fn usable(&self) -> Result<bool, String> {
+        let state = self.trust.state(&self.folder, &self.item).await;
+        match &state {
+            TrustState::Trusted => {
+                self.counted_on.store(true, Ordering::Relaxed);
+                Ok(true)
+            }
+            TrustState::Untrusted => {
+                self.counted_on.store(false, Ordering::Relaxed);
+                Ok(false)
+            }
+            TrustState::Changed | TrustState::Unknown(_) if self.counted_on.load(Ordering::Relaxed) => {
+                Err(state.problem().unwrap_or_default())
+            }
+            TrustState::Changed | TrustState::Unknown(_) => Ok(false),
+        }
     }
 }
 
@@ -255,5 +301,65 @@ mod tests {
         assert!(slow.denial.unwrap().contains("no answer within 10 s"));
         // Other tools are none of its business.
         assert_eq!(run(BeforeTool, Some("bash"), Script::exits(1)).await, Said::default());
+    }
+
+    /// What is recorded of a folder, as a test has it.
+    struct Recorded(std::sync::Mutex<Result<crate::TrustRecord, String>>);
+
+    #[async_trait::async_trait]
+    impl crate::TrustRecords for Recorded {
+        async fn trusted(&self, _folder: &AbsPath) -> Result<crate::TrustRecord, String> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn p13_a_hook_of_a_project_runs_while_it_is_trusted_and_denies_when_that_cannot_be_told() {
+        let system = Arc::new(FakeSystem::new());
+        system.add_file("/w/check", "good");
+        system.on_command("/w/check", |_| {
+            Script::exits(0).prints("{\"decision\":\"deny\",\"reason\":\"no\"}\n")
+        });
+        let folder = AbsPath::new("/w").unwrap();
+        let item = TrustItem {
+            kind: crate::ItemKind::Hook,
+            source: ".tiller/config.toml".to_owned(),
+            name: "guard".to_owned(),
+            parts: Vec::new(),
+            words: vec!["./check".to_owned()],
+            shown: Vec::new(),
+        };
+        let recorded = Arc::new(Recorded(std::sync::Mutex::new(Ok(crate::TrustRecord::default()))));
+        let trust = FolderTrust::new(system.clone(), recorded.clone());
+        let hash = trust.judge(&folder, vec![item.clone()]).await.remove(0).hash.unwrap();
+        let trusted = crate::TrustRecord { items: [(item.id(), hash)].into(), whole: None };
+        let counted_on = Arc::default();
+        let hook = Hook {
+            name: "guard".to_owned(),
+            event: HookEvent::BeforeTool,
+            command: vec!["./check".to_owned()],
+            tools: Vec::new(),
+            timeout: Duration::from_secs(10),
+            brought_by: Some(Brought { trust, folder: folder.clone(), item, counted_on }),
+        };
+        let hooks = Hooks::new(vec![hook], system.clone());
+        let denial = async || {
+            let cancel = CancellationToken::new();
+            hooks.run(HookEvent::BeforeTool, &folder, Some("bash"), || json!({}), &cancel).await.denial
+        };
+        assert_eq!(denial().await, None, "it waits");
+        system.add_file("/w/check", "evil");
+        *recorded.0.lock().unwrap() = Ok(trusted.clone());
+        assert_eq!(denial().await, None, "it is not what was trusted, and nobody has counted on it");
+        system.add_file("/w/check", "good");
+        assert!(denial().await.unwrap().ends_with("denied it: no"), "trust counts at once");
+        system.add_file("/w/check", "evil");
+        assert!(denial().await.unwrap().contains("it has changed since it was trusted"));
+        *recorded.0.lock().unwrap() = Err("the record is damaged".to_owned());
+        assert!(denial().await.unwrap().contains("the record is damaged"));
+        *recorded.0.lock().unwrap() = Ok(crate::TrustRecord::default());
+        assert_eq!(denial().await, None, "its user took the trust back");
+        *recorded.0.lock().unwrap() = Ok(trusted);
+        assert_eq!(denial().await, None, "and it is still another");
     }
 }

@@ -69,7 +69,7 @@ pub use event::{
 pub use explain::{Step, decision_time, explain};
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
-pub use hooks::{Hook, HookEvent, Hooks};
+pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
 pub use limits::{ContextLimits, Limits, ToolLimits};
@@ -99,4 +99,4 @@ pub use swarm::{
 pub use task::{Task, TaskList, TaskStatus};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
 pub use tool_specs::ToolSpecs;
-pub use trust::{FolderTrust, TRUST_PLACES, Trust, TrustContent, TrustRecords};
+pub use trust::{FolderTrust, ItemKind, Judged, TrustItem, TrustRecord, TrustRecords, TrustState};

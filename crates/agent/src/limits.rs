@@ -192,11 +192,20 @@ pub(crate) const NEAR_NAMES: usize = 3;
 /// Lines of the difference that an editor made to a text on taking it.
 pub(crate) const REFORMAT_LINES: usize = 60;
 
-/// The most files of a folder that are looked at to tell whether it is trusted.
+/// The most files of a folder of helpers that are looked at to tell whether an item of a project is trusted.
 pub(crate) const TRUST_FILES: usize = 1000;
 
 /// The most bytes of them.
 pub(crate) const TRUST_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most bytes of one file that belongs to an item.
+pub(crate) const TRUST_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The most paths that the words of an item may mean.
+pub(crate) const TRUST_NAMED: usize = 512;
+
+/// The most bytes of the files that they name.
+pub(crate) const TRUST_NAMED_BYTES: usize = 32 * 1024 * 1024;
 
 /// How many folders deep they may lie.
 pub(crate) const TRUST_DEPTH: usize = 8;

@@ -5,7 +5,7 @@ use crate::{
     listener::Offered,
     names::server_name,
 };
-use agent::{ClientServer, ClientServerKind};
+use agent::{ClientServer, ClientServerKind, ItemKind, TrustItem};
 use serde_json::{Map, Value};
 use std::{fmt, time::Duration};
 
@@ -109,6 +109,41 @@ impl ServerConfig {
         }
         self.offered.iter().for_each(|offered| part(offered.id()));
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// It as trust is given to it. What is shown has the values of variables and headers that are neither secret nor look so.
+    pub fn trust_item(&self) -> TrustItem {
+        let source = match self.origin {
+            Origin::Project(file) => file.to_owned(),
+            Origin::User | Origin::Client => String::new(),
+        };
+        let (mut words, mut shown) = (Vec::new(), Vec::new());
+        let (pairs, kind) = match &self.how {
+            How::Stdio { command, args, env } => {
+                words.extend(std::iter::once(command).chain(args).cloned());
+                let line: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+                shown.push(format!("runs: {}", line.join(" ")));
+                (env, "variable")
+            }
+            How::Http { url, headers } => {
+                shown.push(format!("connects to: {url}"));
+                (headers, "header")
+            }
+        };
+        for (name, value) in pairs {
+            words.push(value.clone());
+            let secret = system::is_secret_name(name) || name.eq_ignore_ascii_case("authorization");
+            let hidden = secret && !is_reference(value);
+            shown.push(format!("{kind}: {name}={}", if hidden { "(not shown)" } else { value.as_str() }));
+        }
+        if !self.offered.is_empty() {
+            let offered: Vec<_> = self.offered.iter().map(|offered| offered.id()).collect();
+            shown.push(format!("is offered: {}", offered.join(", ")));
+        }
+        // What is offered once more: in the fingerprint a variable could pass for it.
+        let parts = std::iter::once(self.fingerprint());
+        let parts = parts.chain(self.offered.iter().map(|offered| offered.id().to_owned())).collect();
+        TrustItem { kind: ItemKind::Server, source, name: self.name.clone(), parts, words, shown }
     }
 
     /// What would run, or be called, in full but for the values of variables and headers.

@@ -1,7 +1,9 @@
 //! The files that describe servers, and which of them count.
 
-use crate::config::{Origin, ServerConfig, parse};
-use agent::{FolderTrust, Trust};
+use crate::config::{Described, Origin, ServerConfig, parse};
+use agent::{FolderTrust, Judged};
+use futures::future::join_all;
+use std::collections::{BTreeMap, BTreeSet};
 use system::{AbsPath, System};
 
 /// The files of a project, later ones before earlier ones where both describe a server of a name.
@@ -12,60 +14,96 @@ pub const PROJECT_FILES: [&str; 3] = [".vscode/mcp.json", ".cursor/mcp.json", ".
 pub struct Found {
     /// The servers that may be used, disabled ones among them; one of a name.
     pub servers: Vec<ServerConfig>,
-    /// Servers of the project that wait for its folder to be trusted.
+    /// Servers of the project that wait to be trusted.
     pub untrusted: Vec<ServerConfig>,
     /// What is wrong, or stands in the way, in words.
     pub problems: Vec<String>,
 }
 
-/// Reads the user's file and those of the project in `cwd`. Those of a project count only where `trust` says so, and then with the bytes that
-/// were trusted.
+/// A server of the project, and what is to be said of it.
+#[derive(Debug)]
+pub struct ProjectServer {
+    /// As it is described.
+    pub config: ServerConfig,
+    /// As trust is given to it.
+    pub judged: Judged,
+}
+
+/// Reads the user's file and those of the project in `cwd`. A server of the project counts only where `trust` says so of it.
 pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd: &AbsPath) -> Found {
     let mut found = Found::default();
-    let (of_user, trust) = futures::join!(system.read(user), trust.of(cwd));
+    let (of_user, (of_project, problems)) = futures::join!(system.read(user), of_project(trust, cwd));
     match of_user {
-        Ok(bytes) => found.take(&bytes, user.as_str(), &Origin::User, true),
+        Ok(bytes) => {
+            for server in read(&bytes, user.as_str(), &Origin::User, &mut found.problems) {
+                put(&mut found.servers, server);
+            }
+        }
         Err(error) if error.is_not_found() => {}
         Err(error) => found.problems.push(error.to_string()),
     }
-    let (content, trusted) = match &trust {
-        Trust::Empty => return found,
-        Trust::Trusted(content) => (content, true),
-        Trust::Untrusted(content) | Trust::Changed(content) => (content, false),
-        Trust::Unknown(_) => {
-            found.problems.extend(trust.problem().map(|why| format!("MCP servers of the project: {why}")));
-            return found;
-        }
-    };
-    for name in PROJECT_FILES {
-        if let Some(bytes) = content.file(name) {
-            found.take(bytes, name, &Origin::Project(name), trusted);
+    found.problems.extend(problems);
+    let mut waiting: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for ProjectServer { config, judged } in of_project {
+        match judged.state.problem() {
+            None => put(&mut found.servers, config),
+            Some(why) => {
+                waiting.entry(why).or_default().insert(config.name.clone());
+                put(&mut found.untrusted, config);
+            }
         }
     }
-    if let Some(problem) = trust.problem().filter(|_| !found.untrusted.is_empty()) {
-        let names: Vec<_> = found.untrusted.iter().map(|server| server.name.as_str()).collect();
-        found
-            .problems
-            .push(format!("MCP servers of the project are not started ({}): {problem}", names.join(", ")));
+    for (why, names) in waiting {
+        let names = Vec::from_iter(names).join(", ");
+        found.problems.push(format!("MCP servers of the project are not started ({names}): {why}"));
     }
     found
 }
 
-impl Found {
-    fn take(&mut self, bytes: &[u8], file: &str, origin: &Origin, trusted: bool) {
-        let servers = match parse(&String::from_utf8_lossy(bytes), origin) {
-            Ok(servers) => servers,
-            Err(error) => return self.problems.push(format!("{file}: {error}")),
-        };
-        for (name, server) in servers {
-            match server {
-                Ok(server) => {
-                    let list = if trusted { &mut self.servers } else { &mut self.untrusted };
-                    list.retain(|known| known.name != name);
-                    list.push(server);
+/// The servers of the project in `cwd`, trusted or not, in the order of their files, and what is wrong with the files.
+pub async fn of_project(trust: &FolderTrust, cwd: &AbsPath) -> (Vec<ProjectServer>, Vec<String>) {
+    let (mut configs, mut problems) = (Vec::new(), Vec::new());
+    let texts = PROJECT_FILES.map(|name| async move { (name, trust.file(cwd, name).await) });
+    for (name, text) in join_all(texts).await {
+        match text {
+            Ok(None) => {}
+            Ok(Some(bytes)) => {
+                let mut of_file = Vec::new();
+                for server in read(&bytes, name, &Origin::Project(name), &mut problems) {
+                    put(&mut of_file, server);
                 }
-                Err(error) => self.problems.push(format!("{file}: {error}")),
+                configs.extend(of_file);
             }
+            Err(why) => problems.push(format!("MCP servers of the project: {why}")),
         }
     }
+    let items = configs.iter().map(ServerConfig::trust_item).collect();
+    let judged = trust.judge(cwd, items).await;
+    let servers = configs.into_iter().zip(judged);
+    (servers.map(|(config, judged)| ProjectServer { config, judged }).collect(), problems)
+}
+
+/// The servers that a file describes. What is wrong with it, or with one of them, is a problem.
+fn read(bytes: &[u8], file: &str, origin: &Origin, problems: &mut Vec<String>) -> Vec<ServerConfig> {
+    let servers = match parse(&String::from_utf8_lossy(bytes), origin) {
+        Ok(servers) => servers,
+        Err(error) => {
+            problems.push(format!("{file}: {error}"));
+            return Vec::new();
+        }
+    };
+    let right = |(_, server): Described| match server {
+        Ok(server) => Some(server),
+        Err(error) => {
+            problems.push(format!("{file}: {error}"));
+            None
+        }
+    };
+    servers.into_iter().filter_map(right).collect()
+}
+
+/// Later ones take the place of earlier ones of the same name.
+fn put(list: &mut Vec<ServerConfig>, server: ServerConfig) {
+    list.retain(|known| known.name != server.name);
+    list.push(server);
 }

@@ -102,9 +102,16 @@ impl Hub {
             inner.problems.push(format!("more than {SERVERS} MCP servers; the rest is not started"));
             wanted.truncate(SERVERS);
         }
-        // What is dropped stops by itself.
         let before = inner.servers.len();
-        inner.servers.retain(|running| wanted.contains(&running.config));
+        inner.servers.retain(|running| {
+            let stays = wanted.contains(&running.config);
+            // What is dropped stops by itself, once no tool of it is held any more. One of a project lost its trust: it stops now.
+            if !stays && matches!(running.config.origin, Origin::Project(_)) {
+                let server = Arc::clone(running);
+                tokio::spawn(async move { server.close().await });
+            }
+            stays
+        });
         if inner.servers.len() < before {
             self.news.notify_one();
         }
@@ -124,6 +131,20 @@ impl Hub {
         inner.of_files = found.servers.iter().filter(|server| server.enabled).cloned().collect();
         self.bring_about(&mut inner);
         found
+    }
+
+    /// Looks at the files again and waits for servers that this starts, as at the beginning.
+    async fn notice_trust(&self) {
+        if !*self.read.borrow() {
+            return;
+        }
+        let before = self.servers();
+        self.look_again().await;
+        let mut started = self.servers();
+        started.retain(|server| !before.iter().any(|known| Arc::ptr_eq(known, server)));
+        let settled = join_all(started.iter().map(|server| server.settled()));
+        // Those that are late join later.
+        let _ = tokio::time::timeout(FIRST_WAIT, settled).await;
     }
 
     /// The servers that the client gave.
@@ -187,6 +208,8 @@ impl Hub {
 impl ToolSource for Hub {
     async fn offer(&self) -> Offer {
         self.settled().await;
+        // Trust that was given or taken since, by whomever, counts from here on.
+        self.notice_trust().await;
         self.let_in().await;
         let mut notices = Notices::default();
         let mut found: Vec<(Arc<Server>, Arc<Definition>)> = Vec::new();

@@ -30,7 +30,7 @@ mod upstreams;
 
 pub use config::{ConfigError, Described, How, Origin, ServerConfig, parse};
 pub use connection::{Client, ConnectError};
-pub use files::{Found, PROJECT_FILES, find};
+pub use files::{Found, PROJECT_FILES, ProjectServer, find, of_project};
 pub use inquiry::Inquiry;
 pub use listed::Listed;
 pub use listener::Offered;

@@ -29,6 +29,18 @@ pub struct Metadata {
     pub modified: Option<SystemTime>,
 }
 
+/// The age, in seconds since 1970, of what holds a name free while a confined command runs.
+pub(crate) const PLACEHOLDER_SECONDS: i64 = 1;
+
+impl Metadata {
+    /// Whether it is an empty file that only holds a name free, for a confined command that runs, or that was killed.
+    pub fn is_placeholder(&self) -> bool {
+        let age = self.modified.and_then(|then| then.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let marked = age.is_some_and(|age| i64::try_from(age.as_secs()) == Ok(PLACEHOLDER_SECONDS));
+        self.kind == FileKind::File && self.size == 0 && marked
+    }
+}
+
 /// What a file on disk holds and how it looks.
 #[derive(Debug)]
 pub struct Look {

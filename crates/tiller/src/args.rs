@@ -17,7 +17,7 @@ pub(crate) use integrations::{
 };
 #[cfg(feature = "extensions")]
 pub(crate) use mcp::{
-    Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve,
+    Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
 pub(crate) use spelling::spelled;
 
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Models,
     /// Tell what this machine and these settings give, and what is wrong with them.
     Doctor(DoctorArgs),
-    /// Trust a folder: let what it brings (settings, servers, hooks, skills) execute and redirect, until it changes.
+    /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one: let it execute and redirect until it changes.
     Trust(TrustArgs),
     /// MCP servers: those that are described, what they offer, and what becomes of them.
     #[cfg_attr(feature = "extensions", command(subcommand))]
@@ -390,12 +390,18 @@ pub(crate) struct TrustArgs {
     /// The folder; the current one by default.
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// List the trusted folders, and whether they are as they were.
-    #[arg(long, conflicts_with_all = ["path", "revoke"])]
+    /// List what is trusted, and whether it is as it was. Asks and changes nothing.
+    #[arg(long, conflicts_with_all = ["path", "revoke", "yes", "only"])]
     pub(crate) list: bool,
-    /// Take the trust back.
+    /// Take the trust back: in all that the folder brings, or in the server or hook of this name.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, conflicts_with = "yes")]
+    pub(crate) revoke: Option<Option<String>>,
+    /// Trust what is shown without asking: for scripts.
     #[arg(long)]
-    pub(crate) revoke: bool,
+    pub(crate) yes: bool,
+    /// The server, the hook or the `settings` of this name alone; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
 }
 
 /// `tiller permissions`.

@@ -14,7 +14,7 @@ use crate::{
 use ::integrations::integration_name;
 use ::lua::{Functions, LuaTools};
 use ::mcp::{McpOptions, McpProvider};
-use agent::{SessionScope, ToolProvider, ToolProviders};
+use agent::{FolderTrust, Judged, SessionId, SessionScope, ToolProvider, ToolProviders};
 use anyhow::Result;
 use providers::HttpClients;
 use std::sync::Arc;
@@ -59,6 +59,13 @@ impl Extensions {
         providers.into_iter().collect()
     }
 
+    /// Has a session look at what is trusted of its servers.
+    pub(crate) async fn look_again(&self, session: &SessionId) {
+        if let Some(servers) = self.servers.of_session(session) {
+            servers.look_again().await;
+        }
+    }
+
     /// Lays what was said through this program over settings of a folder.
     pub(crate) fn overlay(&self, cwd: &AbsPath, options: &mut Options) {
         self.integrations.overlay(cwd, options);
@@ -84,6 +91,12 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,
     })
+}
+
+/// The servers of the project in a folder, trusted or not, and what is wrong with the files that describe them.
+pub(crate) async fn project_servers(trust: &FolderTrust, folder: &AbsPath) -> (Vec<Judged>, Vec<String>) {
+    let (servers, problems) = ::mcp::of_project(trust, folder).await;
+    (servers.into_iter().map(|server| server.judged).collect(), problems)
 }
 
 /// Whether that is how an integration's name is written.

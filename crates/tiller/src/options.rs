@@ -83,14 +83,23 @@ pub(crate) struct HookOptions {
     pub(crate) command: Vec<String>,
     pub(crate) tools: Vec<String>,
     pub(crate) timeout: Duration,
-    /// Whether the project's file has it.
-    pub(crate) of_project: bool,
+    /// What is known of it where the project's file has it.
+    pub(crate) of_project: Option<Brought>,
+}
+
+/// A hook of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Brought {
+    /// Its name in the project's file.
+    pub(crate) name: String,
+    /// Whether it is trusted.
+    pub(crate) trusted: bool,
 }
 
 impl Default for HookOptions {
     fn default() -> Self {
         let timeout = HOOK_TIMEOUT;
-        Self { event: None, command: Vec::new(), tools: Vec::new(), timeout, of_project: false }
+        Self { event: None, command: Vec::new(), tools: Vec::new(), timeout, of_project: None }
     }
 }
 

@@ -19,9 +19,10 @@ use crate::{
     trust,
     wiring::{self, Keep},
 };
-use agent::{PermissionMode, SessionId, ToolProviders};
+use agent::{ItemKind, PermissionMode, SessionId, ToolProviders};
 use anyhow::{Context, Result, bail};
 use std::{
+    collections::BTreeMap,
     io::{IsTerminal, Read, Write},
     path::Path,
     time::Duration,
@@ -69,7 +70,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Trust(args)) => {
             let cwd = folder(args.path.as_deref())?;
-            trust::run(&folders::resolve(environment, &cwd)?, &cwd, &args).await
+            let folders = folders::resolve(environment, &cwd)?;
+            trust::run(&folders, &cwd, &args, environment.redactor()).await
         }
         Some(Command::Mcp(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
@@ -215,14 +217,21 @@ pub(crate) async fn resolved(environment: &Environment, cwd: &AbsPath, flags: Fl
     Ok(resolved)
 }
 
-/// The project's settings, and whether they may do more than tighten: what was trusted is what is read.
+/// The project's settings, and what of them may do more than tighten: what was judged is what is read.
 async fn project_layer(folders: &Folders, cwd: &AbsPath, file: SettingsFile) -> ProjectLayer {
-    let state = trust::folder_trust(folders).of(cwd).await;
-    let trusted = state.content().and_then(|content| content.file(config::PROJECT_FILE));
-    match trusted.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()) {
-        Some(text) => ProjectLayer { file: SettingsFile { text, ..file }, distrust: None },
-        None => ProjectLayer { file, distrust: state.problem() },
+    let mut layer = ProjectLayer { distrust: None, waiting: BTreeMap::new(), file };
+    let items = config::trust_items(&layer.file, folders).unwrap_or_else(|error| {
+        layer.distrust = Some(error.to_string());
+        Vec::new()
+    });
+    for judged in trust::folder_trust(folders).judge(cwd, items).await {
+        let Some(why) = judged.state.problem() else { continue };
+        match judged.item.kind {
+            ItemKind::Hook => drop(layer.waiting.insert(judged.item.name, why)),
+            ItemKind::Settings | ItemKind::Server => layer.distrust = Some(why),
+        }
     }
+    layer
 }
 
 fn folder(given: Option<&Path>) -> Result<AbsPath> {

@@ -2,16 +2,16 @@
 
 use crate::{
     args::{Events, Protocol},
-    extensions, limits,
-    options::{HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
+    config, extensions, limits,
+    options::{self, HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
     stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders};
+use agent::{Brought, Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders};
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 use store::SqliteStore;
 use system::{AbsPath, LocalSystem, System};
 
@@ -161,8 +161,17 @@ fn sessions(options: &Options, cwd: &AbsPath, tool_providers: ToolProviders) -> 
     }
 }
 
-/// The hooks of the settings. They run on this machine; a project's only while `cwd` is trusted.
+/// The hooks of the settings. They run on this machine; one of the project in `cwd` only while it is trusted.
 fn hooks(options: &Options, cwd: &AbsPath) -> Hooks {
+    let brought = |hook: &HookOptions| {
+        let options::Brought { name, trusted } = hook.of_project.as_ref()?;
+        Some(Brought {
+            trust: trust::folder_trust(&options.folders),
+            folder: cwd.clone(),
+            item: config::hook_item(name, hook),
+            counted_on: Arc::new(AtomicBool::new(*trusted)),
+        })
+    };
     let hook = |(name, hook): (&String, &HookOptions)| {
         Some(Hook {
             name: name.clone(),
@@ -170,7 +179,7 @@ fn hooks(options: &Options, cwd: &AbsPath) -> Hooks {
             command: hook.command.clone(),
             tools: hook.tools.clone(),
             timeout: hook.timeout,
-            brought_by: hook.of_project.then(|| (trust::folder_trust(&options.folders), cwd.clone())),
+            brought_by: brought(hook),
         })
     };
     let hooks: Vec<_> = options.hooks.iter().filter_map(hook).collect();

@@ -87,6 +87,20 @@ impl Fields {
         }
     }
 
+    /// A list of anything; an empty one when it is not there.
+    pub(crate) fn list(&self, key: &str) -> Result<Vec<Value>, Error> {
+        match self.0.get(key) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Array(items)) => Ok(items.clone()),
+            Some(_) => Err(errors::invalid_params(format!("Param must be a list: {key}"))),
+        }
+    }
+
+    /// Whether it is there.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(|value| !value.is_null())
+    }
+
     /// A flag; `default` when it is not there.
     pub(crate) fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
         Ok(self.optional_flag(key)?.unwrap_or(default))

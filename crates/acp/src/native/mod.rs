@@ -20,6 +20,7 @@ mod services;
 mod shape;
 mod switch;
 mod tree;
+mod trust;
 
 pub(crate) use capabilities::announce;
 pub(crate) use event::{Event, Frame, send};
@@ -27,9 +28,9 @@ pub(crate) use names::Prefix;
 pub(crate) use projection::{Projection, StateKind, Step, delta};
 pub(crate) use route::route;
 pub use services::{
-    AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, Hidden,
-    ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions, Scene, Scope,
-    ServiceError, SetSecret, SetSetting,
+    AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, GiveTrust,
+    Hidden, ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions, Scene,
+    Scope, ServiceError, SetSecret, SetSetting,
 };
 pub(crate) use shape::with_seed_keys;
 pub(crate) use switch::Switch;

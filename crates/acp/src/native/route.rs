@@ -8,6 +8,7 @@ use super::{
     requests::{Request, service_error},
     services::Scene,
     shape::runtime_state,
+    trust::TrustRequest,
 };
 use crate::{
     connection::{Connection, Reply, Wire, errors},
@@ -81,6 +82,10 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
             known();
             permissions(&Fields::of(params)?, connection).await
         }
+        "trust/list" | "trust/give" | "trust/take" if own => {
+            known();
+            trust(name, &Fields::of(params)?, connection).await
+        }
         "usage/get" if own => {
             known();
             usage(&Fields::of(params)?, connection).await
@@ -109,16 +114,29 @@ async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     let tell = |event: Event| client.iter().for_each(|client| client.tell(|| event.clone()));
     request.began().into_iter().for_each(tell);
     let outline = request.outline();
+    let on = scene(&handle);
+    let result = request.act(&on, connection.options.services.as_ref()).await?;
+    tell(outline.ended(&result));
+    Ok(result)
+}
+
+/// What a request acts on.
+fn scene(handle: &SessionHandle) -> Scene {
     let state = handle.state();
-    let on = Scene {
+    Scene {
         session: handle.id().clone(),
         cwd: handle.cwd().clone(),
         mode: state.mode,
         permission_mode: state.permission_mode,
-    };
-    let result = request.act(&on, connection.options.services.as_ref()).await?;
-    tell(outline.ended(&result));
-    Ok(result)
+    }
+}
+
+/// A request about what the project of a session may do.
+async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let handle = loaded(fields, connection)?;
+    let request = TrustRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
+    let services = connection.options.services.as_ref();
+    request.act(&scene(&handle), services).await.map_err(service_error)
 }
 
 /// Changes what a session is set to: all that is given, or, when any of it is wrong, nothing.

@@ -20,6 +20,22 @@ pub trait NativeServices: Send + Sync {
         Err(ServiceError::Failed(format!("Provider '{}' cannot be configured here.", set.provider)))
     }
 
+    /// What the project in a session's folder brings, with its content and whether it is trusted: `{folder, items, problems}`.
+    async fn list_trust(&self, on: &Scene) -> Result<Value, ServiceError> {
+        Ok(json!({ "folder": on.cwd.as_str(), "items": [], "problems": [] }))
+    }
+
+    /// Trusts items as they were shown; what is known of all of them afterwards. Where one is another by now, none is trusted.
+    async fn give_trust(&self, _on: &Scene, items: Vec<GiveTrust>) -> Result<Value, ServiceError> {
+        let names: Vec<_> = items.iter().map(|item| item.id.as_str()).collect();
+        Err(ServiceError::InvalidParams(format!("The project brings nothing called {}.", names.join(", "))))
+    }
+
+    /// Takes the trust in items back, or in all; what is known of all of them afterwards.
+    async fn take_trust(&self, on: &Scene, _ids: Option<Vec<String>>) -> Result<Value, ServiceError> {
+        self.list_trust(on).await
+    }
+
     /// The functions of integrations: `{functions, providers, locallyRunnableProviders}`.
     async fn list_functions(&self, _on: &Scene, _query: ListFunctions) -> Result<Value, ServiceError> {
         Ok(json!({ "functions": [], "providers": {}, "locallyRunnableProviders": [] }))
@@ -289,6 +305,15 @@ pub struct AddServer {
     pub permissions: Permissions,
     /// Whose settings change.
     pub scope: Scope,
+}
+
+/// An item that is to be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GiveTrust {
+    /// Which.
+    pub id: String,
+    /// The hash that it had when it was shown.
+    pub hash: String,
 }
 
 /// `mcp/set_secret`.

@@ -5,7 +5,7 @@ use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Client, ClientServer, ClientServerKind, Content, CreateSession, FolderTrust, LanguageModel, Message,
     PermissionMode, PromptOutcome, Redactor, Runtime, RuntimeOptions, SessionEvent, SessionHandle, Surface,
-    ToolProvider, TrustRecords,
+    ToolProvider, TrustRecord, TrustRecords,
 };
 use async_trait::async_trait;
 use mcp::{Grants, McpOptions, McpProvider, Pins, Values};
@@ -65,8 +65,8 @@ impl Grants for Known {
 
 #[async_trait]
 impl TrustRecords for Known {
-    async fn trusted(&self, _folder: &AbsPath) -> Option<String> {
-        None
+    async fn trusted(&self, _folder: &AbsPath) -> Result<TrustRecord, String> {
+        Ok(TrustRecord::default())
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Placeholder {
 }
 
 /// The age of a placeholder, in seconds since 1970.
-const MARK: i64 = 1;
+const MARK: i64 = crate::seam::PLACEHOLDER_SECONDS;
 
 /// Takes the names that a sandbox reserves and that nothing has.
 pub(super) fn reserve(sandbox: &Sandbox) -> Vec<Placeholder> {

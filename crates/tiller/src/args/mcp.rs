@@ -26,8 +26,8 @@ pub(crate) enum McpCommand {
     Call(Called),
     /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, as far as the settings allow that without asking.
     Lua(super::ScriptArgs),
-    /// Show the project's servers in full and trust its folder; with a name, approve of that server's tools as they are now too.
-    Trust(Named),
+    /// Show the project's servers in full and trust them, all or one; with a name, approve of that server's tools as they are now too.
+    Trust(Trusted),
     /// Tell what is wrong with the descriptions. Starts nothing.
     Doctor(Common),
     /// List a server's resources, or read one.
@@ -158,6 +158,19 @@ pub(crate) struct Named {
     pub(crate) server: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// What is to be trusted.
+#[derive(Debug, Args)]
+pub(crate) struct Trusted {
+    #[command(flatten)]
+    pub(crate) named: Named,
+    /// The project's servers, which is what is meant in any case.
+    #[arg(long, hide = true)]
+    pub(crate) project: bool,
+    /// Trust what is shown without asking: for scripts.
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// A tool.

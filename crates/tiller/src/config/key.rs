@@ -1,7 +1,7 @@
 //! What a setting is, and the values settings take.
 
 use crate::options::Options;
-use std::{str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, time::Duration};
 use system::AbsPath;
 
 /// A setting.
@@ -63,6 +63,22 @@ impl Key {
     }
 }
 
+/// As in a file.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::List(items) => {
+                let items: Vec<_> = items.iter().map(Self::to_string).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Self::Other(kind) => f.write_str(kind),
+        }
+    }
+}
+
 impl Value {
     fn kind(&self) -> &'static str {
         match self {
@@ -116,7 +132,7 @@ impl Value {
     }
 
     /// One of a few words.
-    pub(crate) fn word<T: FromStr<Err: std::fmt::Display>>(&self) -> Result<T, String> {
+    pub(crate) fn word<T: FromStr<Err: fmt::Display>>(&self) -> Result<T, String> {
         self.text()?.parse().map_err(|error: T::Err| error.to_string())
     }
 

@@ -4,9 +4,10 @@ use super::{ConfigError, InProject, SettingsFile, keys, parse::parse, variables}
 use crate::{
     environment::Environment,
     keys::StoredKeys,
-    options::{Folders, HookOptions, NO_ALLOW_LIST, Network, Options},
+    options::{Brought, Folders, HookOptions, NO_ALLOW_LIST, Network, Options},
 };
 use agent::{Mode, PermissionMode};
+use std::collections::BTreeMap;
 use system::AbsPath;
 
 /// What flags set.
@@ -36,6 +37,8 @@ pub(crate) struct ProjectLayer {
     pub(crate) file: SettingsFile,
     /// Why they may do no more than tighten; `None` when the user trusts the folder with them.
     pub(crate) distrust: Option<String>,
+    /// Why each hook waits, by name; a hook that is not here is trusted.
+    pub(crate) waiting: BTreeMap<String, String>,
 }
 
 /// The outcome: options, and what the user should know about how they came to be.
@@ -82,11 +85,19 @@ fn apply_project(
     let own = std::mem::take(&mut options.hooks);
     let result = apply_each(options, layer, notices);
     let brought = std::mem::replace(&mut options.hooks, own);
-    options.hooks.extend(
-        brought
-            .into_iter()
-            .map(|(name, hook)| (format!("project/{name}"), HookOptions { of_project: true, ..hook })),
-    );
+    for (name, hook) in brought {
+        let why = layer.waiting.get(&name);
+        let of_project = Some(Brought { name: name.clone(), trusted: why.is_none() });
+        if let Some(why) = why {
+            let path = &layer.file.path;
+            notices.push(format!("{path}: the hook {name:?} is not run: {why}"));
+            // Nobody has looked at it yet, so what it lacks is nobody's mistake.
+            if hook.event.is_none() || hook.command.is_empty() {
+                continue;
+            }
+        }
+        options.hooks.insert(format!("project/{name}"), HookOptions { of_project, ..hook });
+    }
     result
 }
 
@@ -112,7 +123,9 @@ fn apply_each(
         let name = &setting.name;
         let mut after = options.clone();
         setting.apply(&mut after)?;
-        let refusal = match (setting.key.in_project, &layer.distrust) {
+        // Hooks wait one by one: until one is trusted it is known, and does not run.
+        let distrust = if setting.is_of_hook() { &None } else { &layer.distrust };
+        let refusal = match (setting.key.in_project, distrust) {
             (InProject::Adds, _) | (InProject::WhenTrusted(_), None) => None,
             (InProject::Tightens(holds), _) if holds(options, &after) => None,
             (InProject::Tightens(_), _) => Some("a project may only tighten it".to_owned()),

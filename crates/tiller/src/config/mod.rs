@@ -1,5 +1,6 @@
 //! Settings in layers: built-in < user file < project file < environment < flags, resolved into one [`Options`].
 
+mod items;
 mod key;
 #[expect(clippy::unit_arg, reason = "one line a setting: the assignment is all there is to it")]
 mod keys;
@@ -8,6 +9,7 @@ mod parse;
 mod store;
 mod variables;
 
+pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key};
 pub(crate) use keys::KEYS;
 pub(crate) use layers::{Flags, Layers, ProjectLayer, Resolved, check_model, resolve};

@@ -14,6 +14,11 @@ pub(super) struct Setting {
 }
 
 impl Setting {
+    /// Whether it is about a hook.
+    pub(super) fn is_of_hook(&self) -> bool {
+        self.key.is_in("hooks")
+    }
+
     /// Sets it.
     pub(super) fn apply(&self, options: &mut Options) -> Result<(), ConfigError> {
         let chosen = self.key.matches(&self.name).unwrap_or_default();

@@ -5,7 +5,7 @@ use crate::extensions::Offered;
 use crate::{
     environment::Environment,
     keys::StoredKeys,
-    options::{Options, Wire},
+    options::{HookOptions, Options, Wire},
 };
 use agent::{Mode, PermissionMode};
 use std::fmt::Write;
@@ -39,7 +39,11 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
         user: file(user_path(&folders), case.user),
         project: file(project_path(&path("/w")), case.project).map(|file| ProjectLayer {
             file,
-            distrust: (!case.trusted).then(|| "this folder is not trusted".to_owned()),
+            distrust: (!case.trusted).then(|| "not trusted".to_owned()),
+            waiting: (!case.trusted)
+                .then(|| ("guard".to_owned(), "not trusted".to_owned()))
+                .into_iter()
+                .collect(),
         }),
         folders,
         environment: &environment,
@@ -151,11 +155,16 @@ fn a_project_adds_hooks_once_trusted_and_never_takes_the_users_place() {
     let commands = |trusted| {
         let options = options(Case { user: &user, project: &project, trusted, ..Case::default() });
         let hooks = options.hooks.into_iter();
-        hooks.map(|(name, hook)| (name, hook.command[0].clone(), hook.of_project)).collect::<Vec<_>>()
+        let trusted = |hook: &HookOptions| hook.of_project.as_ref().map(|brought| brought.trusted);
+        hooks.map(|(name, hook)| (name, hook.command[0].clone(), trusted(&hook))).collect::<Vec<_>>()
     };
-    let own = ("guard".to_owned(), "mine".to_owned(), false);
-    assert_eq!(commands(false), std::slice::from_ref(&own));
-    assert_eq!(commands(true), [own, ("project/guard".to_owned(), "theirs".to_owned(), true)]);
+    let own = ("guard".to_owned(), "mine".to_owned(), None);
+    for trusted in [false, true] {
+        let theirs = ("project/guard".to_owned(), "theirs".to_owned(), Some(trusted));
+        assert_eq!(commands(trusted), [own.clone(), theirs]);
+    }
+    let half = run(Case { project: "hooks.guard.on = 'stop'", ..Case::default() }).unwrap();
+    assert!(half.options.hooks.is_empty() && half.notices[0].contains("\"guard\" is not run"));
     let incomplete = run(Case { user: "hooks.x.command = ['a']", ..Case::default() }).unwrap_err();
     assert_eq!(incomplete.to_string(), "the hook \"x\" has no \"on\"; write hooks.NAME.on");
 }

@@ -6,7 +6,8 @@ use crate::{
     options::Options,
 };
 use agent::{
-    ClientServer, Offer, SessionScope, Severity, SourceNotice, ToolProvider, ToolProviders, ToolSource,
+    ClientServer, FolderTrust, Judged, Offer, SessionId, SessionScope, Severity, SourceNotice, ToolProvider,
+    ToolProviders, ToolSource,
 };
 use anyhow::{Result, bail};
 use async_trait::async_trait;
@@ -35,6 +36,11 @@ pub(crate) fn server_name(name: &str) -> String {
     name.to_owned()
 }
 
+/// None: nothing here starts any.
+pub(crate) async fn project_servers(_: &FolderTrust, _: &AbsPath) -> (Vec<Judged>, Vec<String>) {
+    (Vec::new(), Vec::new())
+}
+
 /// Whether that is how an integration's name is written: nobody here knows better.
 pub(crate) fn is_integration_name(_name: &str) -> bool {
     true
@@ -52,6 +58,8 @@ impl Extensions {
     pub(crate) fn tool_providers(&self) -> ToolProviders {
         std::iter::once(Arc::new(Self) as Arc<dyn ToolProvider>).collect()
     }
+
+    pub(crate) async fn look_again(&self, _session: &SessionId) {}
 
     pub(crate) fn overlay(&self, _cwd: &AbsPath, _options: &mut Options) {}
 }

@@ -16,12 +16,14 @@ impl Desk<'_> {
             return Ok(found.servers.into_iter().filter(|server| server.enabled).collect());
         };
         let wanted = server_name(name);
-        if found.untrusted.iter().any(|server| server.name == wanted) {
+        let named = |server: &ServerConfig| server.name == wanted;
+        // One that waits does not stand in the way of one that does not.
+        if !found.servers.iter().any(named) && found.untrusted.iter().any(named) {
             bail!(
                 "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files."
             );
         }
-        let server = found.servers.into_iter().find(|server| server.name == wanted);
+        let server = found.servers.into_iter().find(named);
         Ok(vec![server.with_context(|| unknown(name))?])
     }
 

@@ -19,14 +19,14 @@ pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectReach, ServerFunctions, SessionFunctions};
 
 use crate::{
-    args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand},
+    args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand, Trusted},
     environment::Environment,
     exit, extensions,
     options::Options,
     trust, wiring,
 };
 use ::mcp::{Found, How, McpOptions, Origin, ServerConfig, server_name};
-use agent::Trust;
+use agent::ItemKind;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use std::{
@@ -102,7 +102,8 @@ impl McpCommand {
             Self::List(common) | Self::Doctor(common) | Self::Export(common) => common,
             Self::Add(Add { scope, .. }) | Self::Import { edited: scope, .. } => &scope.common,
             Self::Remove(edited) | Self::Enable(edited) | Self::Disable(edited) => &edited.scope.common,
-            Self::Status(named) | Self::Tools(named) | Self::Trust(named) => &named.common,
+            Self::Status(named) | Self::Tools(named) => &named.common,
+            Self::Trust(trusted) => &trusted.named.common,
             Self::Schema(called) | Self::Call(called) => &called.common,
             // Each has an output of its own.
             Self::Lua(_) | Self::Serve(_) => &Common { json: false },
@@ -142,7 +143,7 @@ impl Desk<'_> {
             McpCommand::Prompt { server, prompt, arguments, .. } => {
                 self.prompts(&server, Some(&prompt), &arguments).await
             }
-            McpCommand::Trust(named) => self.trust(named.server.as_deref()).await,
+            McpCommand::Trust(trusted) => self.trust(trusted).await,
             McpCommand::Doctor(_) => Ok(self.doctor().await),
             McpCommand::Resources { server, uri, .. } => self.resources(&server, uri.as_deref()).await,
             McpCommand::Prompts { server, prompt, arguments, .. } => {
@@ -205,10 +206,10 @@ impl Desk<'_> {
 
     async fn changed(&self, project: bool, name: &str, what: &str) -> Result<Report> {
         let path = self.file(project);
-        let note = match self.servers.trust.of(self.cwd).await {
-            Trust::Trusted(_) | Trust::Empty => "",
-            _ if project => " It is used once the folder is trusted: `tiller mcp trust`.",
-            _ => "",
+        let waits = self.found().await.untrusted.iter().any(|server| server.name == server_name(name));
+        let note = match project && waits {
+            true => " It is used once it is trusted: `tiller mcp trust`.",
+            false => "",
         };
         let json = json!({ "name": server_name(name), "path": path.as_str(), "done": what });
         Ok(Report::new(json, format!("{} is {what} in {path}.{note}\n", server_name(name))))
@@ -275,26 +276,44 @@ impl Desk<'_> {
         self.changed(scope.project, &name, if on { "enabled" } else { "disabled" }).await
     }
 
-    async fn trust(&self, name: Option<&str>) -> Result<Report> {
+    async fn trust(&self, Trusted { named, yes, .. }: Trusted) -> Result<Report> {
         let found = self.found().await;
-        let mut text = String::new();
-        let project = |server: &&ServerConfig| matches!(server.origin, Origin::Project(_));
-        let shown: Vec<_> = found.untrusted.iter().chain(found.servers.iter().filter(project)).collect();
-        if let Some(name) = name {
-            let wanted = server_name(name);
-            let known = found.servers.iter().chain(&found.untrusted).any(|server| server.name == wanted);
-            anyhow::ensure!(known, unknown(name));
-            if Pins::new(self.system.clone(), &self.options.folders).forget(&wanted).await? {
-                let _ = writeln!(text, "What {wanted} says of its tools next is what counts.");
+        let wanted = named.server.as_deref().map(server_name);
+        let of_project = |server: &ServerConfig| matches!(server.origin, Origin::Project(_));
+        let all = || found.untrusted.iter().chain(&found.servers);
+        let shown: Vec<_> = all()
+            .filter(|server| of_project(server) && wanted.as_ref().is_none_or(|name| *name == server.name))
+            .collect();
+        if let Some(wanted) = &wanted {
+            anyhow::ensure!(all().any(|server| server.name == *wanted), unknown(wanted));
+        }
+        if wanted.is_none() || !shown.is_empty() {
+            let only: Vec<_> = wanted.iter().cloned().collect();
+            let choice = trust::Wanted { only: &only, kind: Some(ItemKind::Server), yes };
+            let (folders, redactor) = (&self.options.folders, self.environment.redactor());
+            match named.common.json {
+                // Nobody sees a question there.
+                true if !yes => bail!("with --json nobody is asked; pass --yes to trust the servers"),
+                true => {
+                    let (answers, mut out) = (trust::terminal(), std::io::sink());
+                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                }
+                false => {
+                    let (answers, mut out) = (trust::terminal(), std::io::stdout());
+                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                }
             }
         }
-        for server in &shown {
-            let _ = writeln!(text, "{} ({}): {}", server.name, source(server), server.summary());
+        let mut text = String::new();
+        let now = self.found().await;
+        let trusted = |server: &ServerConfig| now.servers.contains(server);
+        if let Some(wanted) = &wanted
+            && now.servers.iter().any(|server| server.name == *wanted)
+            && Pins::new(self.system.clone(), &self.options.folders).forget(wanted).await?
+        {
+            let _ = writeln!(text, "What {wanted} says of its tools next is what counts.");
         }
-        let mut said = Vec::new();
-        trust::give(&self.options.folders, self.cwd, &mut said).await?;
-        text.push_str(&String::from_utf8_lossy(&said));
-        let servers: Vec<_> = shown.iter().map(|server| described(server, true)).collect();
+        let servers: Vec<_> = shown.iter().map(|server| described(server, trusted(server))).collect();
         Ok(Report::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
     }
 

@@ -2,7 +2,6 @@
 
 use super::{Services, lua::milliseconds};
 use crate::{
-    config,
     mcp::{self, Direct, DirectTool, NewServer, NoTool, Values},
     trust,
 };
@@ -127,12 +126,11 @@ pub(super) async fn add_server(
 ) -> Result<Value, ServiceError> {
     let folders = &services.options.folders;
     let name = server_name(&add.name);
-    let (path, before) = match add.scope {
-        Scope::Project => {
-            (on.cwd.join(PROJECT_FILE), trust::so_far(&services.options.folders, &on.cwd).await)
-        }
-        Scope::Global => (services.extensions.mcp.user_file.clone(), None),
+    let path = match add.scope {
+        Scope::Project => on.cwd.join(PROJECT_FILE),
+        Scope::Global => services.extensions.mcp.user_file.clone(),
     };
+    let before = services.trusted_so_far(on, add.scope).await.filter(|_| add.trust);
     let permissions = [("read", add.permissions.read), ("write", add.permissions.write)];
     for (operation, word) in permissions.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
         let setting = format!("mcp.servers.{name}.permissions.{operation}");
@@ -146,12 +144,12 @@ pub(super) async fn add_server(
         let new = NewServer { name: &add.name, command, args, env, enabled, path: &path };
         mcp::add(&services.extensions.mcp, &values(services), new).await.map_err(failed)?;
         // What else is in the folder, and waits for the user's eyes, is not trusted along with it.
-        if let Some(before) = before.filter(|_| add.trust) {
-            let written = [PROJECT_FILE, config::PROJECT_FILE];
-            let trusted = trust::written(folders, &on.cwd, &before, &written).await;
+        if add.trust && add.scope == Scope::Project {
+            let trusted = trust::server_written(folders, &on.cwd, PROJECT_FILE, &name).await;
             trusted.map_err(failed)?;
         }
     }
+    services.stay_trusted(on, before).await?;
     let direct = services.direct(on, false).await?;
     let trusted = direct.known().await.iter().any(|server| server.config.name == name && server.trusted);
     Ok(json!({

@@ -9,6 +9,7 @@ mod lua;
 #[cfg(feature = "extensions")]
 mod mcp;
 mod settings;
+mod trust;
 
 #[cfg(feature = "extensions")]
 use crate::mcp::Direct;
@@ -26,7 +27,7 @@ use crate::{
 use acp::native::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListTools, SetSecret,
 };
-use acp::native::{ConfigureProvider, NativeServices, Scene, ServiceError, SetSetting};
+use acp::native::{ConfigureProvider, GiveTrust, NativeServices, Scene, ServiceError, SetSetting};
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
 use providers::Catalog;
@@ -55,6 +56,18 @@ impl NativeServices for Services {
 
     async fn configure_provider(&self, on: &Scene, set: ConfigureProvider) -> Result<Value, ServiceError> {
         settings::configure_provider(self, on, set).await
+    }
+
+    async fn list_trust(&self, on: &Scene) -> Result<Value, ServiceError> {
+        Ok(trust::list(self, on).await)
+    }
+
+    async fn give_trust(&self, on: &Scene, items: Vec<GiveTrust>) -> Result<Value, ServiceError> {
+        trust::give(self, on, items).await
+    }
+
+    async fn take_trust(&self, on: &Scene, ids: Option<Vec<String>>) -> Result<Value, ServiceError> {
+        trust::take(self, on, ids).await
     }
 
     #[cfg(feature = "extensions")]
@@ -149,6 +162,12 @@ impl Services {
     async fn direct(&self, on: &Scene, force: bool) -> Result<Arc<Direct>, ServiceError> {
         let outside = crate::wiring::outside(&self.options_on(on).await?, &on.cwd, force);
         Ok(Direct::new(self.extensions.mcp.clone(), outside, self.extensions.servers.of_session(&on.session)))
+    }
+
+    /// Has a session start the servers that it may use by now, and stop those that it may not. Other sessions look before the next request to
+    /// their models.
+    async fn look_again(&self, on: &Scene) {
+        self.extensions.look_again(&on.session).await;
     }
 
     /// An error without secrets.

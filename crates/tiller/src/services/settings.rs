@@ -10,8 +10,8 @@ use crate::{
     trust, wiring,
 };
 use acp::native::{ConfigureProvider, Scene, Scope, ServiceError, SetSetting};
-use agent::TrustContent;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use system::AbsPath;
 
 /// Stores a setting. It holds for what begins after it: requests of this layer, and sessions of the next start.
@@ -79,23 +79,22 @@ pub(super) async fn configure_provider(
 }
 
 impl Services {
-    /// What is trusted of a session's folder, if all of it is and its settings are to be changed.
-    pub(super) async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<TrustContent> {
+    /// What of the settings of a session's folder waits for trust, if they are to be changed and it can be told.
+    pub(super) async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<BTreeSet<String>> {
         match scope {
             Scope::Project => trust::so_far(&self.options.folders, &on.cwd).await,
             Scope::Global => None,
         }
     }
 
-    /// What a program stores for its user does not make the user's own folder one to be looked at again.
+    /// What a program stores for its user does not wait for that user's eyes again.
     pub(super) async fn stay_trusted(
         &self,
         on: &Scene,
-        before: Option<TrustContent>,
+        before: Option<BTreeSet<String>>,
     ) -> Result<(), ServiceError> {
         let Some(before) = before else { return Ok(()) };
-        let folders = &self.options.folders;
-        let trusted = trust::written(folders, &on.cwd, &before, &[config::PROJECT_FILE]).await;
+        let trusted = trust::written(&self.options.folders, &on.cwd, &before).await;
         trusted.map_err(|error| self.failed(&error))
     }
 

@@ -1,14 +1,14 @@
-//! Which folders are trusted, in a file among the user's settings.
+//! What is trusted of which folders, in a file among the user's settings.
 
-use agent::TrustRecords;
+use agent::{TrustRecord, TrustRecords};
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
-/// The version of the file's format.
-const VERSION: u64 = 1;
+/// The version of the file's format. The first kept one hash of all that a folder held.
+const VERSION: u64 = 2;
 
 /// The file. Read each time it is asked: another process may have written it.
 #[derive(Clone)]
@@ -23,24 +23,33 @@ impl Records {
         Self { system, path: config.join("trust.json") }
     }
 
-    /// Every trusted folder with the hash of its content.
-    pub(crate) async fn all(&self) -> Result<BTreeMap<String, String>> {
+    /// What is trusted, by folder.
+    pub(crate) async fn all(&self) -> Result<BTreeMap<String, TrustRecord>> {
         let bytes = match self.system.read(&self.path).await {
             Ok(bytes) => bytes,
             Err(error) if error.is_not_found() => return Ok(BTreeMap::new()),
             Err(error) => return Err(error.into()),
         };
-        let file: Value = serde_json::from_slice(&bytes)
-            .with_context(|| format!("{} is damaged; delete it and trust again", self.path))?;
-        if file["version"] != VERSION {
-            bail!("{} was written by another version; delete it and trust again", self.path);
-        }
-        let folders = file["folders"].as_object().into_iter().flatten();
-        Ok(folders.filter_map(|(path, hash)| Some((path.clone(), hash.as_str()?.to_owned()))).collect())
+        let damaged = || format!("{} is damaged; delete it and trust again", self.path);
+        let file: Value = serde_json::from_slice(&bytes).with_context(damaged)?;
+        let read = match file["version"].as_u64() {
+            Some(1) => of_first_version,
+            Some(VERSION) => of_this_version,
+            _ => bail!("{} was written by another version; delete it and trust again", self.path),
+        };
+        let folders = file["folders"].as_object().with_context(damaged)?;
+        folders.iter().map(|(path, kept)| Ok((path.clone(), read(kept).with_context(damaged)?))).collect()
     }
 
     /// Replaces them.
-    pub(crate) async fn keep(&self, folders: &BTreeMap<String, String>) -> Result<()> {
+    pub(crate) async fn keep(&self, folders: &BTreeMap<String, TrustRecord>) -> Result<()> {
+        let written = |record: &TrustRecord| {
+            let mut kept = Map::from_iter([("items".to_owned(), json!(record.items))]);
+            kept.extend(record.whole.as_ref().map(|whole| ("whole".to_owned(), json!(whole))));
+            Value::Object(kept)
+        };
+        let folders: Map<_, _> =
+            folders.iter().map(|(path, record)| (path.clone(), written(record))).collect();
         let text = serde_json::to_string_pretty(&json!({ "version": VERSION, "folders": folders }))?;
         if let Some(folder) = self.path.parent() {
             self.system.create_dir_all(&folder).await?;
@@ -49,15 +58,25 @@ impl Records {
     }
 }
 
+fn of_first_version(kept: &Value) -> Option<TrustRecord> {
+    Some(TrustRecord { items: BTreeMap::new(), whole: Some(kept.as_str()?.to_owned()) })
+}
+
+fn of_this_version(kept: &Value) -> Option<TrustRecord> {
+    let items = kept["items"].as_object()?.iter();
+    let items = items.map(|(id, hash)| Some((id.clone(), hash.as_str()?.to_owned())));
+    Some(TrustRecord {
+        items: items.collect::<Option<_>>()?,
+        whole: kept["whole"].as_str().map(str::to_owned),
+    })
+}
+
 #[async_trait]
 impl TrustRecords for Records {
-    async fn trusted(&self, folder: &AbsPath) -> Option<String> {
+    async fn trusted(&self, folder: &AbsPath) -> Result<TrustRecord, String> {
         match self.all().await {
-            Ok(mut all) => all.remove(folder.as_str()),
-            Err(error) => {
-                tracing::warn!("no folder is trusted: {error:#}");
-                None
-            }
+            Ok(mut all) => Ok(all.remove(folder.as_str()).unwrap_or_default()),
+            Err(error) => Err(format!("{error:#}")),
         }
     }
 }

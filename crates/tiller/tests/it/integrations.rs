@@ -591,7 +591,7 @@ fn a_project_switches_nothing_on_until_its_folder_is_trusted() {
     assert!(fine && said["enabled"] == false && said["scope"] == "project", "{said}");
     let call = || json_of(&home, &["integrations:pets", "list_pets", "--json"]);
     assert!(call().1["error"].as_str().unwrap().contains("is installed but not active"));
-    assert!(home.run(&["trust"]).status.success());
+    assert!(home.run(&["trust", "--yes"]).status.success());
     assert!(call().0);
 }
 

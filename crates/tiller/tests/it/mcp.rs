@@ -177,7 +177,9 @@ fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
     let (fine, refused) = json_of(&home, &["mcp", "tools", "proj", "--json"]);
     assert!(!fine && refused["error"].as_str().unwrap().contains("is not trusted"), "{refused}");
     assert_eq!(home.read("started"), None);
-    let said = stdout(&home.run(&["mcp", "trust"]));
+    let unasked = home.run(&["mcp", "trust"]);
+    assert!(!unasked.status.success() && stderr(&unasked).contains("--yes"), "{}", stderr(&unasked));
+    let said = stdout(&home.run(&["mcp", "trust", "--yes"]));
     assert!(said.contains("/bin/sh") && said.contains("STARTED") && said.contains("is trusted"), "{said}");
     let (fine, status) = json_of(&home, &["mcp", "status", "--json"]);
     assert!(fine && status["servers"][0]["tools"] == 3, "{status}");
@@ -192,6 +194,59 @@ fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
         "{doctor}"
     );
     assert_eq!(home.read("started").as_deref(), Some("started\n"), "it was not started again");
+}
+
+#[test]
+fn p13_trust_that_somebody_gives_or_takes_counts_in_sessions_that_are_open() {
+    let (home, model) = stage(&[], 3);
+    project_server(&home, "ok");
+    let mut agent = start(&home);
+    let session = open(&mut agent, &home, json!([]));
+    let mut offered = || {
+        agent.prompt(&session, "go", &mut Editor::default()).unwrap();
+        let told = tools(&model.requests.recv().unwrap());
+        told.iter().filter(|tool| tool.contains("mcp__proj__")).count()
+    };
+    assert_eq!(offered(), 0);
+    assert!(home.run(&["mcp", "trust", "proj", "--yes"]).status.success());
+    assert_eq!(offered(), 3);
+    assert!(home.run(&["trust", "--revoke=proj"]).status.success());
+    assert_eq!(offered(), 0);
+}
+
+#[test]
+fn p13_trust_in_one_server_is_in_no_other_and_outlives_what_comes_beside_it() {
+    let (home, _model) = stage(&[], 0);
+    let script = home.path().join("server.sh");
+    let server = |part: &str| json!({ "command": "/bin/sh", "args": [script, part] });
+    let describe = |servers: Value| home.write(".mcp.json", &json!({ "mcpServers": servers }).to_string());
+    let trusted = || {
+        let (_, list) = json_of(&home, &["mcp", "list", "--json"]);
+        let mut rows: Vec<_> = list["servers"].as_array().unwrap().clone();
+        rows.sort_by_key(|row| row["name"].to_string());
+        rows.iter()
+            .map(|row| (row["name"].as_str().unwrap().to_owned(), row["trusted"] == true))
+            .collect::<Vec<_>>()
+    };
+    let rows =
+        |rows: &[(&str, bool)]| rows.iter().map(|(name, is)| ((*name).to_owned(), *is)).collect::<Vec<_>>();
+    describe(json!({ "a": server("ok"), "b": server("ok") }));
+    assert!(home.run(&["mcp", "trust", "a", "--yes"]).status.success());
+    assert_eq!(trusted(), rows(&[("a", true), ("b", false)]));
+    // One that comes later, of this file and of another, and one that hides behind the name of a trusted one.
+    describe(json!({ "a": server("ok"), "b": server("ok"), "c": server("ok") }));
+    home.write(".cursor/mcp.json", &json!({ "mcpServers": { "a": server("evil") } }).to_string());
+    assert_eq!(json_of(&home, &["mcp", "status", "a", "--json"]).1["servers"][0]["tools"], 3);
+    std::fs::remove_dir_all(home.project().join(".cursor")).unwrap();
+    assert!(home.run(&["trust", "--yes"]).status.success());
+    assert_eq!(trusted(), rows(&[("a", true), ("b", true), ("c", true)]));
+    // A change ends the trust of what changed alone; a file that is damaged, or no file, that of its own.
+    describe(json!({ "a": server("ok"), "b": server("evil"), "c": server("ok") }));
+    assert_eq!(trusted(), rows(&[("a", true), ("b", false), ("c", true)]));
+    std::fs::create_dir_all(home.project().join(".vscode/mcp.json")).unwrap();
+    assert_eq!(trusted(), rows(&[("a", true), ("b", false), ("c", true)]));
+    assert!(stdout(&home.run(&["trust", "--revoke=a"])).contains("not trusted any more"));
+    assert_eq!(trusted(), rows(&[("a", false), ("b", false), ("c", true)]));
 }
 
 #[test]

@@ -163,11 +163,13 @@ fn a_projects_servers_wait_for_trust() {
         })
     };
     let (first, second) = (add("Added"), add("second"));
-    let added = stage.ask("mcp/add_stdio_server", first.clone()).unwrap();
-    assert_eq!(added["trusted"], false, "{added}");
-    std::fs::remove_file(stage.home.project().join(".mcp.json")).unwrap();
-    std::fs::remove_dir_all(stage.home.project().join(".tiller")).unwrap();
     let added = stage.ask("mcp/add_stdio_server", first).unwrap();
+    let servers = stage.ask("mcp/list_servers", json!({})).unwrap();
+    let waits = |name: &str| {
+        let all = servers["servers"].as_array().unwrap();
+        all.iter().any(|server| server["name"] == name && server["trusted"] == false)
+    };
+    assert!(waits("proj") && !waits("added"), "{servers}");
     assert_eq!(
         added,
         json!({
@@ -187,6 +189,67 @@ fn a_projects_servers_wait_for_trust() {
     assert_eq!(kept, json!({ "server": "added", "key": "env.OTHER", "configured": true }));
     let listed = stdout(&stage.home.run(&["mcp", "secret", "list"]));
     assert_eq!(listed, "mcp.added.env.API_TOKEN\nmcp.added.env.OTHER\nmcp.second.env.API_TOKEN\n");
+    assert!(stage.agent.hang_up().0.success());
+}
+
+#[test]
+fn p13_a_program_shows_trusts_and_distrusts_what_a_project_brings_and_it_counts_at_once() {
+    let mut stage = Stage::new(&["--permission-mode", "prometheus"]);
+    assert_eq!(stage.ask("trust/list", json!({})).unwrap()["items"], json!([]));
+    stage.describe("proj");
+    let shown = stage.ask("trust/list", json!({})).unwrap();
+    let item = &shown["items"][0];
+    assert_eq!(
+        (&item["id"], &item["kind"], &item["state"]),
+        (&json!("server:.mcp.json#proj"), &json!("server"), &json!("untrusted"))
+    );
+    assert!(item["content"][0].as_str().unwrap().contains("/bin/sh"), "{item}");
+    let give = |id: &Value, hash: &Value| json!({ "items": [{ "id": id, "hash": hash }] });
+    let right = give(&item["id"], &item["hash"]);
+    // What is another by now is not trusted, nor is what was right beside it.
+    let server = |part: &str| json!({ "command": "/bin/sh", "args": [script(&stage.home), part] });
+    let both = json!({ "mcpServers": { "proj": server("changed"), "other": server("ok") } });
+    stage.home.write(".mcp.json", &both.to_string());
+    let other = stage.ask("trust/list", json!({})).unwrap()["items"].as_array().unwrap()[0].clone();
+    let mut stale = right.clone();
+    stale["items"].as_array_mut().unwrap().push(json!({ "id": other["id"], "hash": other["hash"] }));
+    let refused = stage.ask("trust/give", stale).unwrap_err();
+    assert_eq!(refused["code"], -32602);
+    assert!(refused["message"].as_str().unwrap().contains("has changed since it was shown"), "{refused}");
+    let states = |list: &Value| {
+        let items = list["items"].as_array().unwrap().iter();
+        items.map(|item| item["state"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&stage.ask("trust/list", json!({})).unwrap()), ["untrusted", "untrusted"]);
+    stage.describe("proj");
+    // Neither a name that nobody has, nor a hash that nobody saw.
+    assert!(stage.ask("trust/give", give(&json!("server:.mcp.json#none"), &item["hash"])).is_err());
+    assert!(stage.ask("trust/give", json!({ "items": [{ "id": item["id"] }] })).is_err());
+    let refused = stage.call(json!({ "function": "proj.look" }));
+    assert!(refused["error"].as_str().unwrap().contains("is not trusted"), "{refused}");
+    assert_eq!(states(&stage.ask("trust/give", right).unwrap()), ["trusted"]);
+    assert_eq!(stage.call(json!({ "function": "proj.look" }))["success"], true);
+    assert!(stdout(&stage.home.run(&["trust", "--list"])).starts_with("trusted "));
+    let taken = stage.ask("trust/take", json!({ "ids": [item["id"]] })).unwrap();
+    assert_eq!(states(&taken), ["untrusted"]);
+    let refused = stage.call(json!({ "function": "proj.look" }));
+    assert!(refused["error"].as_str().unwrap().contains("is not trusted"), "{refused}");
+    // No script has a way there.
+    for name in ["app.trust.list", "app.tools.trust", "app.mcp.trust.give", "app.tools.trust_give"] {
+        let code = format!("return pcall({name}, {{}})");
+        let said =
+            stage.ask("lua/execute", json!({ "runtime": "all", "code": code, "force": true })).unwrap();
+        let result = said["result"].as_str().unwrap_or("false");
+        assert!(result.starts_with("false"), "{said}");
+    }
+    let id = stage.agent.post("kosmokrator/trust/list", json!({ "sessionId": stage.session }));
+    let answer = loop {
+        let message = stage.agent.receive().expect("an answer");
+        if message["id"] == id && message.get("method").is_none() {
+            break message;
+        }
+    };
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
     assert!(stage.agent.hang_up().0.success());
 }
 
@@ -270,10 +333,8 @@ fn requests_as_that_wires_own_samples_have_them_work_in_a_row() {
     });
     let lua = ask(&mut stage, "lua/execute", lua);
     assert!(lua["output"].as_str().unwrap().contains("PATH"), "{lua}");
-    // A file that somebody else puts there does.
-    stage.home.write(".envrc", "export A=b");
     let more = json!({ "scope": "project", "name": "more", "command": "/bin/true", "trust": true });
-    assert_eq!(ask(&mut stage, "mcp/add_stdio_server", more)["trusted"], false);
+    assert_eq!(ask(&mut stage, "mcp/add_stdio_server", more)["trusted"], true);
     assert!(stage.agent.hang_up().0.success());
 }
 

@@ -46,20 +46,21 @@ fn s07_trust_ends_with_a_changed_file() {
     let home = Home::new();
     home.write(".tiller/config.toml", CONFIG);
     assert_eq!(address(&home), "null");
-    let said = stdout(&home.run(&["trust"]));
+    let said = stdout(&home.run(&["trust", "--yes"]));
     assert!(said.contains("is trusted") && said.contains(".tiller/config.toml"), "{said}");
     assert_eq!(address(&home), "\"http://evil.example\"");
     assert!(decision(&home, "git push").contains("allow (AllowRule)"), "{}", decision(&home, "git push"));
     assert!(stdout(&home.run(&["trust", "--list"])).starts_with("trusted   /"));
-    // Anything that can execute, not the file with the settings alone.
-    home.write(".mcp.json", "{}");
+    // Other settings are another content.
+    home.write(".tiller/config.toml", &CONFIG.replace("git push", "git reset"));
     assert_eq!(address(&home), "null");
     assert!(stdout(&home.run(&["trust", "--list"])).starts_with("changed   /"));
-    home.run(&["trust"]);
+    // And the old ones are trusted as they were.
+    home.write(".tiller/config.toml", CONFIG);
     assert_eq!(address(&home), "\"http://evil.example\"");
     assert!(stdout(&home.run(&["trust", "--revoke"])).contains("is not trusted any more"));
     assert_eq!(address(&home), "null");
-    assert_eq!(stdout(&home.run(&["trust", "--list"])), "");
+    assert!(stdout(&home.run(&["trust", "--list"])).starts_with("untrusted /"));
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn hooks_deny_and_annotate_and_those_of_a_project_wait_for_trust() {
         "{}",
         show("b.txt")
     );
-    home.run(&["trust"]);
+    home.run(&["trust", "--yes"]);
     assert!(show("b.txt").contains("[hook project/note] from the project"), "{}", show("b.txt"));
     assert!(show("a.txt").contains("denied it"), "the user's own still holds");
 }
@@ -99,8 +100,134 @@ fn a_folder_without_anything_to_run_needs_no_trust_and_a_damaged_record_gives_no
     let home = Home::new();
     assert!(stdout(&home.run(&["trust"])).contains("nothing to trust"));
     home.write(".tiller/config.toml", CONFIG);
-    home.run(&["trust"]);
+    home.run(&["trust", "--yes"]);
     std::fs::write(home.path().join("home/.config/tiller/trust.json"), "{").unwrap();
     assert_eq!(address(&home), "null");
-    assert!(!home.run(&["trust"]).status.success());
+    assert!(!home.run(&["trust", "--yes"]).status.success());
+}
+
+const GUARD: &str =
+    "[hooks.guard]\non = 'before_tool'\ntools = ['file_write']\ncommand = ['sh', '.tiller/guard.sh']\n";
+const DENIES: &str = "echo '{\"decision\":\"deny\",\"reason\":\"nothing is written\"}'\n";
+
+/// A project whose hook denies every write, and what a write says.
+fn guarded() -> (Home, impl Fn(&Home) -> String) {
+    let home = Home::new();
+    home.write(".tiller/config.toml", GUARD);
+    home.write(".tiller/guard.sh", DENIES);
+    (home, |home| stdout(&home.run(&["-p", "create new.txt with 'x'", "-o", "json", "--yolo"])))
+}
+
+#[test]
+fn p13_nothing_is_trusted_unseen_or_unasked() {
+    let (home, _) = guarded();
+    home.write(".mcp.json", "{\"mcpServers\":{\"x\":{\"command\":\"touch\",\"args\":[\"pwned\\u001b[2J\"],\"env\":{\"A_TOKEN\":\"canary\",\"B\":\"c\"}}}}");
+    let refused = home.run(&["trust"]);
+    assert!(!refused.status.success() && stderr(&refused).contains("--yes"), "{}", stderr(&refused));
+    let shown = stdout(&refused);
+    for part in [
+        "hook guard (.tiller/config.toml), untrusted",
+        "runs: [\"sh\", \".tiller/guard.sh\"]",
+        "file: .tiller/guard.sh",
+        "server x (.mcp.json), untrusted",
+        "runs: touch",
+        "variable: A_TOKEN=(not shown)",
+        "variable: B=c",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains('\u{1b}') && !shown.contains("canary"), "{shown:?}");
+    assert!(!home.path().join("home/.config/tiller/trust.json").exists());
+    // One by one, by name, and nothing else of the same name along with it.
+    home.write(".cursor/mcp.json", "{\"mcpServers\":{\"guard\":{\"command\":\"touch\"}}}");
+    let refused = home.run(&["trust", "--yes", "--only", "guard"]);
+    assert!(!refused.status.success());
+    assert!(stderr(&refused).contains("server:.cursor/mcp.json#guard"), "{}", stderr(&refused));
+    std::fs::remove_dir_all(home.project().join(".cursor")).unwrap();
+    assert!(!home.run(&["trust", "--yes", "--only", "nothing"]).status.success());
+    assert!(home.run(&["trust", "--yes", "--only", "guard"]).status.success());
+    let list = stdout(&home.run(&["trust", "--list"]));
+    assert!(list.starts_with("partly "), "{list}");
+    assert!(list.contains("trusted   hook guard") && list.contains("untrusted server x"), "{list}");
+    let again = stdout(&home.run(&["trust", "--yes", "--only", "guard"]));
+    assert!(again.contains("nothing has changed"), "{again}");
+    assert!(stdout(&home.run(&["trust", "--revoke=guard"])).contains("guard is not trusted any more"));
+    assert!(stdout(&home.run(&["trust", "--list"])).starts_with("untrusted "));
+}
+
+#[test]
+fn p13_a_hook_that_guards_goes_on_beside_what_a_project_adds_and_placeholders_are_nothing() {
+    let (home, write) = guarded();
+    home.run(&["trust", "--yes"]);
+    assert!(write(&home).contains("nothing is written"), "{}", write(&home));
+    // What a killed command leaves, as one that runs has it: empty, and one second old.
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1);
+    for name in [".mcp.json", ".envrc", ".env", ".tiller/new"] {
+        home.write(name, "");
+        std::fs::File::options()
+            .write(true)
+            .open(home.project().join(name))
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
+    }
+    std::fs::create_dir_all(home.project().join(".vscode")).unwrap();
+    std::fs::create_dir_all(home.project().join(".agents")).unwrap();
+    assert!(write(&home).contains("nothing is written"), "{}", write(&home));
+    assert!(stdout(&home.run(&["trust", "--list"])).starts_with("trusted "));
+    // A server and a setting that nobody trusted.
+    home.write(".mcp.json", "{\"mcpServers\":{\"x\":{\"command\":\"touch\",\"args\":[\"pwned\"]}}}");
+    home.write(".tiller/config.toml", &format!("{GUARD}[agent]\nsystem_prompt = 'x'\n"));
+    assert!(write(&home).contains("nothing is written"), "{}", write(&home));
+    assert_eq!((home.read("pwned"), home.read("new.txt")), (None, None));
+    // Its own script is another matter.
+    home.write(".tiller/guard.sh", "true\n");
+    let said = home.run(&["-p", "create new.txt with 'x'", "--yolo"]);
+    assert!(stderr(&said).contains("\"guard\" is not run: it has changed"), "{}", stderr(&said));
+}
+
+#[test]
+fn p13_a_confined_command_that_runs_takes_no_trust_away() {
+    let (home, write) = guarded();
+    home.run(&["trust", "--yes"]);
+    let temp = home.path().join("temp");
+    std::fs::create_dir_all(&temp).unwrap();
+    let pipes = ["here", "go"].map(|name| home.file(name));
+    assert!(std::process::Command::new("mkfifo").args(&pipes).status().unwrap().success());
+    home.write("wait.sh", "echo here > here; read go < go\n");
+    let mut other = home.tiller(&["-p", "run `sh wait.sh`", "--yolo"]);
+    let mut other = other.env("TMPDIR", temp).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let (started, runs) = std::sync::mpsc::channel();
+    let [here, go] = pipes;
+    std::thread::spawn(move || started.send(std::fs::read_to_string(here).unwrap()));
+    // Where nothing can be confined the command does not start, and there is nothing to look at.
+    let runs = runs.recv_timeout(std::time::Duration::from_secs(20)).is_ok();
+    let (said, list) = (write(&home), stdout(&home.run(&["trust", "--list"])));
+    if runs {
+        std::fs::write(go, "go\n").unwrap();
+    }
+    other.wait().unwrap();
+    assert!(said.contains("nothing is written"), "{said}");
+    assert!(list.starts_with("trusted "), "{list}");
+    assert_eq!(home.read("new.txt"), None);
+}
+
+#[test]
+fn p13_what_an_older_version_trusted_is_trusted_as_it_was() {
+    let (home, write) = guarded();
+    // As the first version of the record had it for this content.
+    let hash = "79b8cb4bacfa572a05e93a1a0efc6cf9c8931ef5d5b899aa084a5506037b74ea";
+    let record = home.path().join("home/.config/tiller/trust.json");
+    let old = serde_json::json!({ "version": 1, "folders": { (home.project().to_str().unwrap()): hash } });
+    std::fs::write(&record, old.to_string()).unwrap();
+    assert!(write(&home).contains("nothing is written"), "{}", write(&home));
+    // Something new is not, and trusting it makes the record one of this version.
+    home.write(".tiller/config.toml", &format!("{GUARD}[agent]\nsystem_prompt = 'x'\n"));
+    assert!(stdout(&home.run(&["trust", "--list"])).starts_with("changed "));
+    home.write(".tiller/config.toml", GUARD);
+    home.run(&["trust", "--revoke=nothing"]);
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+    assert_eq!(kept["version"], 2);
+    assert!(kept.to_string().contains("hook:.tiller/config.toml#guard"), "{kept}");
+    assert!(write(&home).contains("nothing is written"), "{}", write(&home));
 }

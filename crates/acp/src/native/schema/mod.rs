@@ -124,6 +124,12 @@ const METHODS: &[Method] = &[
     own::<params::Rewind, results::Rewound>("sessions/rewind", "Takes changes of files back."),
     own::<params::Explain, results::Explained>("permissions/explain", "Explains what would be allowed."),
     own::<params::Named, results::Decisions>("permissions/log", "Lists what was decided."),
+    own::<params::Named, results::Trust>(
+        "trust/list",
+        "Shows what a project brings, and what of it is trusted.",
+    ),
+    own::<params::GiveTrust, results::Trust>("trust/give", "Trusts items as they were shown."),
+    own::<params::TakeTrust, results::Trust>("trust/take", "Takes the trust in items back."),
     own::<params::Named, results::Usage>("usage/get", "Tells what a session has used."),
     own::<params::Nothing, results::Report>("doctor", "Tells what this machine and the settings give."),
 ];

@@ -181,6 +181,29 @@ pub(super) struct AddServer {
 
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
+pub(super) struct GiveTrust {
+    session_id: String,
+    /// At least one. Where one is another by now, none is trusted.
+    items: Vec<ShownItem>,
+}
+
+#[derive(JsonSchema)]
+struct ShownItem {
+    id: String,
+    /// The hash that `trust/list` gave with the content.
+    hash: String,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct TakeTrust {
+    session_id: String,
+    /// All when it is not there.
+    ids: Option<Vec<String>>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 pub(super) struct SetSecret {
     session_id: String,
     server: String,

@@ -305,6 +305,34 @@ struct Decision {
     rule: String,
 }
 
+/// What a project brings that can execute or redirect.
+#[derive(JsonSchema)]
+pub(super) struct Trust {
+    folder: String,
+    items: Vec<TrustItem>,
+    /// Files of which it cannot be told what they bring.
+    problems: Vec<String>,
+}
+
+/// A server, a hook, or the settings that do more than tighten.
+#[derive(JsonSchema)]
+struct TrustItem {
+    id: String,
+    /// `server`, `hook` or `settings`.
+    kind: String,
+    name: String,
+    /// The file that describes it.
+    source: String,
+    /// `trusted`, `untrusted`, `changed` or `unknown`.
+    state: String,
+    /// What trust is given to; none when it cannot be told.
+    hash: Option<String>,
+    /// What it is, in lines to be shown. Secrets are left out.
+    content: Vec<String>,
+    /// What stands in the way, in words.
+    problem: Option<String>,
+}
+
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct Usage {

@@ -8,7 +8,6 @@ use crate::{
     start, trust,
 };
 use ::integrations::{Accounts as _, Integration};
-use agent::Trust;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
@@ -113,10 +112,13 @@ impl Desk<'_> {
         let own = now.of(&integration.name);
         let said = |permission: Option<::integrations::Permission>| permission.unwrap_or(now.default).id();
         let (read, write) = (said(own.read), said(own.write));
-        let note = match trust::folder_trust(&self.options.folders).of(self.cwd).await {
-            Trust::Trusted(_) | Trust::Empty => "",
-            _ if scope.project => " The project's settings count once the folder is trusted: `tiller trust`.",
-            _ => "",
+        let waits = match scope.project {
+            true => trust::so_far(&self.options.folders, self.cwd).await.is_none_or(|ids| !ids.is_empty()),
+            false => false,
+        };
+        let note = match waits {
+            true => " The project's settings count once they are trusted: `tiller trust`.",
+            false => "",
         };
         let json = json!({
             "integration": integration.name,

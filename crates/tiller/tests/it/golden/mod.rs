@@ -136,6 +136,7 @@ fn story() -> (Pipe, Vec<Exchange>) {
 /// Every request, well and badly.
 fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     let session = pipe.session.clone();
+    let project = pipe.project();
     let mut exchanges = Vec::new();
     let mut ask = |method: &str, params: Value, fine: bool| {
         let mut with = json!({});
@@ -148,7 +149,8 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
         with.as_object_mut().unwrap().extend(params.as_object().unwrap().clone());
         let answer = pipe.ask(method, with.clone());
         assert_eq!(answer.is_ok(), fine, "{method} {with}: {answer:?}");
-        exchanges.push(Exchange { method: method.to_owned(), params: with, answer });
+        exchanges.push(Exchange { method: method.to_owned(), params: with, answer: answer.clone() });
+        answer.unwrap_or_default()
     };
     let nobody = || json!({ "sessionId": "nobody" });
 
@@ -226,6 +228,17 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/permissions/explain", json!({}), false);
     ask("_tiller/permissions/log", json!({}), true);
     ask("_tiller/permissions/log", nobody(), false);
+    let config = "[agent]\nsystem_prompt = 'Be brief.'\n[hooks.check]\non = 'stop'\ncommand = ['sh', '.tiller/check.sh']\n";
+    std::fs::create_dir_all(project.join(".tiller")).unwrap();
+    std::fs::write(project.join(".tiller/config.toml"), config).unwrap();
+    std::fs::write(project.join(".tiller/check.sh"), "true\n").unwrap();
+    let shown = ask("_tiller/trust/list", json!({}), true);
+    let item = |hash: &Value| json!({ "items": [{ "id": shown["items"][1]["id"], "hash": hash }] });
+    ask("_tiller/trust/list", nobody(), false);
+    ask("_tiller/trust/give", item(&shown["items"][1]["hash"]), true);
+    ask("_tiller/trust/give", item(&json!("of something else")), false);
+    ask("_tiller/trust/take", json!({ "ids": [shown["items"][1]["id"]] }), true);
+    ask("_tiller/trust/take", json!({ "ids": [] }), false);
     ask("_tiller/usage/get", json!({}), true);
     ask("_tiller/usage/get", nobody(), false);
     ask("_tiller/doctor", json!({}), true);

@@ -47,6 +47,11 @@ impl Pipe {
         pipe
     }
 
+    /// The folder of the session.
+    pub(super) fn project(&self) -> std::path::PathBuf {
+        self.home.project()
+    }
+
     /// Asks, and allows whatever is asked for meanwhile; the answer or the error.
     pub(super) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.last += 1;

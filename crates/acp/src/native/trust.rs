@@ -1,0 +1,92 @@
+//! `trust/*`: what a project brings, shown to a program and trusted through it.
+//!
+//! These are served under `_tiller/` alone, to the program that the session belongs to. No model, script or server has a way to them.
+
+use super::services::{GiveTrust, Scene, ServiceError};
+use crate::{
+    connection::errors,
+    native::{fields::Fields, services::NativeServices},
+};
+use agent_client_protocol::Error;
+use serde_json::Value;
+
+/// A request about trust.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum TrustRequest {
+    List,
+    Give(Vec<GiveTrust>),
+    /// Those of these ids; all without them.
+    Take(Option<Vec<String>>),
+}
+
+impl TrustRequest {
+    /// Decodes a request; `None` when the name is none of these.
+    pub(crate) fn decode(name: &str, fields: &Fields) -> Option<Result<Self, Error>> {
+        match name {
+            "trust/list" => Some(Ok(Self::List)),
+            "trust/give" => Some(given(fields).map(Self::Give)),
+            "trust/take" => Some(taken(fields).map(Self::Take)),
+            _ => None,
+        }
+    }
+
+    /// Does it.
+    pub(crate) async fn act(self, on: &Scene, services: &dyn NativeServices) -> Result<Value, ServiceError> {
+        match self {
+            Self::List => services.list_trust(on).await,
+            Self::Give(items) => services.give_trust(on, items).await,
+            Self::Take(ids) => services.take_trust(on, ids).await,
+        }
+    }
+}
+
+fn given(fields: &Fields) -> Result<Vec<GiveTrust>, Error> {
+    let mut items = Vec::new();
+    for item in fields.list("items")? {
+        let item = Fields::of(item)?;
+        items.push(GiveTrust { id: item.text("id")?, hash: item.text("hash")? });
+    }
+    match items.is_empty() {
+        true => Err(errors::invalid_params("Missing list param: items")),
+        false => Ok(items),
+    }
+}
+
+/// An empty list is a mistake, and not all of them.
+fn taken(fields: &Fields) -> Result<Option<Vec<String>>, Error> {
+    match (fields.has("ids"), fields.texts("ids")?) {
+        (false, _) => Ok(None),
+        (true, ids) if ids.is_empty() => Err(errors::invalid_params("Missing list param: ids")),
+        (true, ids) => Ok(Some(ids)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn p13_trust_is_given_with_what_was_shown_or_not_at_all() {
+        let decode = |name: &str, params: Value| {
+            let decoded = TrustRequest::decode(name, &Fields::of(params).unwrap());
+            decoded.unwrap().map_err(|error| error.message)
+        };
+        let item = GiveTrust { id: "hook:x#y".to_owned(), hash: "h".to_owned() };
+        assert_eq!(
+            decode("trust/give", json!({ "items": [{ "id": "hook:x#y", "hash": "h" }] })),
+            Ok(TrustRequest::Give(vec![item]))
+        );
+        for (params, says) in [
+            (json!({}), "Missing list param: items"),
+            (json!({ "items": [] }), "Missing list param: items"),
+            (json!({ "items": ["hook:x#y"] }), "Params must be an object"),
+            (json!({ "items": [{ "id": "hook:x#y" }] }), "Missing string param: hash"),
+        ] {
+            assert_eq!(decode("trust/give", params).unwrap_err(), says);
+        }
+        assert_eq!(decode("trust/take", json!({})), Ok(TrustRequest::Take(None)));
+        assert!(decode("trust/take", json!({ "ids": [] })).is_err());
+        assert!(TrustRequest::decode("trust/all", &Fields::of(Value::Null).unwrap()).is_none());
+    }
+}

@@ -1,0 +1,166 @@
+//! The files that belong to an item.
+
+use super::TrustItem;
+use crate::limits::{
+    TRUST_BYTES, TRUST_DEPTH, TRUST_FILE_BYTES, TRUST_FILES, TRUST_NAMED, TRUST_NAMED_BYTES,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use system::{AbsPath, FileKind, Metadata, System};
+
+/// Names relative to the folder, and what the files hold.
+pub(super) type Covered = BTreeMap<String, Vec<u8>>;
+
+/// Folders of helpers. An item that mentions one may load anything in it, so all of it belongs to the item.
+const HELPERS: [&str; 3] = [".tiller", ".agents", ".claude/skills"];
+
+/// Of a folder of helpers, what belongs to no item: its settings are items of their own.
+const NO_HELPER: &str = ".tiller/config.toml";
+
+/// What separates names from what else is in a word: `--require=./x.js`, `sh -c '. ./x; y'`, `a:b`.
+const SEPARATORS: &str = " \t\r\n'\"`=;|&()<>,:{}$@";
+
+/// Where files look regular and are not.
+const NO_DISK: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// What a file holds; `None` when there is none. Links are followed: what counts is what would be executed.
+pub(super) async fn read(system: &dyn System, path: &AbsPath, name: &str) -> Result<Option<Vec<u8>>, String> {
+    match system.metadata(path).await {
+        Ok(found) => read_found(system, path, name, &found).await,
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn read_found(
+    system: &dyn System,
+    path: &AbsPath,
+    name: &str,
+    found: &Metadata,
+) -> Result<Option<Vec<u8>>, String> {
+    let name = crate::one_line(name);
+    match found.kind {
+        FileKind::File if found.is_placeholder() => return Ok(None),
+        FileKind::File => {}
+        FileKind::Directory => return Err(format!("{name} is a folder")),
+        FileKind::Other => return Err(format!("{name} is no regular file")),
+    }
+    if found.size > TRUST_FILE_BYTES {
+        return Err(format!("{name} is larger than {TRUST_FILE_BYTES} bytes"));
+    }
+    let real = system.resolve(path).await.map_err(|error| error.to_string())?;
+    if NO_DISK.iter().any(|place| real.as_std().starts_with(place)) {
+        return Err(format!("{name} is no regular file"));
+    }
+    match system.read(path).await {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The files that belong to an item: those that its words name, and every file of a folder of helpers that they mention. One of them that
+/// cannot be read is an error.
+pub(super) async fn of_item(
+    system: &dyn System,
+    folder: &AbsPath,
+    item: &TrustItem,
+) -> Result<Covered, String> {
+    let mut covered = Covered::new();
+    // An absolute path may name the folder with its links, or without.
+    let real = system.resolve(folder).await.unwrap_or_else(|_| folder.clone());
+    let named: Vec<_> = named(folder, &real, &item.words)?.into_iter().collect();
+    let mut bytes = 0;
+    for (path, found) in named.iter().zip(system.metadata_of(&named).await) {
+        let found = match found {
+            Ok(found) => found,
+            Err(error) if error.is_not_found() => continue,
+            Err(error) => return Err(error.to_string()),
+        };
+        // What lies in a folder is covered only where the folder is one of helpers.
+        if found.kind == FileKind::Directory {
+            continue;
+        }
+        let name = path.relative_to(folder).or_else(|| path.relative_to(&real));
+        let name = name.unwrap_or(path.as_str()).to_owned();
+        if let Some(text) = read_found(system, path, &name, &found).await? {
+            bytes += text.len();
+            if bytes > TRUST_NAMED_BYTES {
+                return Err(format!("the files that it names are more than {TRUST_NAMED_BYTES} bytes"));
+            }
+            covered.insert(name, text);
+        }
+    }
+    for helpers in HELPERS {
+        if item.words.iter().any(|word| word.contains(helpers)) {
+            covered.extend(all_of(system, folder, helpers).await?);
+        }
+    }
+    covered.remove(NO_HELPER);
+    Ok(covered)
+}
+
+/// The paths inside a folder that words may mean.
+fn named(folder: &AbsPath, real: &AbsPath, words: &[String]) -> Result<BTreeSet<AbsPath>, String> {
+    let mut paths = BTreeSet::new();
+    let inside = |path: &AbsPath| {
+        [folder, real].iter().any(|base| path.relative_to(base).is_some_and(|name| !name.is_empty()))
+    };
+    // What no file can be called names none.
+    let possible = |name: &&str| !name.contains('\0') && name.split('/').all(|part| part.len() <= 255);
+    for word in words {
+        let pieces = word.split(|c| SEPARATORS.contains(c));
+        for piece in pieces.chain([word.as_str()]).filter(|piece| !piece.is_empty()) {
+            // Of `$PWD/x.js` and `${workspaceFolder}/x.js` the rest is what counts.
+            let rest = piece.split_once('/').map(|(_, rest)| rest);
+            for name in [Some(piece), rest].into_iter().flatten().filter(possible) {
+                paths.extend(Some(folder.join(name)).filter(inside));
+            }
+        }
+    }
+    if paths.len() > TRUST_NAMED {
+        return Err(format!("it names more than {TRUST_NAMED} files"));
+    }
+    Ok(paths)
+}
+
+/// Every file of a folder.
+async fn all_of(system: &dyn System, folder: &AbsPath, place: &str) -> Result<Covered, String> {
+    let mut covered = Covered::new();
+    let mut bytes = 0;
+    let mut level = vec![folder.join(place)];
+    for depth in 0.. {
+        let looks = system.metadata_of(&level).await;
+        let mut below = Vec::new();
+        for (path, found) in level.iter().zip(looks) {
+            let found = match found {
+                Ok(found) => found,
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => return Err(error.to_string()),
+            };
+            let name = path.relative_to(folder).unwrap_or(path.as_str()).to_owned();
+            match found.kind {
+                FileKind::Directory if depth == TRUST_DEPTH => {
+                    return Err(format!("{} is nested too deeply", crate::one_line(&name)));
+                }
+                FileKind::Directory => {
+                    let entries = system.read_dir(path).await.map_err(|error| error.to_string())?;
+                    below.extend(entries.into_iter().map(|entry| entry.path));
+                }
+                _ => {
+                    if let Some(text) = read_found(system, path, &name, &found).await? {
+                        bytes += text.len();
+                        covered.insert(name, text);
+                    }
+                }
+            }
+            if covered.len() + below.len() > TRUST_FILES || bytes > TRUST_BYTES {
+                return Err(format!("{place} holds more than {TRUST_FILES} files or {TRUST_BYTES} bytes"));
+            }
+        }
+        if below.is_empty() {
+            break;
+        }
+        level = below;
+    }
+    Ok(covered)
+}

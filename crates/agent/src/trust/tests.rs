@@ -1,0 +1,173 @@
+use super::*;
+use crate::limits::{TRUST_DEPTH, TRUST_FILE_BYTES};
+use std::sync::Mutex;
+use system::FakeSystem;
+
+#[derive(Default)]
+struct Records(Mutex<BTreeMap<String, TrustRecord>>);
+
+#[async_trait]
+impl TrustRecords for Records {
+    async fn trusted(&self, folder: &AbsPath) -> Result<TrustRecord, String> {
+        Ok(self.0.lock().unwrap().get(folder.as_str()).cloned().unwrap_or_default())
+    }
+}
+
+struct Stage {
+    system: Arc<FakeSystem>,
+    records: Arc<Records>,
+    trust: FolderTrust,
+    w: AbsPath,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let system = Arc::new(FakeSystem::new());
+        system.add_dir("/w");
+        let records = Arc::new(Records::default());
+        let trust = FolderTrust::new(system.clone(), records.clone());
+        Self { system, records, trust, w: AbsPath::new("/w").unwrap() }
+    }
+
+    async fn state(&self, item: &TrustItem) -> TrustState {
+        self.trust.state(&self.w, item).await
+    }
+
+    async fn give(&self, item: &TrustItem) {
+        let judged = self.trust.judge(&self.w, vec![item.clone()]).await.remove(0);
+        let mut all = self.records.0.lock().unwrap();
+        all.entry("/w".to_owned()).or_default().items.insert(item.id(), judged.hash.unwrap());
+    }
+
+    async fn give_whole(&self) {
+        let hash = whole::hash(self.system.as_ref(), &self.w).await.unwrap();
+        let record = TrustRecord { whole: Some(hash), ..TrustRecord::default() };
+        self.records.0.lock().unwrap().insert("/w".to_owned(), record);
+    }
+}
+
+fn server(name: &str, words: &[&str]) -> TrustItem {
+    let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+    TrustItem {
+        kind: ItemKind::Server,
+        source: ".mcp.json".to_owned(),
+        name: name.to_owned(),
+        parts: words.clone(),
+        shown: words.clone(),
+        words,
+    }
+}
+
+#[tokio::test]
+async fn p13_one_item_is_trusted_and_no_other() {
+    let stage = Stage::new();
+    let (a, b) = (server("a", &["run"]), server("b", &["run"]));
+    stage.give(&a).await;
+    assert_eq!(stage.state(&a).await, TrustState::Trusted);
+    assert_eq!(stage.state(&b).await, TrustState::Untrusted);
+    // The same name with another command, or of another file.
+    assert_eq!(stage.state(&server("a", &["run", "more"])).await, TrustState::Changed);
+    let elsewhere = TrustItem { source: ".vscode/mcp.json".to_owned(), ..a.clone() };
+    assert_eq!(stage.state(&elsewhere).await, TrustState::Untrusted);
+    let hook = TrustItem { kind: ItemKind::Hook, ..a.clone() };
+    assert_eq!(stage.state(&hook).await, TrustState::Untrusted);
+    stage.give(&b).await;
+    assert_eq!(stage.state(&a).await, TrustState::Trusted, "the other's trust changes nothing");
+}
+
+#[tokio::test]
+async fn s07_p13_one_changed_byte_of_a_file_ends_the_trust_of_the_items_it_belongs_to() {
+    for (words, file) in [
+        (&["sh", "tools/run.sh"][..], "tools/run.sh"),
+        (&["./run"], "run"),
+        (&["node", "--require=./x.js"], "x.js"),
+        (&["sh", "-c", "cd src; . ./lib.sh && go"], "lib.sh"),
+        (&["node", "$PWD/s.js"], "s.js"),
+        (&["node", "${workspaceFolder}/s.js"], "s.js"),
+        (&["sh", "/w/abs.sh"], "abs.sh"),
+        // Whatever lies in a folder of helpers belongs to who mentions it.
+        (&["sh", ".tiller/hooks/check.sh"], ".tiller/hooks/lib/other.sh"),
+        (&["sh", "-c", "for f in .tiller/*; do . $f; done"], ".tiller/b"),
+    ] {
+        let stage = Stage::new();
+        stage.system.add_file(&format!("/w/{file}"), "good");
+        let (item, other) = (server("a", words), server("b", &["other"]));
+        stage.give(&item).await;
+        stage.give(&other).await;
+        assert_eq!(stage.state(&item).await, TrustState::Trusted, "{words:?}");
+        stage.system.add_file(&format!("/w/{file}"), "goof");
+        assert_eq!(stage.state(&item).await, TrustState::Changed, "{words:?}");
+        assert_eq!(stage.state(&other).await, TrustState::Trusted, "{words:?}");
+    }
+    // One that was not there when trust was given, and comes.
+    let stage = Stage::new();
+    let item = server("a", &["./run"]);
+    stage.give(&item).await;
+    stage.system.add_file("/w/run", "evil");
+    assert_eq!(stage.state(&item).await, TrustState::Changed);
+    // Settings are items of their own, and what no item names may change.
+    let hook = server("h", &["sh", ".tiller/h.sh"]);
+    stage.give(&hook).await;
+    stage.system.add_file("/w/.tiller/config.toml", "x");
+    stage.system.add_file("/w/src/main.rs", "x");
+    assert_eq!(stage.state(&hook).await, TrustState::Trusted);
+}
+
+#[tokio::test]
+async fn what_a_link_leads_to_counts_and_a_link_to_the_folder_is_the_folder() {
+    let stage = Stage::new();
+    stage.system.add_file("/outside/run.sh", "good");
+    stage.system.add_link("/w/run.sh", "/outside/run.sh");
+    let item = server("a", &["run.sh"]);
+    stage.give(&item).await;
+    stage.system.add_link("/link", "/w");
+    assert_eq!(stage.trust.state(&AbsPath::new("/link").unwrap(), &item).await, TrustState::Trusted);
+    stage.system.add_file("/outside/run.sh", "evil");
+    assert_eq!(stage.state(&item).await, TrustState::Changed);
+}
+
+#[tokio::test]
+async fn a_name_and_its_content_cannot_change_places() {
+    let hash = async |files: &[(&str, &str)], words: &[&str]| {
+        let stage = Stage::new();
+        files.iter().for_each(|(name, text)| stage.system.add_file(&format!("/w/.tiller/{name}"), text));
+        let mut item = server("a", words);
+        item.words.push(".tiller".to_owned());
+        stage.trust.judge(&stage.w, vec![item]).await.remove(0).hash.unwrap()
+    };
+    assert_ne!(hash(&[("a", "b")], &[]).await, hash(&[("b", "a")], &[]).await);
+    assert_ne!(hash(&[("a", "bc")], &[]).await, hash(&[("ab", "c")], &[]).await);
+    assert_ne!(hash(&[], &["a", "b"]).await, hash(&[], &["ab"]).await);
+}
+
+#[tokio::test]
+async fn p13_what_cannot_be_told_concerns_the_items_that_need_it_and_no_other() {
+    let stage = Stage::new();
+    let deep = "d/".repeat(TRUST_DEPTH + 1);
+    stage.system.add_file(&format!("/w/.tiller/{deep}x"), "x");
+    let big = "x".repeat(usize::try_from(TRUST_FILE_BYTES).unwrap() + 1);
+    stage.system.add_file("/w/big", &big);
+    let items = [server("helpers", &["sh", ".tiller/x"]), server("big", &["./big"]), server("fine", &["x"])];
+    stage.give(&items[2]).await;
+    let judged = stage.trust.judge(&stage.w, items.to_vec()).await;
+    let why = |at: usize| judged[at].state.problem().unwrap_or_default();
+    assert!(why(0).contains("nested too deeply"), "{}", why(0));
+    assert!(why(1).contains("big is larger than"), "{}", why(1));
+    assert!(judged[0].hash.is_none() && judged[1].hash.is_none());
+    assert!(judged[2].is_trusted());
+}
+
+#[tokio::test]
+async fn p13_an_older_record_counts_for_exactly_what_it_was_given_for() {
+    let stage = Stage::new();
+    stage.system.add_file("/w/.mcp.json", "{}");
+    stage.system.add_file("/w/.tiller/h.sh", "x");
+    let item = server("a", &["run"]);
+    stage.give_whole().await;
+    assert_eq!(stage.state(&item).await, TrustState::Trusted);
+    stage.system.add_file("/w/.envrc", "x");
+    assert_eq!(stage.state(&item).await, TrustState::Changed);
+    stage.give(&item).await;
+    assert_eq!(stage.state(&item).await, TrustState::Trusted);
+    assert_eq!(stage.state(&server("b", &["run"])).await, TrustState::Changed);
+}

@@ -1,0 +1,86 @@
+//! The hash that older versions gave trust to: of all that could execute or redirect in a folder, as one.
+
+use crate::limits::{TRUST_BYTES, TRUST_DEPTH, TRUST_FILES};
+use std::collections::BTreeMap;
+use system::{AbsPath, FileKind, System, SystemError};
+
+/// What counted, relative to the folder: files, and folders with all in them.
+const PLACES: [&str; 8] = [
+    ".tiller",
+    ".mcp.json",
+    ".vscode/mcp.json",
+    ".cursor/mcp.json",
+    ".env",
+    ".envrc",
+    ".agents",
+    ".claude/skills",
+];
+
+/// The hash of what a folder holds now. The error says what cannot be read, or that there is too much of it.
+pub(super) async fn hash(system: &dyn System, folder: &AbsPath) -> Result<String, String> {
+    Ok(Content::read(system, folder).await?.hash())
+}
+
+#[derive(Default)]
+struct Content {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Content {
+    async fn read(system: &dyn System, folder: &AbsPath) -> Result<Self, String> {
+        let mut content = Self::default();
+        let mut bytes = 0;
+        let mut level: Vec<_> = PLACES.iter().map(|place| folder.join(place)).collect();
+        for depth in 0.. {
+            // One look at all of a level: most folders have nothing of this at all.
+            let looks = system.metadata_of(&level).await;
+            let mut below = Vec::new();
+            for (at, (path, found)) in level.iter().zip(looks).enumerate() {
+                // Links are followed: what counts is what would be executed.
+                let kind = match found {
+                    // While a confined command runs, it holds names that nothing has.
+                    Ok(found) if found.is_placeholder() => continue,
+                    Ok(found) => found.kind,
+                    Err(error) if error.is_not_found() => continue,
+                    Err(error) => return Err(error.to_string()),
+                };
+                let name = path.relative_to(folder).unwrap_or(path.as_str()).to_owned();
+                match kind {
+                    FileKind::Directory if depth == TRUST_DEPTH => {
+                        return Err(format!("{name} is nested too deeply"));
+                    }
+                    FileKind::Directory => {
+                        let entries = system.read_dir(path).await.map_err(|error| error.to_string())?;
+                        below.extend(entries.into_iter().map(|entry| entry.path));
+                    }
+                    FileKind::File => {
+                        let text = system.read(path).await.map_err(|error: SystemError| error.to_string())?;
+                        bytes += text.len();
+                        content.files.insert(name, text);
+                    }
+                    FileKind::Other => return Err(format!("{name} is no regular file")),
+                }
+                let left = level.len() - at - 1;
+                if content.files.len() + below.len() + left > TRUST_FILES || bytes > TRUST_BYTES {
+                    return Err(format!("it is more than {TRUST_FILES} files or {TRUST_BYTES} bytes"));
+                }
+            }
+            if below.is_empty() {
+                break;
+            }
+            level = below;
+        }
+        Ok(content)
+    }
+
+    fn hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for (name, bytes) in &self.files {
+            for part in [name.as_bytes(), bytes] {
+                hasher.update(&(part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+}

@@ -1,0 +1,51 @@
+//! What of a project's settings waits for trust.
+
+use super::{ConfigError, InProject, PROJECT_FILE, SettingsFile, parse::parse};
+use crate::options::{Folders, HookOptions, Options};
+use agent::{HookEvent, ItemKind, TrustItem};
+
+/// The settings that do more than tighten, as one item, and each hook.
+pub(crate) fn trust_items(file: &SettingsFile, folders: &Folders) -> Result<Vec<TrustItem>, ConfigError> {
+    let mut scratch = Options::built_in(folders.clone());
+    let mut loosening = Vec::new();
+    for setting in parse(file)? {
+        match setting.key.in_project {
+            _ if setting.is_of_hook() => setting.apply(&mut scratch)?,
+            InProject::WhenTrusted(_) => loosening.push(format!("{} = {}", setting.name, setting.value)),
+            InProject::Adds | InProject::Tightens(_) => {}
+        }
+    }
+    let settings = TrustItem {
+        kind: ItemKind::Settings,
+        source: PROJECT_FILE.to_owned(),
+        name: "settings".to_owned(),
+        parts: loosening.clone(),
+        words: Vec::new(),
+        shown: loosening,
+    };
+    let settings = Some(settings).filter(|settings| !settings.parts.is_empty());
+    let hooks = scratch.hooks.iter().map(|(name, hook)| hook_item(name, hook));
+    Ok(settings.into_iter().chain(hooks).collect())
+}
+
+/// A hook of a project as trust is given to it.
+pub(crate) fn hook_item(name: &str, hook: &HookOptions) -> TrustItem {
+    let event = HookEvent::ALL.iter().find(|(_, event)| Some(*event) == hook.event);
+    let event = event.map_or("never", |(word, _)| word);
+    let seconds = hook.timeout.as_secs();
+    let list = |words: &[String]| words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+    let (command, tools) = (list(&hook.command), list(&hook.tools));
+    let parts = [event, &command, &tools, &seconds.to_string()].map(str::to_owned).to_vec();
+    let about = if hook.tools.is_empty() { "all".to_owned() } else { tools };
+    TrustItem {
+        kind: ItemKind::Hook,
+        source: PROJECT_FILE.to_owned(),
+        name: name.to_owned(),
+        parts,
+        words: hook.command.clone(),
+        shown: vec![
+            format!("runs: [{command}]"),
+            format!("on: {event}, tools: {about}, timeout: {seconds} s"),
+        ],
+    }
+}

@@ -1,0 +1,269 @@
+//! `tiller trust`.
+
+use super::{Project, give_items, lines, project, records::Records, take_items};
+use crate::{args::TrustArgs, exit, options::Folders};
+use agent::{ItemKind, Judged, Redactor, TrustState};
+use anyhow::{Result, bail};
+use std::{
+    io::{BufRead, IsTerminal, StdinLock, Write},
+    sync::Arc,
+};
+use system::{AbsPath, LocalSystem, System};
+
+/// What is to be trusted of what a project brings.
+#[derive(Default)]
+pub(crate) struct Wanted<'a> {
+    /// Items of these names or ids alone; all when empty.
+    pub(crate) only: &'a [String],
+    /// Items of this kind alone.
+    pub(crate) kind: Option<ItemKind>,
+    /// Without asking.
+    pub(crate) yes: bool,
+}
+
+impl Wanted<'_> {
+    fn has(&self, judged: &Judged) -> bool {
+        let item = &judged.item;
+        let named = |name: &String| *name == item.name || *name == item.id();
+        self.kind.is_none_or(|kind| kind == item.kind)
+            && (self.only.is_empty() || self.only.iter().any(named))
+    }
+
+    /// Every name must be that of one item: a hook that is called like a server is not trusted along with it.
+    fn check(&self, items: &[Judged]) -> Result<()> {
+        for name in self.only {
+            let these = items.iter().filter(|judged| self.has(judged));
+            let ids = these.map(|judged| (judged.item.id(), &judged.item.name));
+            let ids: Vec<_> = ids.filter(|(id, own)| id == name || *own == name).map(|(id, _)| id).collect();
+            let name = agent::one_line(name);
+            match ids.as_slice() {
+                [] => bail!("the project brings nothing called {name:?}; `tiller trust --list` lists it"),
+                [_] => {}
+                ids => bail!(
+                    "the project brings several called {name:?}; say which with `tiller trust --only`: {}",
+                    agent::one_line(&ids.join(", "))
+                ),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Shows what a project brings and trusts it, takes the trust back, or lists what is trusted.
+pub(crate) async fn run(
+    folders: &Folders,
+    folder: &AbsPath,
+    args: &TrustArgs,
+    redactor: &Redactor,
+) -> Result<u8> {
+    let mut stdout = std::io::stdout();
+    if args.list {
+        list(folders, folder, &mut stdout).await?;
+        return Ok(exit::OK);
+    }
+    let folder = LocalSystem::new().resolve(folder).await?;
+    if let Some(name) = &args.revoke {
+        let mut names = args.only.clone();
+        names.extend(name.clone());
+        revoke(folders, &folder, &names, &mut stdout).await?;
+        return Ok(exit::OK);
+    }
+    let wanted = Wanted { only: &args.only, kind: None, yes: args.yes };
+    give(folders, &folder, &wanted, redactor, terminal(), &mut stdout).await?;
+    Ok(exit::OK)
+}
+
+/// Where answers come from, if there is somebody who sees the questions.
+pub(crate) fn terminal() -> Option<StdinLock<'static>> {
+    let seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    seen.then(|| std::io::stdin().lock())
+}
+
+/// Shows what waits for trust, asks about each item, and trusts those that it may. An error when there are no answers to be had.
+pub(crate) async fn give(
+    folders: &Folders,
+    folder: &AbsPath,
+    wanted: &Wanted<'_>,
+    redactor: &Redactor,
+    mut answers: Option<impl BufRead>,
+    out: &mut impl Write,
+) -> Result<()> {
+    let Project { items, problems } = project(folders, folder).await;
+    wanted.check(&items)?;
+    for problem in &problems {
+        writeln!(out, "problem: {}", agent::one_line(problem))?;
+    }
+    let (trusted, waiting): (Vec<_>, Vec<_>) =
+        items.into_iter().filter(|judged| wanted.has(judged)).partition(Judged::is_trusted);
+    if waiting.is_empty() {
+        match trusted.is_empty() {
+            true => writeln!(out, "{folder} brings nothing that waits: there is nothing to trust")?,
+            false => writeln!(out, "{folder} is trusted: nothing has changed since")?,
+        }
+        return Ok(());
+    }
+    let mut all = wanted.yes;
+    let (mut given, mut left) = (Vec::new(), 0);
+    writeln!(out, "{folder} brings:")?;
+    for judged in &waiting {
+        show(judged, redactor, out)?;
+        let (Some(hash), false) = (&judged.hash, matches!(judged.state, TrustState::Unknown(_))) else {
+            left += 1;
+            continue;
+        };
+        let answer = match &mut answers {
+            _ if all => "y".to_owned(),
+            Some(answers) => {
+                write!(out, "  Trust it? y: yes, a: it and all that follow, anything else: no [y/a/N] ")?;
+                out.flush()?;
+                let mut answer = String::new();
+                answers.read_line(&mut answer)?;
+                answer.trim().to_ascii_lowercase()
+            }
+            None => continue,
+        };
+        match answer.as_str() {
+            "y" | "yes" => {}
+            "a" | "all" => all = true,
+            _ => continue,
+        }
+        given.push((judged, hash.clone()));
+    }
+    if answers.is_none() && !all {
+        bail!(
+            "nothing is trusted: there is no terminal to ask on; look at what is shown, then pass --yes (--only NAME for some of it)"
+        );
+    }
+    // What was shown is what is trusted: the hash is of that, and not of what is there now.
+    give_items(folders, folder, given.iter().map(|(judged, hash)| (judged.item.id(), hash.clone()))).await?;
+    match given.is_empty() {
+        true => writeln!(out, "Nothing is trusted.")?,
+        false => {
+            let names: Vec<_> = given.iter().map(|(judged, _)| title(judged)).collect();
+            writeln!(out, "{folder} is trusted with {}, each until it changes", names.join(", "))?;
+        }
+    }
+    if left > 0 && given.is_empty() {
+        bail!("nothing of {folder} could be trusted");
+    }
+    Ok(())
+}
+
+fn show(judged: &Judged, redactor: &Redactor, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "\n{}, {}", title(judged), judged.state.word())?;
+    for line in lines(judged, redactor) {
+        writeln!(out, "    {line}")?;
+    }
+    if let TrustState::Unknown(why) = &judged.state {
+        writeln!(out, "    cannot be trusted: {}", agent::one_line(why))?;
+    }
+    Ok(())
+}
+
+fn title(judged: &Judged) -> String {
+    let item = &judged.item;
+    match item.kind {
+        ItemKind::Settings => format!("settings of {}", item.source),
+        kind => format!("{} {} ({})", kind.word(), agent::one_line(&item.name), item.source),
+    }
+}
+
+async fn list(folders: &Folders, here: &AbsPath, out: &mut impl Write) -> Result<()> {
+    let system: Arc<dyn System> = Arc::new(LocalSystem::new());
+    let records = Records::new(system.clone(), &folders.config).all().await?;
+    let here = system.resolve(here).await?;
+    let mut paths: Vec<_> = records.keys().map(String::as_str).collect();
+    if !records.contains_key(here.as_str()) {
+        paths.push(here.as_str());
+    }
+    for path in paths {
+        let Project { items, problems } = project(folders, &AbsPath::new(path)?).await;
+        let trusted = items.iter().filter(|judged| judged.is_trusted()).count();
+        let state = match (records.contains_key(path), trusted) {
+            (false, _) if items.is_empty() && problems.is_empty() => continue,
+            (false, _) => "untrusted",
+            (true, _) if items.is_empty() => "empty",
+            (true, trusted) if trusted == items.len() => "trusted",
+            (true, 0) => "changed",
+            (true, _) => "partly",
+        };
+        writeln!(out, "{state:<9} {path}")?;
+        for judged in &items {
+            writeln!(out, "  {:<9} {}", judged.state.word(), title(judged))?;
+        }
+        for problem in &problems {
+            writeln!(out, "  problem: {}", agent::one_line(problem))?;
+        }
+    }
+    Ok(())
+}
+
+async fn revoke(folders: &Folders, folder: &AbsPath, names: &[String], out: &mut impl Write) -> Result<()> {
+    if names.is_empty() {
+        let said = match take_items(folders, folder, None).await? {
+            true => "is not trusted any more",
+            false => "was not trusted",
+        };
+        writeln!(out, "{folder} {said}")?;
+        return Ok(());
+    }
+    // Also those that the project does not bring any more.
+    let records = Records::new(Arc::new(LocalSystem::new()), &folders.config);
+    let known = records.all().await?.remove(folder.as_str()).unwrap_or_default().items.into_keys();
+    let now = project(folders, folder).await.items.into_iter().map(|judged| judged.item.id());
+    let ids: Vec<_> = known.chain(now).collect();
+    for name in names {
+        let named = |id: &&String| *id == name || id.split_once('#').is_some_and(|(_, own)| own == name);
+        let these: Vec<_> = ids.iter().filter(named).cloned().collect();
+        let said = match take_items(folders, folder, Some(&these)).await? {
+            true => "is not trusted any more",
+            false => "was not trusted",
+        };
+        writeln!(out, "{} {said}", agent::one_line(name))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is trusted of a project with two hooks and two settings after these answers, and what was shown.
+    async fn answered(answers: &str) -> (Vec<String>, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| AbsPath::from_os(&dir.path().join(name)).unwrap();
+        let folders =
+            Folders { home: at(""), config: at("config"), data: at("d"), cache: at("k"), temp: at("t") };
+        let hook =
+            |name: &str| format!("[hooks.{name}]\non = 'stop'\ncommand = ['echo', '{name}\u{1b}[2J']\n");
+        let config = format!("[agent]\nsystem_prompt = 'x'\n{}{}", hook("a"), hook("b"));
+        let system = LocalSystem::new();
+        system.create_dir_all(&at("w/.tiller")).await.unwrap();
+        system
+            .write(
+                &at("w/.tiller/config.toml"),
+                config.replace('\u{1b}', "\\u001b").replace('\'', "\"").as_bytes(),
+            )
+            .await
+            .unwrap();
+        let (wanted, redactor, mut out) = (Wanted::default(), Redactor::default(), Vec::new());
+        let given = give(&folders, &at("w"), &wanted, &redactor, Some(answers.as_bytes()), &mut out).await;
+        given.unwrap();
+        let items = project(&folders, &at("w")).await.items.into_iter().filter(Judged::is_trusted);
+        (items.map(|judged| judged.item.name).collect(), String::from_utf8(out).unwrap())
+    }
+
+    #[tokio::test]
+    async fn p13_what_would_run_is_shown_and_asked_about_one_by_one() {
+        let (trusted, shown) = answered("n\nyes\n\n").await;
+        assert_eq!(trusted, ["a"]);
+        assert!(
+            shown.contains("agent.system_prompt = \"x\"") && shown.contains("runs: [\"echo\", \"b"),
+            "{shown}"
+        );
+        assert!(!shown.contains('\u{1b}'), "{shown:?}");
+        assert_eq!(answered("a\n").await.0, ["settings", "a", "b"]);
+        assert_eq!(answered("").await.0, [""; 0], "the end of the input is no answer");
+        assert!(answered("no").await.1.ends_with("Nothing is trusted.\n"));
+    }
+}
