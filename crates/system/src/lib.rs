@@ -40,4 +40,4 @@ pub use sandbox::{
     pattern_matches,
 };
 pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
-pub use secrets::{SECRET_CHARS, is_secret_name, secrets_in};
+pub use secrets::{is_secret_name, is_secret_value, secrets_in};

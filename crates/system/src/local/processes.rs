@@ -4,8 +4,8 @@ use super::{LocalOptions, blocking, group::Group, placeholders::Placeholder, wat
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{
-    Command, ExitStatus, Output, Piped, PipedCommand, Process, SECRET_CHARS, SystemError, TerminalId,
-    is_secret_name, secrets_in,
+    Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId, is_secret_name,
+    is_secret_value, secrets_in,
 };
 use async_trait::async_trait;
 use rustix::process::Signal;
@@ -148,9 +148,9 @@ fn hide_secrets(child: &mut std::process::Command, options: &LocalOptions) {
     let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
     let variables: Vec<_> = variables.filter(|(name, _)| !kept(name)).collect();
-    let named = variables.iter().filter(|(name, value)| is_secret_name(name) && value.len() >= SECRET_CHARS);
-    let mut secrets: Vec<&str> = named.map(|(_, value)| value.as_str()).collect();
-    secrets.extend(options.secret_values.iter().map(String::as_str));
+    let named = variables.iter().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value);
+    let mut secrets: Vec<&str> = named.chain(&options.secret_values).map(|value| value.trim()).collect();
+    secrets.retain(|value| is_secret_value(value));
     for (name, value) in &variables {
         let known = secrets.iter().any(|secret| value.contains(secret));
         if is_secret_name(name) || known || !secrets_in(value).is_empty() {
