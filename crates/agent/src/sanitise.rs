@@ -138,7 +138,7 @@ pub(crate) fn escape_only(text: &str) -> String {
 }
 
 /// JSON text in which every character that would repaint or hide is an escape; it means the same.
-pub(crate) fn escaped_json(json: &str) -> String {
+pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match is_shown(c) {

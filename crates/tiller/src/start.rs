@@ -45,7 +45,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
     let code = runtime.block_on(dispatch(cli, &environment));
     // A read of stdin may still be blocked; it ends with the process.
     runtime.shutdown_background();
-    code
+    // An error quotes what it is about.
+    code.map_err(|error| anyhow::anyhow!(environment.redactor().shown(&format!("{error:#}"))))
 }
 
 async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
