@@ -54,6 +54,9 @@ pub enum SystemError {
     /// The file is a blocked one under another name.
     #[error("blocked by policy: it is the same file as one that may hold secrets: {0}")]
     Blocked(AbsPath),
+    /// Only this machine's own system writes files for their owner alone.
+    #[error("cannot be kept from others here, so it was not written: {0}")]
+    NotPrivate(AbsPath),
     /// The system does not do this at all (a read-only system asked to write).
     #[error("{operation} is not allowed here: this session is read-only")]
     ReadOnly {

@@ -55,7 +55,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(&options, &cwd, Keep::InData, ToolProviders::default())?;
+            let wired =
+                wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
@@ -65,7 +66,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Permissions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(&options, &cwd, Keep::InData, ToolProviders::default())?;
+            let wired =
+                wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, ToolProviders::default())?;
             permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
@@ -91,7 +93,14 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await
+            models::run(&wiring::wire(
+                &options,
+                environment.redactor(),
+                &cwd,
+                Keep::ForThisRun,
+                ToolProviders::default(),
+            )?)
+            .await
         }
         None => print(cli.print, environment).await,
     }
@@ -110,7 +119,8 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let Settled { options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&options, environment);
-    let wired = wiring::wire(&options, &cwd, Keep::InData, extensions.tool_providers())?;
+    let wired =
+        wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, extensions.tool_providers())?;
     let services = Services {
         runtime: wired.runtime.clone(),
         options: options.clone(),
@@ -152,7 +162,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     options.append_prompt(headless::NOBODY);
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
     let providers = Extensions::new(&options, environment).tool_providers();
-    let wired = wiring::wire(&options, &cwd, keep, providers)?;
+    let wired = wiring::wire(&options, environment.redactor(), &cwd, keep, providers)?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,

@@ -127,6 +127,12 @@ impl System for LocalSystem {
         blocking(move || replace::bytes(&path, pinned.as_deref(), &bytes)).await
     }
 
+    async fn write_private(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        let (path, bytes) = (path.clone(), bytes.to_vec());
+        self.still(&path).await?;
+        blocking(move || replace::private(&path, &bytes)).await
+    }
+
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
         let (path, text, pinned) = (path.clone(), text.to_owned(), self.pinned.clone());
         blocking(move || replace::text(&path, pinned.as_deref(), &text)).await
