@@ -15,6 +15,7 @@ mod effort;
 mod event;
 mod explain;
 pub mod fake;
+mod found;
 mod freshness;
 mod gate;
 mod history;
@@ -67,6 +68,7 @@ pub use event::{
     TurnEnd, UsageUpdate,
 };
 pub use explain::{Step, decision_time, explain};
+pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, Hooks};

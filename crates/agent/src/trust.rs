@@ -3,10 +3,13 @@
 //! Trust is given to what was there when it was given, not to a name: one changed byte and the folder is as good as unknown again. Whoever is about
 //! to use such a file asks here, and uses the bytes that it gets from here; what is read again later may be something else.
 
-use crate::limits::{TRUST_BYTES, TRUST_DEPTH, TRUST_FILES};
+use crate::{
+    found_rules,
+    limits::{TRUST_BYTES, TRUST_DEPTH, TRUST_FILES},
+};
 use async_trait::async_trait;
 use std::{collections::BTreeMap, sync::Arc};
-use system::{AbsPath, FileKind, System, SystemError};
+use system::{AbsPath, FileKind, FoundRules, System, SystemError, read_found, resolve_inside};
 
 /// What of a folder can execute or redirect, relative to it: files, and folders with all in them.
 pub const TRUST_PLACES: [&str; 8] = [
@@ -106,6 +109,8 @@ impl TrustContent {
     /// Reads what a folder holds. The error says what cannot be read, or that there is too much of it.
     pub async fn read(system: &dyn System, folder: &AbsPath) -> Result<Self, String> {
         let mut content = Self::default();
+        // Nothing of these is shown or sent: `.env` is only compared with what it was.
+        let rules = FoundRules { any_name: true, ..found_rules(folder, &[], TRUST_BYTES) };
         let mut bytes = 0;
         let mut level: Vec<_> = TRUST_PLACES.iter().map(|place| folder.join(place)).collect();
         for depth in 0.. {
@@ -125,11 +130,15 @@ impl TrustContent {
                         return Err(format!("{name} is nested too deeply"));
                     }
                     FileKind::Directory => {
+                        resolve_inside(system, folder, path).await.map_err(|error| error.to_string())?;
                         let entries = system.read_dir(path).await.map_err(|error| error.to_string())?;
                         below.extend(entries.into_iter().map(|entry| entry.path));
                     }
                     FileKind::File => {
-                        let text = system.read(path).await.map_err(|error: SystemError| error.to_string())?;
+                        let read = read_found(system, folder, path, &rules).await;
+                        let Some(text) = read.map_err(|error: SystemError| error.to_string())? else {
+                            continue;
+                        };
                         bytes += text.len();
                         content.files.insert(name, text);
                     }
@@ -236,14 +245,31 @@ mod tests {
     #[tokio::test]
     async fn what_a_link_leads_to_counts_and_a_link_to_the_folder_is_the_folder() {
         let (system, records, trust, w) = folder().await;
-        system.add_file("/outside/run.sh", "good");
+        system.add_file("/w/scripts/run.sh", "good");
         system.add_dir("/w/.tiller");
-        system.add_link("/w/.tiller/run.sh", "/outside/run.sh");
+        system.add_link("/w/.tiller/run.sh", "/w/scripts/run.sh");
         give(&system, &records, &w).await;
         system.add_link("/link", "/w");
         assert!(trust.of(&AbsPath::new("/link").unwrap()).await.content().is_some());
-        system.add_file("/outside/run.sh", "evil");
+        system.add_file("/w/scripts/run.sh", "evil");
         assert!(matches!(trust.of(&w).await, Trust::Changed(_)));
+    }
+
+    #[tokio::test]
+    async fn p06_what_leads_out_of_the_folder_or_to_a_secret_is_not_read() {
+        for (link, target, says) in [
+            (".mcp.json", "/home/me/.config/key", "leads out of the project, to /home/me/.config/key"),
+            (".agents", "/home/me", "leads out of the project, to /home/me"),
+            (".tiller/config.toml", "/w/.env", "may hold secrets: /w/.tiller/config.toml"),
+        ] {
+            let (system, _, trust, w) = folder().await;
+            system.add_dir("/w/.tiller");
+            system.add_file("/home/me/.config/key", "secret");
+            system.add_file("/w/.env", "KEY=secret");
+            system.add_link(&format!("/w/{link}"), target);
+            let problem = trust.of(&w).await.problem().unwrap();
+            assert!(problem.contains(says), "{link}: {problem}");
+        }
     }
 
     #[tokio::test]

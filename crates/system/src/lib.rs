@@ -8,6 +8,7 @@ mod confined;
 pub mod contract;
 mod error;
 pub mod fake;
+mod found;
 pub mod limits;
 #[expect(
     clippy::disallowed_methods,
@@ -28,7 +29,8 @@ mod text;
 pub use confined::Confined;
 pub use error::SystemError;
 pub use fake::FakeSystem;
-pub use local::{LocalOptions, LocalSystem, run_sandboxed};
+pub use found::{FoundRules, read_found, resolve_inside};
+pub use local::{LocalOptions, LocalSystem, read_regular, run_sandboxed};
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
 pub use process::{

@@ -215,13 +215,15 @@ async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> 
 pub(crate) async fn resolved(environment: &Environment, cwd: &AbsPath, flags: Flags) -> Result<Resolved> {
     let folders = folders::resolve(environment, cwd)?;
     let user = config::read(config::user_path(&folders))?;
-    let project = config::read(config::project_path(cwd))?;
-    let project = match project {
-        Some(file) => Some(project_layer(&folders, cwd, file).await),
-        None => None,
+    let blocked = config::users_blocked_paths(&folders, user.as_ref())?;
+    let (project, refused) = match config::read_project(cwd, &blocked).await? {
+        Ok(Some(file)) => (Some(project_layer(&folders, cwd, file).await), None),
+        Ok(None) => (None, None),
+        Err(why) => (None, Some(why)),
     };
     let keys = &StoredKeys::read(&folders)?;
-    let resolved = config::resolve(Layers { folders, user, project, environment, keys, flags })?;
+    let mut resolved = config::resolve(Layers { folders, user, project, environment, keys, flags })?;
+    resolved.notices.extend(refused);
     environment.redactor().learn(resolved.options.keys());
     Ok(resolved)
 }

@@ -2,6 +2,7 @@
 
 mod files;
 mod group;
+mod ignores;
 mod place;
 mod placeholders;
 mod processes;
@@ -71,6 +72,11 @@ impl LocalSystem {
     pub fn with_options(options: LocalOptions) -> Self {
         Self { options: Arc::new(options), ..Self::default() }
     }
+}
+
+/// A whole regular file of this machine, of a size that one read may have. For what is read before there is a session and its system.
+pub fn read_regular(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+    read::bytes(path, None)
 }
 
 /// Takes the names that must not come into being; the sandbox then keeps whatever took them as it is.

@@ -186,7 +186,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = AbsPath::from_os(&folder.path().join("taken")).unwrap();
         fs::create_dir(target.as_std()).unwrap();
-        by_rename(&Place::open(&target, false).unwrap(), None, b"x").unwrap_err();
+        by_rename(&Place::open(&target, false).unwrap(), None, NEW_FILE_MODE, b"x").unwrap_err();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
