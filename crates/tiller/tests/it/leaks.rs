@@ -30,7 +30,7 @@ fn assert_plain(what: &str, text: &str) {
 /// A session in which a tool showed a file with all of this, and its id.
 fn shown(home: &Home) -> String {
     home.write("a.txt", &format!("{EVIL}\n{KEY}\n\t{KEY}\nend\n"));
-    let run = home.run(&["-p", &format!("show a.txt {EVIL}"), "-o", "json", "--record", "r.jsonl"]);
+    let run = home.run(&["-p", "show a.txt", "-o", "json", "--record", "r.jsonl"]);
     let said = stdout(&run);
     assert_plain("headless json", &said);
     let run: Value = serde_json::from_str(&said).unwrap();
@@ -41,6 +41,9 @@ fn shown(home: &Home) -> String {
 fn p12_nothing_that_is_shown_of_a_session_steers_a_terminal_and_no_key_is_exported() {
     let home = Home::new();
     let id = shown(&home);
+    // Its title is what was asked.
+    let asked = format!("show {EVIL} {KEY}");
+    assert_plain("headless", &stdout(&home.run(&["-p", &asked])));
     for args in [
         &["sessions", "show", &id][..],
         &["sessions", "show", &id, "--json"],
@@ -79,7 +82,8 @@ fn p12_a_recording_is_its_owners_and_has_no_key_in_it() {
     let mode = |name: &str| std::fs::metadata(home.file(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("r.jsonl"), 0o600);
     let recorded = home.read("r.jsonl").unwrap();
-    assert!(recorded.contains("tiller_recording") && !recorded.contains("canary"), "{recorded}");
+    assert!(recorded.contains("tiller_recording") && recorded.contains("[secret]"), "{recorded}");
+    assert!(!recorded.contains("canary"), "{recorded}");
     assert_plain("a recording", &recorded);
     // One that others could read is theirs no more; a link leads nowhere.
     std::fs::set_permissions(home.file("r.jsonl"), std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -95,20 +99,32 @@ fn p12_a_recording_is_its_owners_and_has_no_key_in_it() {
 #[test]
 fn p12_live_output_of_a_command_steers_nothing() {
     let home = Home::new();
-    home.write("evil.txt", EVIL);
     home.settings(
         "[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n[client]\nterminal = 'local'\n[tools]\ndefault_permission_mode = 'prometheus'\n",
     );
-    let mut editor = Editor::with_everything();
-    let (mut agent, session) = Agent::open(&home, &[], &editor);
-    // The sequences come in two writes each.
-    let line = "printf 'x\\033]52;c;ZX'; sleep 0.2; printf 'Zp\\007y\\033['; sleep 0.2; printf '2Jz\\302'; sleep 0.1; printf '\\2332Jend\\n'";
-    agent.prompt(&session, &format!("run `{line}`"), &mut editor).unwrap();
-    let seen = format!("{:?}", editor.log);
-    assert!(seen.contains("xyzend") || seen.contains("end"), "{seen}");
-    for evil in ["\\u{1b}", "u001b", "\\u{9b}", "u009b", "52;c"] {
-        let told = seen.replace(line, "").replace(&line.replace('\\', "\\\\"), "");
-        assert!(!told.contains(evil), "{evil}: {told}");
+    for displays in [true, false] {
+        let mut editor = Editor::with_everything();
+        let mut agent = Agent::start(&home, &[]);
+        let mut capabilities = editor.capabilities();
+        capabilities["_meta"] = serde_json::json!({ "terminal_output": displays });
+        agent.initialize(capabilities);
+        let session = agent.new_session(&home);
+        // Each sequence comes in two writes.
+        let script = "printf 'x\\033]52;c;ZX'; sleep 0.2; printf 'Zp\\007y\\033['; sleep 0.2; printf '2Jz\\302'; sleep 0.1; printf '\\2332Jend\\n'\n";
+        home.write("evil.sh", script);
+        agent.prompt(&session, "run sh evil.sh", &mut editor).unwrap();
+        let told: Vec<_> = agent.updates.iter().filter(|update| update.get("toolCallId").is_some()).collect();
+        let told = serde_json::to_string(&told).unwrap();
+        let data: String = agent
+            .updates
+            .iter()
+            .filter_map(|update| update["_meta"]["terminal_output"]["data"].as_str())
+            .collect();
+        assert_eq!(data, if displays { "xyzend\n" } else { "" });
+        assert!(told.contains("end"), "{told}");
+        for evil in ["u001b", "\u{9b}", "52;c", "2J"] {
+            assert!(!told.contains(evil), "{evil}: {told}");
+        }
     }
 }
 
