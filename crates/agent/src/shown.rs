@@ -5,7 +5,7 @@
 
 use crate::{
     CompactionStep, Content, LiveOutput, MessageId, PermissionRequest, PlanEntry, SessionEvent,
-    SubagentState, SwarmEvent, ToolCallId, ToolCallUpdate, ToolContent, ToolStatus, TurnEnd,
+    SessionRecord, SubagentState, SwarmEvent, ToolCallId, ToolCallUpdate, ToolContent, ToolStatus, TurnEnd,
     sanitise::{Sanitiser, escape_only, escaped, is_plain, sanitise},
 };
 use serde_json::Value;
@@ -87,6 +87,11 @@ impl Cleaner {
             other => other.insert((id.clone(), Sanitiser::default())).1.push(text),
         }
     }
+}
+
+/// A session in a list as it is shown: its title is what somebody asked, or what a model made of it.
+pub(crate) fn record(record: &mut SessionRecord) {
+    record.title.iter_mut().for_each(clean);
 }
 
 /// A question as it is shown: whoever answers sees that something would have hidden.
