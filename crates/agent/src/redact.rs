@@ -128,7 +128,7 @@ mod tests {
         let value =
             serde_json::json!({ "t": "\u{1b}]52;c;eA==\u{7}\u{202e}\u{9b}2J\u{e0041}\u{200b}\u{7f}é漢🙂\n" });
         let line = Redactor::default().json_line(value.clone());
-        assert_eq!(crate::sanitise(&line), line);
+        assert_eq!(sanitise(&line), line);
         assert!(line.contains("é漢🙂"));
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
     }
