@@ -2,6 +2,7 @@
 //!
 //! Cheap steps come first, so that a mistake is told early; the tests come last, so that their summary is the last line.
 
+mod advisories;
 mod client;
 mod step;
 mod summary;
@@ -23,8 +24,9 @@ pub(crate) fn run() -> Result<()> {
     steps.command("fmt", command("cargo").args(["fmt", "--all", "--check"]))?;
     steps.function("tidy", "cargo xtask tidy", tidy::run)?;
 
-    let mut deny = CARGO_DENY.ready()?.command();
-    steps.command("deny", deny.args(["check", "bans", "licenses", "sources"]))?;
+    let deny = CARGO_DENY.ready()?;
+    steps.command("deny", deny.command().args(["check", "bans", "licenses", "sources"]))?;
+    advisories::check(&mut steps, deny.command())?;
 
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
     steps.command("clippy", command("cargo").args(clippy).args(FULL).args(["--", "-D", "warnings"]))?;

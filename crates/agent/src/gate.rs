@@ -2,7 +2,7 @@
 
 use crate::{
     AnyCall, Description, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent,
-    StoreError, ToolCallId, ToolContent,
+    StoreError, ToolCallId, ToolContent, found,
     limits::Limits,
     log::SessionLog,
     policy::{
@@ -15,7 +15,9 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use system::{AbsPath, Confined, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport, System};
+use system::{
+    AbsPath, Confined, FoundRules, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport, System,
+};
 use tokio_util::sync::CancellationToken;
 
 /// What the gate needs of a session.
@@ -261,6 +263,11 @@ impl Gate {
             Decision::Deny { reason, .. } => Some(reason),
             _ => None,
         }
+    }
+
+    /// What a file of the project that nobody asked for must not be, to be read.
+    pub(crate) fn found(&self, limit: usize) -> FoundRules {
+        found::of_sandbox(policy::sandbox(&self.bounds(Mode::Edit)), limit)
     }
 
     fn bounds(&self, mode: Mode) -> Bounds<'_> {

@@ -15,6 +15,7 @@ mod effort;
 mod event;
 mod explain;
 pub mod fake;
+mod found;
 mod freshness;
 mod gate;
 mod history;
@@ -67,6 +68,7 @@ pub use event::{
     TurnEnd, UsageUpdate,
 };
 pub use explain::{Step, decision_time, explain};
+pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
@@ -83,7 +85,7 @@ pub use policy::{Answer, PermissionRule, PermissionRules, SandboxOptions, Server
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
-pub use sanitise::{Sanitiser, one_line, sanitise};
+pub use sanitise::{Sanitiser, escaped, escaped_json, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};

@@ -133,6 +133,8 @@ pub(crate) const TITLE_CHARS: usize = 80;
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(400);
 /// Bytes of the project's instructions that go into the system prompt.
 pub(crate) const INSTRUCTIONS_BYTES: usize = 32 * 1024;
+/// The largest file that is read for them, in bytes; a larger one is refused.
+pub(crate) const INSTRUCTIONS_FILE_BYTES: usize = 1024 * 1024;
 /// How long a session waits for its project's instructions before it begins without them.
 pub(crate) const INSTRUCTIONS_WAIT: Duration = Duration::from_secs(5);
 /// How long the store has for an answer; then the operation counts as failed, and the log is read again before the next turn.

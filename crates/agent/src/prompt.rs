@@ -6,7 +6,7 @@ use crate::{
     policy,
 };
 use std::fmt::Write as _;
-use system::{AbsPath, Route, Routes, System};
+use system::{AbsPath, FoundRules, Route, Routes, System, read_found};
 
 /// What a request is built from.
 pub(crate) struct Ingredients<'a> {
@@ -36,12 +36,23 @@ pub(crate) fn frame(from: &Ingredients<'_>) -> ModelRequest {
     }
 }
 
-/// The project's `AGENTS.md`, from disk: it is read before anybody asked for anything, so no editor is bothered with it.
-pub(crate) async fn instructions(system: &dyn System, cwd: &AbsPath) -> Option<String> {
+/// The project's `AGENTS.md`, from disk: it is read before anybody asked for anything, so no editor is bothered with it. The error says why it is not
+/// used.
+pub(crate) async fn instructions(
+    system: &dyn System,
+    cwd: &AbsPath,
+    rules: &FoundRules,
+) -> Result<Option<String>, String> {
     let path = cwd.join("AGENTS.md");
-    let bytes = tokio::time::timeout(INSTRUCTIONS_WAIT, system.read(&path)).await.ok()?.ok()?;
-    let end = bytes.len().min(INSTRUCTIONS_BYTES);
-    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    let read = tokio::time::timeout(INSTRUCTIONS_WAIT, read_found(system, cwd, &path, rules)).await;
+    match read {
+        Err(_) => Err(format!("not read: it took longer than {} s: {path}", INSTRUCTIONS_WAIT.as_secs())),
+        Ok(Err(error)) => Err(error.to_string()),
+        Ok(Ok(bytes)) => Ok(bytes.map(|bytes| {
+            let end = bytes.len().min(INSTRUCTIONS_BYTES);
+            String::from_utf8_lossy(&bytes[..end]).into_owned()
+        })),
+    }
 }
 
 /// Whether models are told of a tool in a mode.

@@ -12,8 +12,9 @@ use crate::{
     log::SessionLog,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
+    sanitise,
     session_task::{Controls, Session, SessionTask, missing_end},
-    shown::Cleaner,
+    shown::{self, Cleaner},
     steering::Steering,
     timed_store::TimedStore,
     tool_specs::Told,
@@ -319,7 +320,12 @@ impl Runtime {
 
     /// Messages and titles in which words occur, the best first.
     pub async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
-        self.store.search(query).await
+        let mut hits = self.store.search(query).await?;
+        for hit in &mut hits {
+            shown::record(&mut hit.session);
+            hit.excerpt = sanitise(&hit.excerpt);
+        }
+        Ok(hits)
     }
 
     /// Stores a session that was made elsewhere; it is not opened. All or nothing. What its tools did to files stays behind: the contents are not
@@ -341,7 +347,9 @@ impl Runtime {
 
     /// Lists stored sessions; needs no model and no open session.
     pub async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
-        self.store.list(query).await
+        let mut page = self.store.list(query).await?;
+        page.sessions.iter_mut().for_each(shown::record);
+        Ok(page)
     }
 
     /// Closes every open session: cancels turns, waits for them to settle, gives the leases back.

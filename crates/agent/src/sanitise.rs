@@ -73,9 +73,14 @@ pub fn sanitise(text: &str) -> String {
     Sanitiser::default().push(text)
 }
 
+/// The longest run of spaces that is shown as it is.
+const RUN: usize = 8;
+
+/// The widest indentation that is shown as it is.
+const INDENT: usize = 40;
+
 /// What may be shown on one line: line breaks and tabs are marked, and so is a run of spaces that would push the rest out of sight.
 pub fn one_line(text: &str) -> String {
-    const RUN: usize = 8;
     let mut out = String::with_capacity(text.len());
     let mut spaces = 0;
     let flush = |spaces: &mut usize, out: &mut String| {
@@ -101,6 +106,54 @@ pub fn one_line(text: &str) -> String {
     }
     flush(&mut spaces, &mut out);
     out
+}
+
+/// A text of several lines that somebody is asked about: what would hide is written as an escape, and a run of spaces that would push the rest out of
+/// sight is marked, as in [`one_line`]. Line breaks, tabs and indentation stay.
+pub fn escaped(text: &str) -> String {
+    if text.bytes().all(is_plain) && !text.contains(&" ".repeat(RUN + 1)) {
+        return text.to_owned();
+    }
+    let lines: Vec<_> = text
+        .split('\n')
+        .map(|line| {
+            let indent = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count().min(INDENT);
+            let tabs: Vec<_> = line[indent..].split('\t').map(one_line).collect();
+            format!("{}{}", &line[..indent], tabs.join("\t"))
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// A text with escapes in place of what would repaint or hide, and nothing else changed.
+pub(crate) fn escape_only(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_shown(c) {
+            true => out.push(c),
+            false => out.extend(c.escape_unicode()),
+        }
+    }
+    out
+}
+
+/// JSON text in which every character that would repaint or hide is an escape; it means the same.
+pub fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match is_shown(c) {
+            true => out.push(c),
+            false => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")))
+            }
+        }
+    }
+    out
+}
+
+/// Whether a byte is one of text that holds nothing to take out.
+pub(crate) fn is_plain(byte: u8) -> bool {
+    byte == b'\n' || byte == b'\t' || (b' '..0x7f).contains(&byte)
 }
 
 /// Whether a character shows what it is: no control, no change of direction, nothing without width, no tag.
@@ -151,6 +204,20 @@ mod tests {
         assert_eq!(one_line(&format!("ls{}; rm x", " ".repeat(300))), "ls ⟨300 spaces⟩ ; rm x");
         assert_eq!(one_line("echo \u{1b}[8mx\u{202e}"), "echo \\u{1b}[8mx\\u{202e}");
         assert_eq!(one_line("a  b"), "a  b");
+    }
+
+    #[test]
+    fn p12_what_is_asked_about_shows_what_would_hide() {
+        for (given, expected) in [
+            ("ls\n\tcat <<E\n          x\nE\n", "ls\n\tcat <<E\n          x\nE\n"),
+            ("echo \u{1b}[8mx\u{202e}\u{200b}\r\nrm", "echo \\u{1b}[8mx\\u{202e}\\u{200b}\\u{d}\nrm"),
+            ("a\tb\u{9b}2J\u{e0041}", "a\tb\\u{9b}2J\\u{e0041}"),
+        ] {
+            assert_eq!(escaped(given), expected, "{given:?}");
+        }
+        let far = " ".repeat(300);
+        assert_eq!(escaped(&format!("ls{far};rm")), "ls ⟨300 spaces⟩ ;rm");
+        assert!(escaped(&format!("ls\n{far}rm")).contains("spaces⟩ rm"));
     }
 
     proptest! {

@@ -3,14 +3,14 @@
 use crate::{
     AnyTool, Content, Effort, FileTracker, History, Hooks, InnerCalls, LanguageModel, MessageId, Mode,
     Models, PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, SessionEvent, SessionId,
-    SessionRecord, SessionState, SessionStore, StopReason, StoreError, TaskList, ToolCallId, ToolCallUpdate,
-    ToolContext, TurnError, TurnId, Usage, calls,
+    SessionRecord, SessionState, SessionStore, Severity, StopReason, StoreError, TaskList, ToolCallId,
+    ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
     checkpoint::restore,
     commands,
     context::ContextState,
     gate::{Gate, Ruling},
     history::{self, Restored},
-    limits::{EVENTS_PAGE, TAIL_EVENTS},
+    limits::{EVENTS_PAGE, INSTRUCTIONS_FILE_BYTES, TAIL_EVENTS},
     log::SessionLog,
     policy::{self, Grants},
     prompt,
@@ -371,13 +371,28 @@ impl SessionTask {
         }
     }
 
+    /// Reads what the project says to models, or tells why it is not used.
+    async fn read_instructions(&mut self) {
+        let Session { gate, cwd, log, .. } = &self.session;
+        let rules = gate.found(INSTRUCTIONS_FILE_BYTES);
+        self.session.instructions = match prompt::instructions(gate.system.as_ref(), cwd, &rules).await {
+            Ok(text) => text,
+            Err(why) => {
+                let title = "The instructions of the project (AGENTS.md) are not used".to_owned();
+                tracing::warn!("{title}: {why}");
+                let (severity, description) = (Severity::Warning, Some(why));
+                log.tell(SessionEvent::Notice { severity, title, description });
+                None
+            }
+        };
+    }
+
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
         // Whoever waits to hear that there is a session hears it first: one round for the answer to become a line, another for the line to go out.
         for _ in 0..2 {
             tokio::task::yield_now().await;
         }
-        let Session { gate, cwd, .. } = &self.session;
-        self.session.instructions = prompt::instructions(gate.system.as_ref(), cwd).await;
+        self.read_instructions().await;
         while self.closing.is_empty() {
             let prompt = match self.waiting.pop_front() {
                 Some(prompt) => prompt,

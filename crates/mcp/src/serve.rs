@@ -313,7 +313,7 @@ async fn write(
     redactor: Redactor,
 ) -> io::Result<()> {
     while let Some(answer) = answers.recv().await {
-        let line = redactor.redact(&answer.to_string()) + "\n";
+        let line = redactor.json_line(answer) + "\n";
         let written = async {
             output.write_all(line.as_bytes()).await?;
             output.flush().await

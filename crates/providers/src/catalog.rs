@@ -38,7 +38,10 @@ impl Catalog {
     pub fn new(options: ProvidersOptions, system: Arc<dyn System>, pilot: Arc<dyn LanguageModel>) -> Self {
         Self {
             http: Arc::default(),
-            recorder: options.record_to.clone().map(|path| Recorder::new(path, system.clone())),
+            recorder: options
+                .record_to
+                .clone()
+                .map(|path| Recorder::new(path, system.clone(), options.redactor.clone())),
             found: RwLock::default(),
             looked: OnceCell::new(),
             replays: Mutex::default(),

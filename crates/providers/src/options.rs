@@ -19,6 +19,8 @@ pub struct ProvidersOptions {
     pub default_model: Option<String>,
     /// The file that all model traffic is recorded to, replaced on the first request.
     pub record_to: Option<AbsPath>,
+    /// Takes secrets out of what is recorded.
+    pub redactor: agent::Redactor,
     /// What the relative file names of `replay/FILE` are relative to; only absolute ones work when `None`.
     pub replay_base: Option<AbsPath>,
     /// How long a server may send nothing before the request is given up.
@@ -38,6 +40,7 @@ impl Default for ProvidersOptions {
             local: LocalOptions::default(),
             default_model: None,
             record_to: None,
+            redactor: agent::Redactor::default(),
             replay_base: None,
             idle_timeout: limits::IDLE_TIMEOUT,
             tries: limits::TRIES,

@@ -17,9 +17,9 @@ impl Secret {
         &self.0
     }
 
-    /// Replaces every occurrence of the key in a text.
+    /// Replaces every occurrence of the key in a text. A placeholder is left: it would be found in the middle of words.
     pub(crate) fn redact(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[key]") }
+        if system::is_secret_value(&self.0) { text.replace(&self.0, "[key]") } else { text.to_owned() }
     }
 }
 

@@ -57,6 +57,20 @@ pub enum SystemError {
     /// The file is a blocked one under another name.
     #[error("blocked by policy: it is the same file as one that may hold secrets: {0}")]
     Blocked(AbsPath),
+    /// Only this machine's own system writes files for their owner alone.
+    #[error("cannot be kept from others here, so it was not written: {0}")]
+    NotPrivate(AbsPath),
+    /// A file that nobody asked for may hold secrets, by its name or by that of what it leads to.
+    #[error("not read: it is, or leads to, a file that is blocked because it may hold secrets: {0}")]
+    BlockedFound(AbsPath),
+    /// A file that nobody asked for leads out of its folder.
+    #[error("not read: it leads out of the project, to {target}: {path}")]
+    Outside {
+        /// The file.
+        path: AbsPath,
+        /// Where it leads.
+        target: AbsPath,
+    },
     /// The system does not do this at all (a read-only system asked to write).
     #[error("{operation} is not allowed here: this session is read-only")]
     ReadOnly {

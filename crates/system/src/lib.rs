@@ -8,6 +8,7 @@ mod confined;
 pub mod contract;
 mod error;
 pub mod fake;
+mod found;
 pub mod limits;
 #[expect(
     clippy::disallowed_methods,
@@ -28,7 +29,8 @@ mod text;
 pub use confined::Confined;
 pub use error::SystemError;
 pub use fake::FakeSystem;
-pub use local::{LocalOptions, LocalSystem, private_temp, run_in_terminal, run_sandboxed};
+pub use found::{FoundRules, read_found, resolve_inside};
+pub use local::{LocalOptions, LocalSystem, private_temp, read_regular, run_in_terminal, run_sandboxed};
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
 pub use process::{
@@ -41,4 +43,4 @@ pub use sandbox::{
     SandboxSupport, pattern_matches,
 };
 pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
-pub use secrets::{SECRET_CHARS, is_secret_name, secrets_in};
+pub use secrets::{is_secret_name, is_secret_value, secrets_in};

@@ -5,6 +5,9 @@ use std::time::Duration;
 /// The most bytes that one read returns: a larger file is read in ranges (`TextRange`), which work on any size.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
 
+/// The largest ignore file that is used.
+pub(crate) const IGNORE_FILE_BYTES: u64 = 1024 * 1024;
+
 /// How many leading bytes of a file are searched for a NUL before a range of it is read as text.
 pub const SNIFF_BYTES: usize = 8 * 1024;
 

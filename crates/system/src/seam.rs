@@ -123,6 +123,12 @@ pub trait System: Send + Sync {
     /// Replaces a file's bytes, always on disk. The folder must exist.
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError>;
 
+    /// Replaces a file's bytes on disk so that only its owner can read them, whatever mode the file had. A link in its place is refused. Backends that
+    /// have no such file refuse.
+    async fn write_private(&self, path: &AbsPath, _bytes: &[u8]) -> Result<(), SystemError> {
+        Err(SystemError::NotPrivate(path.clone()))
+    }
+
     /// Replaces a file's text, in the editor where writes are delegated. Missing folders are created.
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError>;
 

@@ -23,8 +23,106 @@ const BEGINNINGS: [(&str, usize); 19] = [
     ("pypi-", 40),
 ];
 
-/// The fewest characters of a value that is taken for a secret because of the name that it goes by.
-pub const SECRET_CHARS: usize = 8;
+/// The fewest characters of a value that is searched for as a secret.
+const SECRET_CHARS: usize = 8;
+
+/// A value of lower-case letters only is searched for from this many characters on: a shorter one is a word.
+const WORD_CHARS: usize = 16;
+
+/// The words of placeholders. A value made of these alone is no secret: `sk-no-key-required`, `your-api-key-here`.
+const PLACEHOLDER_WORDS: [&str; 72] = [
+    "a",
+    "abc",
+    "anthropic",
+    "any",
+    "anything",
+    "api",
+    "apikey",
+    "baz",
+    "bar",
+    "change",
+    "changeme",
+    "cpp",
+    "default",
+    "demo",
+    "dev",
+    "development",
+    "dummy",
+    "empty",
+    "enter",
+    "example",
+    "fake",
+    "false",
+    "foo",
+    "here",
+    "ignored",
+    "insert",
+    "is",
+    "key",
+    "keys",
+    "llama",
+    "llamacpp",
+    "lm",
+    "lmstudio",
+    "local",
+    "localhost",
+    "me",
+    "missing",
+    "my",
+    "needed",
+    "no",
+    "nokey",
+    "none",
+    "not",
+    "nothing",
+    "null",
+    "ollama",
+    "openai",
+    "password",
+    "placeholder",
+    "put",
+    "replace",
+    "required",
+    "sample",
+    "secret",
+    "set",
+    "sk",
+    "some",
+    "studio",
+    "test",
+    "testing",
+    "the",
+    "this",
+    "to",
+    "todo",
+    "token",
+    "true",
+    "undefined",
+    "unset",
+    "unused",
+    "value",
+    "vllm",
+    "your",
+];
+
+/// Whether a value is searched for in texts and variables because it is known to be secret. One that is short, a plain
+/// word or a placeholder would be found where no secret is: in `PATH`, in the middle of words.
+pub fn is_secret_value(value: &str) -> bool {
+    let value = value.trim();
+    let plain = value.chars().count() < WORD_CHARS && value.chars().all(|c| c.is_ascii_lowercase());
+    value.chars().count() >= SECRET_CHARS && !plain && !is_placeholder(value)
+}
+
+/// Whether a value consists of the words of placeholders and of runs of one character.
+fn is_placeholder(value: &str) -> bool {
+    let mut words = value.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.all(|word| {
+        let word = word.to_lowercase();
+        let mut chars = word.chars();
+        let first = chars.next();
+        PLACEHOLDER_WORDS.contains(&word.as_str()) || chars.all(|c| Some(c) == first)
+    })
+}
 
 /// Whether a variable's name says that it holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
@@ -43,10 +141,9 @@ pub fn secrets_in(text: &str) -> Vec<std::ops::Range<usize>> {
         match (inside, start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
-                let word = text[from..at].trim_end_matches('.');
-                if is_key(word) {
-                    found.push(from..from + word.len());
-                }
+                let from =
+                    [from, after_escape(text, from)].into_iter().find(|from| is_key(word(text, *from, at)));
+                found.extend(from.map(|from| from..from + word(text, from, at).len()));
                 start = None;
             }
             _ => {}
@@ -64,6 +161,25 @@ pub fn secrets_in(text: &str) -> Vec<std::ops::Range<usize>> {
         }
     }
     parts
+}
+
+/// A word without the end of a sentence.
+fn word(text: &str, from: usize, to: usize) -> &str {
+    text[from..to].trim_end_matches('.')
+}
+
+/// Where a word begins whose first character belongs to an escape, as in text that was written as JSON: after `\n`, the
+/// `n`; after `\u000a`, all of it.
+fn after_escape(text: &str, from: usize) -> usize {
+    if !text[..from].ends_with('\\') {
+        return from;
+    }
+    let rest = &text.as_bytes()[from..];
+    match rest {
+        [b'u', hex @ ..] if hex.len() >= 4 && hex[..4].iter().all(u8::is_ascii_hexdigit) => from + 5,
+        [b'b' | b'f' | b'n' | b'r' | b't' | b'0', ..] => from + 1,
+        _ => from,
+    }
 }
 
 fn is_key(word: &str) -> bool {
@@ -115,11 +231,51 @@ mod tests {
             (jwt, vec![jwt]),
             ("postgres://me:pa:ss@host/db and http://x@y", vec!["pa:ss"]),
             ("-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----", vec!["\nMII\n"]),
+            ("\\nsk-0123456789abcdefghijkl\\t", vec!["sk-0123456789abcdefghijkl"]),
+            ("\\u000aAKIAIOSFODNN7EXAMPLE", vec!["AKIAIOSFODNN7EXAMPLE"]),
+            ("\\npm_0123456789abcdefghijABCDEFGHIJ012345", vec!["npm_0123456789abcdefghijABCDEFGHIJ012345"]),
             ("sk-learn scikit sk-very-long-name-without-numbers", vec![]),
             ("https://example.com/a:b@c src/a.b.c 0123456789abcdef", vec![]),
         ] {
             let found: Vec<_> = secrets_in(text).into_iter().map(|range| &text[range]).collect();
             assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn p14_a_placeholder_is_no_secret_to_search_for() {
+        for value in [
+            "",
+            "x",
+            "local",
+            "none",
+            "test",
+            "dummy",
+            "ollama",
+            "1234567",
+            "placeholder",
+            "something",
+            "sk-no-key-required",
+            "your-api-key-here",
+            "YOUR_API_KEY",
+            "<your key>",
+            "sk-xxxxxxxxxxxxxxxx",
+            "****************",
+            "lm-studio",
+            " not-needed ",
+            "--------",
+        ] {
+            assert!(!is_secret_value(value), "{value}");
+        }
+        for value in [
+            "sk-0123456789abcdefghijkl",
+            "correct horse battery",
+            "hunter22hunter",
+            "Tr0ub4dor",
+            "qwhgkdhgkwhgkdhgkhw",
+            "my-secret-7f",
+        ] {
+            assert!(is_secret_value(value), "{value}");
         }
     }
 }

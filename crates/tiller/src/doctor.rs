@@ -4,7 +4,7 @@ use crate::{
     args::DoctorArgs,
     exit,
     options::{NO_ALLOW_LIST, Network, Options},
-    wiring,
+    screen, wiring,
 };
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -16,10 +16,10 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
     let support = wiring::local_system(options).sandbox_support().await;
     let problems = problems(options, support);
     let code = if problems.is_empty() { exit::OK } else { exit::ERROR };
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = screen::stdout();
     if args.json {
         let report = as_json(options, notices, support, &problems);
-        writeln!(stdout, "{report}")?;
+        writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
         return Ok(code);
     }
     writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;

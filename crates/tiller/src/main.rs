@@ -23,6 +23,7 @@ mod models;
 mod options;
 mod permissions;
 mod redacting;
+mod screen;
 #[cfg(feature = "extensions")]
 mod scripts;
 mod secrets;
@@ -63,7 +64,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             // Nothing to do about a stderr that is closed.
-            let _ = writeln!(std::io::stderr(), "tiller: {error:#}");
+            let _ = writeln!(screen::stderr(), "tiller: {error:#}");
             ExitCode::from(exit::ERROR)
         }
     }

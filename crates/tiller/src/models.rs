@@ -1,6 +1,6 @@
 //! `tiller models`: what can be chosen now.
 
-use crate::{exit, wiring::Wired};
+use crate::{exit, screen, wiring::Wired};
 use agent::Models;
 use anyhow::Result;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::io::Write;
 pub(crate) async fn run(wired: &Wired) -> Result<u8> {
     wired.catalog.discover().await;
     let default = wired.catalog.default_id().await;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = screen::stdout();
     for model in wired.catalog.list() {
         let mark = if model.id == default { "*" } else { " " };
         let about = model.description.as_deref().unwrap_or(&model.name);

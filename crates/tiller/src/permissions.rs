@@ -4,6 +4,7 @@ use crate::{
     args::PermissionsCommand,
     exit,
     options::Options,
+    screen,
     wiring::{self, Wired},
 };
 use agent::{
@@ -26,7 +27,7 @@ pub(crate) async fn run(
         PermissionsCommand::Explain { what, write, time } => {
             let system = wiring::local_system(options);
             let chain = explain(wired.runtime.options(), Arc::clone(&system), cwd, &what, write).await;
-            let mut stdout = std::io::stdout().lock();
+            let mut stdout = screen::stdout();
             if let Some(times) = time {
                 let options = wired.runtime.options();
                 let took = decision_time(options, system, cwd, &what, write, times as usize).await;
@@ -67,18 +68,17 @@ async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bo
                 let title = titles.get(&call).cloned().unwrap_or_default();
                 let said = word(*outcome);
                 lines.push(match as_json {
-                    true => {
-                        json!({ "call": call, "title": title, "outcome": said, "rule": rule }).to_string()
-                    }
-                    false => format!("{call:<9} {said:<13} {rule:<17} {title}"),
+                    true => redactor
+                        .json_line(json!({ "call": call, "title": title, "outcome": said, "rule": rule })),
+                    false => redactor.shown(&format!("{call:<9} {said:<13} {rule:<17} {title}")),
                 });
             }
             _ => {}
         })
         .await?;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = screen::stdout();
     // A reader that has gone has seen enough.
-    lines.iter().try_for_each(|line| writeln!(stdout, "{}", redactor.redact(line))).ok();
+    lines.iter().try_for_each(|line| writeln!(stdout, "{line}")).ok();
     Ok(exit::OK)
 }
 

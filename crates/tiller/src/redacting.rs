@@ -1,4 +1,4 @@
-//! A writer that lets no secret through.
+//! A writer that lets no secret through, and nothing that steers a terminal.
 
 use agent::Redactor;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ impl<W: Write> Redacting<W> {
 
     fn pass(&mut self, end: usize) -> io::Result<()> {
         let text: Vec<u8> = self.held.drain(..end).collect();
-        self.out.write_all(self.redactor.redact(&String::from_utf8_lossy(&text)).as_bytes())
+        self.out.write_all(self.redactor.shown(&String::from_utf8_lossy(&text)).as_bytes())
     }
 }
 

@@ -113,7 +113,7 @@ fn global(arg: &str) -> Result<(String, Value)> {
 }
 
 fn print(report: &Report, redactor: &Redactor, json: bool) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = crate::screen::stdout();
     if json {
         let said = json!({
             "success": report.error.is_none(),
@@ -123,15 +123,15 @@ fn print(report: &Report, redactor: &Redactor, json: bool) -> Result<()> {
             "duration_ms": report.took.as_secs_f64() * 1e3,
             "memory_bytes": report.memory,
         });
-        writeln!(stdout, "{}", redactor.redact(&said.to_string()))?;
+        writeln!(stdout, "{}", redactor.json_line(said))?;
         return Ok(());
     }
-    stdout.write_all(redactor.redact(&report.output).as_bytes())?;
+    stdout.write_all(redactor.shown(&report.output).as_bytes())?;
     if let Some(value) = &report.value {
-        writeln!(stdout, "{}", redactor.redact(value))?;
+        writeln!(stdout, "{}", redactor.shown(value))?;
     }
     if let Some(error) = &report.error {
-        writeln!(std::io::stderr(), "tiller: {}", redactor.redact(error))?;
+        writeln!(std::io::stderr(), "tiller: {}", redactor.shown(error))?;
     }
     Ok(())
 }

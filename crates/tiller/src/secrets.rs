@@ -3,7 +3,7 @@
 use crate::{environment::Environment, options::Folders};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, io, os::unix::fs::OpenOptionsExt as _, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
 /// Where they are.
@@ -56,13 +56,5 @@ pub(crate) async fn write(system: &dyn System, path: &AbsPath, value: &Value) ->
     if let Some(folder) = path.parent() {
         system.create_dir_all(&folder).await?;
     }
-    // What is written keeps the mode of what is there.
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path.as_std());
-    match made {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(error).with_context(|| format!("cannot make {path}"));
-        }
-        _ => {}
-    }
-    Ok(system.write(path, format!("{value:#}\n").as_bytes()).await?)
+    Ok(system.write_private(path, format!("{value:#}\n").as_bytes()).await?)
 }

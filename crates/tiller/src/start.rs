@@ -46,7 +46,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
     let code = runtime.block_on(dispatch(cli, &environment));
     // A read of stdin may still be blocked; it ends with the process.
     runtime.shutdown_background();
-    code
+    // An error quotes what it is about.
+    code.map_err(|error| anyhow::anyhow!(environment.redactor().shown(&format!("{error:#}"))))
 }
 
 async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
@@ -55,7 +56,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(&options, &cwd, Keep::InData, ToolProviders::default())?;
+            let wired =
+                wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
@@ -65,7 +67,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Permissions(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(&options, &cwd, Keep::InData, ToolProviders::default())?;
+            let wired =
+                wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, ToolProviders::default())?;
             permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
@@ -92,7 +95,14 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Models) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            models::run(&wiring::wire(&options, &cwd, Keep::ForThisRun, ToolProviders::default())?).await
+            models::run(&wiring::wire(
+                &options,
+                environment.redactor(),
+                &cwd,
+                Keep::ForThisRun,
+                ToolProviders::default(),
+            )?)
+            .await
         }
         None => print(cli.print, environment).await,
     }
@@ -111,7 +121,8 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let Settled { options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&options, environment);
-    let wired = wiring::wire(&options, &cwd, Keep::InData, extensions.tool_providers())?;
+    let wired =
+        wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, extensions.tool_providers())?;
     let services = Services {
         runtime: wired.runtime.clone(),
         options: options.clone(),
@@ -153,7 +164,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     options.append_prompt(headless::NOBODY);
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
     let providers = Extensions::new(&options, environment).tool_providers();
-    let wired = wiring::wire(&options, &cwd, keep, providers)?;
+    let wired = wiring::wire(&options, environment.redactor(), &cwd, keep, providers)?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,
@@ -206,13 +217,15 @@ async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> 
 pub(crate) async fn resolved(environment: &Environment, cwd: &AbsPath, flags: Flags) -> Result<Resolved> {
     let folders = folders::resolve(environment, cwd)?;
     let user = config::read(config::user_path(&folders))?;
-    let project = config::read(config::project_path(cwd))?;
-    let project = match project {
-        Some(file) => Some(project_layer(&folders, cwd, file).await),
-        None => None,
+    let blocked = config::users_blocked_paths(&folders, user.as_ref())?;
+    let (project, refused) = match config::read_project(cwd, &blocked).await? {
+        Ok(Some(file)) => (Some(project_layer(&folders, cwd, file).await), None),
+        Ok(None) => (None, None),
+        Err(why) => (None, Some(why)),
     };
     let keys = &StoredKeys::read(&folders)?;
-    let resolved = config::resolve(Layers { folders, user, project, environment, keys, flags })?;
+    let mut resolved = config::resolve(Layers { folders, user, project, environment, keys, flags })?;
+    resolved.notices.extend(refused);
     environment.redactor().learn(resolved.options.keys());
     Ok(resolved)
 }

@@ -8,7 +8,9 @@ use crate::{
     stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
-use agent::{Brought, Hook, Hooks, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders};
+use agent::{
+    Brought, Hook, Hooks, Redactor, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders,
+};
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
 use std::sync::{Arc, atomic::AtomicBool};
@@ -32,9 +34,10 @@ pub(crate) enum Keep {
     ForThisRun,
 }
 
-/// The runtime behind every surface. Touches no network; the database is opened in the background.
+/// The runtime behind every surface; `redactor` takes secrets out of what is recorded. Touches no network; the database is opened in the background.
 pub(crate) fn wire(
     options: &Options,
+    redactor: &Redactor,
     cwd: &AbsPath,
     keep: Keep,
     tool_providers: ToolProviders,
@@ -49,8 +52,11 @@ pub(crate) fn wire(
     };
     let store: Arc<dyn SessionStore> =
         Arc::new(SqliteStore::open_in_background(folder.join("sessions.db").as_std())?);
-    let catalog =
-        Catalog::new(providers(options, cwd), local_system(options), Arc::new(OfflinePilot::default()));
+    let catalog = Catalog::new(
+        providers(options, redactor, cwd),
+        local_system(options),
+        Arc::new(OfflinePilot::default()),
+    );
     let catalog = Arc::new(catalog);
     let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options, cwd, tool_providers));
     Ok(Wired { runtime, catalog, _temporary: temporary })
@@ -228,7 +234,7 @@ fn shared_temp(temp: &AbsPath) -> Vec<AbsPath> {
     std::iter::once(temp.clone()).chain(differs.then_some(usual)).collect()
 }
 
-fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {
+fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> ProvidersOptions {
     ProvidersOptions {
         openai: vendor(&options.openai),
         anthropic: vendor(&options.anthropic),
@@ -236,6 +242,7 @@ fn providers(options: &Options, cwd: &AbsPath) -> ProvidersOptions {
         local: LocalOptions { discover: options.local.discover, urls: options.local.urls.clone() },
         default_model: options.model.clone(),
         record_to: options.record.clone(),
+        redactor: redactor.clone(),
         replay_base: Some(cwd.clone()),
         ..ProvidersOptions::default()
     }

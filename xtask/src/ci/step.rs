@@ -44,6 +44,11 @@ impl Steps {
         })
     }
 
+    /// Ends the run because of a step that was made elsewhere.
+    pub(super) fn failed(&mut self, name: &'static str, again: &str, why: &'static str) -> Result<()> {
+        self.timed(name, again, || bail!(why))
+    }
+
     /// Leaves a step out and says why, now and at the end.
     pub(super) fn skip(&mut self, name: &'static str, reason: String) {
         println!("\nci: {name} skipped: {reason}");

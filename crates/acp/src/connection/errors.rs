@@ -96,7 +96,7 @@ fn model(error: &ModelError) -> Error {
     let reason = match error {
         ModelError::NotConfigured(_) => "model_not_configured",
         ModelError::Auth(_) => {
-            return Error::new(ErrorCode::AUTH_REQUIRED, error.to_string())
+            return Error::new(ErrorCode::AUTH_REQUIRED, agent::sanitise(&error.to_string()))
                 .data(json!({ "reason": "model_auth", "code": "auth_required" }));
         }
         ModelError::BadRequest(_) => "model_bad_request",
@@ -109,7 +109,8 @@ fn model(error: &ModelError) -> Error {
 }
 
 fn internal(message: String, reason: &str) -> Error {
-    Error::new(ErrorCode::INTERNAL_ERROR, message).data(json!({ "reason": reason }))
+    // It may quote what a provider said.
+    Error::new(ErrorCode::INTERNAL_ERROR, agent::sanitise(&message)).data(json!({ "reason": reason }))
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ async fn ask(cx: &ToolContext, text: &str, choices: Vec<Choice>) -> Result<ToolO
     if text.trim().is_empty() {
         return Err(ToolError::message("The question is empty; say what you want to know."));
     }
-    let question = Question { id: cx.call.clone(), text: text.to_owned(), choices };
+    let question = Question { id: cx.call.clone(), text: crate::sanitise(text), choices };
     let outcome = tokio::select! {
         biased;
         () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
@@ -143,8 +143,12 @@ fn choices(given: &Value) -> Result<Vec<Choice>, ToolError> {
         .map_err(|error| wrong(&error.to_string()))?
         .into_iter()
         .map(|given| match given {
-            Given::Label(label) => Choice { label, ..Choice::default() },
-            Given::Whole { label, detail, recommended } => Choice { label, detail, recommended },
+            Given::Label(label) => Choice { label: crate::sanitise(&label), ..Choice::default() },
+            Given::Whole { label, detail, recommended } => Choice {
+                label: crate::sanitise(&label),
+                detail: detail.map(|detail| crate::sanitise(&detail)),
+                recommended,
+            },
         })
         .collect();
     let labels: HashSet<_> = choices.iter().map(|choice| choice.label.trim()).collect();

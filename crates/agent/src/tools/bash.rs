@@ -140,6 +140,7 @@ fn or_nothing(said: &str) -> &str {
 
 /// A command as a code block, whatever backticks it holds.
 fn fenced(command: &str) -> String {
+    let command = crate::escaped(command);
     let longest = command.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}sh\n{command}\n{fence}")

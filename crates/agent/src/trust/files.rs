@@ -1,11 +1,12 @@
 //! The files that belong to an item.
 
 use super::TrustItem;
-use crate::limits::{
-    TRUST_BYTES, TRUST_DEPTH, TRUST_FILE_BYTES, TRUST_FILES, TRUST_NAMED, TRUST_NAMED_BYTES,
+use crate::{
+    found_rules,
+    limits::{TRUST_BYTES, TRUST_DEPTH, TRUST_FILE_BYTES, TRUST_FILES, TRUST_NAMED, TRUST_NAMED_BYTES},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use system::{AbsPath, FileKind, Metadata, System};
+use system::{AbsPath, FileKind, FoundRules, Metadata, System};
 
 /// Names relative to the folder, and what the files hold.
 pub(super) type Covered = BTreeMap<String, Vec<u8>>;
@@ -22,16 +23,22 @@ const SEPARATORS: &str = " \t\r\n'\"`=;|&()<>,:{}$@";
 /// Where files look regular and are not.
 const NO_DISK: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// What a file holds; `None` when there is none. Links are followed: what counts is what would be executed.
-pub(super) async fn read(system: &dyn System, path: &AbsPath, name: &str) -> Result<Option<Vec<u8>>, String> {
-    match system.metadata(path).await {
-        Ok(found) => read_found(system, path, name, &found).await,
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error.to_string()),
+/// What a file of a folder holds that is read because it lies there; `None` when there is none. Links are
+/// followed, and lead to a regular file of the folder.
+pub(super) async fn read(
+    system: &dyn System,
+    folder: &AbsPath,
+    name: &str,
+) -> Result<Option<Vec<u8>>, String> {
+    let path = folder.join(name);
+    if system.metadata(&path).await.is_ok_and(|found| found.is_placeholder()) {
+        return Ok(None);
     }
+    let rules = FoundRules { any_name: true, ..found_rules(folder, &[], TRUST_BYTES) };
+    system::read_found(system, folder, &path, &rules).await.map_err(|error| error.to_string())
 }
 
-async fn read_found(
+async fn read_regular(
     system: &dyn System,
     path: &AbsPath,
     name: &str,
@@ -82,7 +89,7 @@ pub(super) async fn of_item(
         }
         let name = path.relative_to(folder).or_else(|| path.relative_to(&real));
         let name = name.unwrap_or(path.as_str()).to_owned();
-        if let Some(text) = read_found(system, path, &name, &found).await? {
+        if let Some(text) = read_regular(system, path, &name, &found).await? {
             bytes += text.len();
             if bytes > TRUST_NAMED_BYTES {
                 return Err(format!("the files that it names are more than {TRUST_NAMED_BYTES} bytes"));
@@ -147,7 +154,7 @@ async fn all_of(system: &dyn System, folder: &AbsPath, place: &str) -> Result<Co
                     below.extend(entries.into_iter().map(|entry| entry.path));
                 }
                 _ => {
-                    if let Some(text) = read_found(system, path, &name, &found).await? {
+                    if let Some(text) = read_regular(system, path, &name, &found).await? {
                         bytes += text.len();
                         covered.insert(name, text);
                     }

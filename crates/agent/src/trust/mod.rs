@@ -46,7 +46,7 @@ impl FolderTrust {
     /// What a file of a folder holds, by its name relative to the folder. An empty file holds nothing and is as good as none, and so is one
     /// that merely holds a name free. The error says why it cannot be told.
     pub async fn file(&self, folder: &AbsPath, name: &str) -> Result<Option<Vec<u8>>, String> {
-        let bytes = files::read(self.system.as_ref(), &folder.join(name), name).await?;
+        let bytes = files::read(self.system.as_ref(), folder, name).await?;
         Ok(bytes.filter(|bytes| !bytes.is_empty()))
     }
 

@@ -1,8 +1,11 @@
 //! The hash that older versions gave trust to: of all that could execute or redirect in a folder, as one.
 
-use crate::limits::{TRUST_BYTES, TRUST_DEPTH, TRUST_FILES};
+use crate::{
+    found_rules,
+    limits::{TRUST_BYTES, TRUST_DEPTH, TRUST_FILES},
+};
 use std::collections::BTreeMap;
-use system::{AbsPath, FileKind, System, SystemError};
+use system::{AbsPath, FileKind, FoundRules, System, read_found, resolve_inside};
 
 /// What counted, relative to the folder: files, and folders with all in them.
 const PLACES: [&str; 8] = [
@@ -29,6 +32,8 @@ struct Content {
 impl Content {
     async fn read(system: &dyn System, folder: &AbsPath) -> Result<Self, String> {
         let mut content = Self::default();
+        // Nothing of these is shown or sent: `.env` is only compared with what it was.
+        let rules = FoundRules { any_name: true, ..found_rules(folder, &[], TRUST_BYTES) };
         let mut bytes = 0;
         let mut level: Vec<_> = PLACES.iter().map(|place| folder.join(place)).collect();
         for depth in 0.. {
@@ -50,11 +55,13 @@ impl Content {
                         return Err(format!("{name} is nested too deeply"));
                     }
                     FileKind::Directory => {
+                        resolve_inside(system, folder, path).await.map_err(|error| error.to_string())?;
                         let entries = system.read_dir(path).await.map_err(|error| error.to_string())?;
                         below.extend(entries.into_iter().map(|entry| entry.path));
                     }
                     FileKind::File => {
-                        let text = system.read(path).await.map_err(|error: SystemError| error.to_string())?;
+                        let read = read_found(system, folder, path, &rules).await;
+                        let Some(text) = read.map_err(|error| error.to_string())? else { continue };
                         bytes += text.len();
                         content.files.insert(name, text);
                     }

@@ -216,12 +216,12 @@ mod tests {
             model: "m".into(),
             url: "https://h/v1".into(),
             key_setting: "OPENAI_API_KEY".into(),
-            key: Some(Secret::new("sk-secret")),
+            key: Some(Secret::new("sk-7secret")),
         };
         let overflow = r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#;
         let long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens"}}"#;
         for (status, body, expected, retry) in [
-            (401, r#"{"error":{"message":"bad sk-secret"}}"#, "Auth: OPENAI_API_KEY [key]", false),
+            (401, r#"{"error":{"message":"bad sk-7secret"}}"#, "Auth: OPENAI_API_KEY [key]", false),
             (403, "nope", "Auth: nope", false),
             (404, r#"{"error":"no such model"}"#, "BadRequest: `m`", false),
             (400, overflow, "ContextOverflow:", false),
@@ -251,7 +251,7 @@ mod tests {
             let shown = format!("{:?}", failure.error);
             assert!(shown.starts_with(class), "{status} {body}: {shown}");
             assert!(words.split_whitespace().all(|word| shown.contains(word)), "{status} {body}: {shown}");
-            assert!(!shown.contains("sk-secret"), "{shown}");
+            assert!(!shown.contains("sk-7secret"), "{shown}");
             assert_eq!(failure.retry, retry, "{status} {body}");
         }
         let long = peer.status(400, "word ".repeat(9_000).as_bytes()).error.to_string();

@@ -112,6 +112,29 @@ pub(super) enum Event {
     },
 }
 
+impl Event {
+    /// Its text, where it is one of several pieces.
+    pub(super) fn piece(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } | Self::Reasoning { text } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether another event goes on with the same text.
+    pub(super) fn same_stream(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// The same piece with another text.
+    pub(super) fn with_text(&self, text: String) -> Self {
+        match self {
+            Self::Reasoning { .. } => Self::Reasoning { text },
+            _ => Self::Text { text },
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Stop {

@@ -1,7 +1,7 @@
 //! Writes a recording.
 
-use super::format::{Asked, Exchange, Failed, Header};
-use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
+use super::format::{Asked, Event, Exchange, Failed, Header};
+use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, Redactor};
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
@@ -14,38 +14,56 @@ use tokio::sync::Mutex as AsyncMutex;
 pub(crate) struct Recorder {
     path: AbsPath,
     system: Arc<dyn System>,
+    redactor: Redactor,
     lines: Mutex<Vec<u8>>,
     /// Writers take turns, so that an older text never replaces a newer one.
     writing: AsyncMutex<()>,
 }
 
 impl Recorder {
-    /// Records to `path`, whose old content is replaced by the first answer.
-    pub(crate) fn new(path: AbsPath, system: Arc<dyn System>) -> Arc<Self> {
-        Arc::new(Self { path, system, lines: Mutex::default(), writing: AsyncMutex::default() })
+    /// Records to `path`, whose old content is replaced by the first answer. What is written has no secrets that `redactor` knows or recognises.
+    pub(crate) fn new(path: AbsPath, system: Arc<dyn System>, redactor: Redactor) -> Arc<Self> {
+        Arc::new(Self { path, system, redactor, lines: Mutex::default(), writing: AsyncMutex::default() })
     }
 
-    fn push(&self, info: &ModelInfo, exchange: &Exchange) {
+    fn push(&self, info: &ModelInfo, exchange: &mut Exchange) {
+        exchange.events = self.whole(std::mem::take(&mut exchange.events));
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.is_empty() {
-            push_line(&mut lines, &Header::new(info));
+            self.push_line(&mut lines, &Header::new(info));
         }
-        push_line(&mut lines, exchange);
+        self.push_line(&mut lines, exchange);
+    }
+
+    /// Pieces of a text that hold a secret together become one piece, in which it is found.
+    fn whole(&self, events: Vec<Event>) -> Vec<Event> {
+        let mut whole: Vec<Event> = Vec::with_capacity(events.len());
+        for run in events.chunk_by(|a, b| a.piece().is_some() && a.same_stream(b)) {
+            let text: String = run.iter().filter_map(Event::piece).collect();
+            let apart: String =
+                run.iter().filter_map(Event::piece).map(|text| self.redactor.redact(text)).collect();
+            match run {
+                [first, _, ..] if self.redactor.redact(&text) != apart => whole.push(first.with_text(text)),
+                run => whole.extend_from_slice(run),
+            }
+        }
+        whole
+    }
+
+    fn push_line(&self, lines: &mut Vec<u8>, value: &impl serde::Serialize) {
+        let value = serde_json::to_value(value).expect("strings and JSON values always serialise");
+        lines.extend_from_slice(self.redactor.json_line(value).as_bytes());
+        lines.push(b'\n');
     }
 
     /// The seam has no append: the whole text is written, which is fine for what one records.
     async fn flush(&self) {
         let _turn = self.writing.lock().await;
         let text = self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Err(error) = self.system.write(&self.path, &text).await {
+        if let Err(error) = self.system.write_private(&self.path, &text).await {
             tracing::error!(%error, "cannot write the recording");
         }
     }
-}
-
-fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) {
-    serde_json::to_writer(&mut *lines, value).expect("strings and JSON values always serialise");
-    lines.push(b'\n');
 }
 
 /// A model whose traffic is recorded.
@@ -110,8 +128,8 @@ impl Entry {
     }
 
     fn note(&mut self) {
-        if let Some(exchange) = self.exchange.take() {
-            self.recorder.push(&self.info, &exchange);
+        if let Some(mut exchange) = self.exchange.take() {
+            self.recorder.push(&self.info, &mut exchange);
         }
     }
 }

@@ -169,6 +169,10 @@ impl System for FakeSystem {
         lock(&self.tree).write(path, bytes)
     }
 
+    async fn write_private(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.write(path, bytes).await
+    }
+
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
         self.enter("write_text", path).await?;
         let mut tree = lock(&self.tree);

@@ -3,6 +3,7 @@
 mod elsewhere;
 mod files;
 mod group;
+mod ignores;
 mod launch;
 mod place;
 mod placeholders;
@@ -90,6 +91,12 @@ impl LocalSystem {
     }
 }
 
+/// A whole regular file of this machine, of a size that one read may have. For what is read before there
+/// is a session and its system.
+pub fn read_regular(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
+    read::bytes(path, None)
+}
+
 /// Runs file work off the async threads: one hop per operation.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
@@ -130,6 +137,12 @@ impl System for LocalSystem {
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         let (path, bytes, pinned) = (path.clone(), bytes.to_vec(), self.pinned.clone());
         blocking(move || replace::bytes(&path, pinned.as_deref(), &bytes)).await
+    }
+
+    async fn write_private(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        let (path, bytes) = (path.clone(), bytes.to_vec());
+        self.still(&path).await?;
+        blocking(move || replace::private(&path, &bytes)).await
     }
 
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {

@@ -14,6 +14,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 /// The mode of a new file, before the umask.
 const NEW_FILE_MODE: u32 = 0o666;
 
+/// The mode of a file for its owner only.
+const PRIVATE_MODE: u32 = 0o600;
+
 /// How many names are tried for a temporary file.
 const TRIES: usize = 16;
 
@@ -28,6 +31,22 @@ pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>, text: &str) -> Resul
 pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>, bytes: &[u8]) -> Result<(), SystemError> {
     let (place, existing) = look(path, pinned, false)?;
     write(&place, existing.as_ref(), bytes)
+}
+
+/// Replaces a file by one that only its owner can read, whatever was there allowed: it is a new file, and other names of the old one stay with the old
+/// content. A link is not written through: whoever put it there chose where the content goes.
+pub(super) fn private(path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(SystemError::IsDirectory(path.clone()));
+    };
+    let place = Place::open(&resolve(&folder)?.join(name), false)?;
+    match place.regular("write") {
+        Ok(None) => {}
+        Ok(Some(_)) => may_write(&place)?,
+        Err(SystemError::Moved(_)) => return Err(SystemError::NotRegular(path.clone())),
+        Err(error) => return Err(error),
+    }
+    by_rename(&place, None, PRIVATE_MODE, bytes).map_err(|source| fail(&place, source))
 }
 
 /// Where a file is or will be, and the regular file that is there. Links are followed once, by name; from then on the folder is held open.
@@ -53,14 +72,19 @@ fn has_bom(place: &Place) -> Result<bool, SystemError> {
 
 fn write(place: &Place, existing: Option<&Stat>, bytes: &[u8]) -> Result<(), SystemError> {
     if existing.is_some() {
-        // A rename needs the folder's permission only: without this, a file that is read-only would be replaced.
-        rustix::fs::accessat(&place.folder, &place.name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
-            .map_err(|source| fail(place, source.into()))?;
+        may_write(place)?;
     }
+    let mode = if existing.is_none() { NEW_FILE_MODE } else { PRIVATE_MODE };
     match existing {
         Some(found) if found.st_nlink > 1 => in_place(place, bytes),
-        _ => by_rename(place, existing, bytes).map_err(|source| fail(place, source)),
+        _ => by_rename(place, existing, mode, bytes).map_err(|source| fail(place, source)),
     }
+}
+
+/// A rename needs the folder's permission only: without this, a file that is read-only would be replaced.
+fn may_write(place: &Place) -> Result<(), SystemError> {
+    rustix::fs::accessat(&place.folder, &place.name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
+        .map_err(|source| fail(place, source.into()))
 }
 
 /// A file beside the one that is to be replaced; removed on whatever failure.
@@ -81,8 +105,7 @@ impl Drop for Temporary<'_> {
 }
 
 /// A new file beside the old one takes its name.
-fn by_rename(place: &Place, existing: Option<&Stat>, bytes: &[u8]) -> io::Result<()> {
-    let mode = if existing.is_none() { NEW_FILE_MODE } else { 0o600 };
+fn by_rename(place: &Place, existing: Option<&Stat>, mode: u32, bytes: &[u8]) -> io::Result<()> {
     let (mut temporary, mut file) = temporary(place, mode)?;
     file.write_all(bytes)?;
     if let Some(found) = existing {
@@ -163,7 +186,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = AbsPath::from_os(&folder.path().join("taken")).unwrap();
         fs::create_dir(target.as_std()).unwrap();
-        by_rename(&Place::open(&target, false).unwrap(), None, b"x").unwrap_err();
+        by_rename(&Place::open(&target, false).unwrap(), None, NEW_FILE_MODE, b"x").unwrap_err();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

@@ -3,7 +3,9 @@
 use super::{LocalSystem, files};
 use crate::contract::{self, Processes, Subject};
 use crate::limits::{EXIT_GRACE, MAX_READ_BYTES, TERM_WAIT};
-use crate::{AbsPath, Command, Output, Process, ReadOnly, Route, System, SystemError, TextRange};
+use crate::{
+    AbsPath, Command, Output, Process, ReadOnly, Route, System, SystemError, TextRange, WalkOptions,
+};
 use rustix::process::{Pid, Signal, test_kill_process};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -377,4 +379,69 @@ async fn what_is_at_hand_of_a_folder_is_what_a_look_tells_and_of_nothing_else_is
     for other in ["file", "dangling", "gone"] {
         assert_eq!(files::folder_at_hand(&path(other)), None, "{other}");
     }
+}
+
+#[tokio::test]
+async fn p06_ignore_files_are_regular_small_and_no_links() {
+    let (_keep, root) = folder();
+    let put = |name: &str, text: &str| {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
+        fs::write(path.as_std(), text).unwrap();
+    };
+    let system = LocalSystem::new();
+    let walk = async |below: &str| {
+        let options = WalkOptions { limit: 100, include_ignored: false };
+        let files = system.walk(&root.join(below), options).await.unwrap();
+        files.iter().map(|file| file.relative_to(&root).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    put("outside", "*\n");
+    for name in [".gitignore", ".ignore"] {
+        for (kind, folder) in [("pipe", "a"), ("/dev/zero", "b"), ("outside", "c"), ("large", "d")] {
+            let below = format!("{}-{folder}", &name[1..]);
+            put(&format!("{below}/kept"), "");
+            let path = root.join(&below);
+            let file = path.join(name);
+            match kind {
+                "pipe" => {
+                    let made = format!("mkfifo {file}");
+                    assert!(shell(&system, &root, &made).await.wait().await.unwrap().success());
+                }
+                "large" => fs::write(file.as_std(), "*\n".repeat(1024 * 1024)).unwrap(),
+                "outside" => symlink(root.join("outside").as_std(), file.as_std()).unwrap(),
+                target => symlink(target, file.as_std()).unwrap(),
+            }
+            assert_eq!(walk(&below).await, [format!("{below}/kept")], "{name} {kind}");
+        }
+    }
+    // Rules that are there hold, those of a repository's own excludes too, and none of the repository above.
+    put("e/.gitignore", "*.log\n");
+    put("e/.ignore", "!kept.log\n");
+    put("e/f/.git/info/exclude", "mine\n");
+    for name in ["e/a.log", "e/kept.log", "e/f/mine", "e/f/b.log", "e/f/kept.log"] {
+        put(name, "");
+    }
+    assert_eq!(walk("e").await, ["e/f/b.log", "e/f/kept.log", "e/kept.log"]);
+}
+
+#[tokio::test]
+async fn p12_a_private_file_is_its_owners_whatever_was_there() {
+    let (_keep, root) = folder();
+    let system = LocalSystem::new();
+    let path = root.join("file");
+    let mode = |path: &AbsPath| fs::metadata(path.as_std()).unwrap().permissions().mode() & 0o777;
+    system.write_private(&path, b"one").await.unwrap();
+    assert_eq!(mode(&path), 0o600);
+    fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o666)).unwrap();
+    fs::hard_link(path.as_std(), root.join("other").as_std()).unwrap();
+    system.write_private(&path, b"two").await.unwrap();
+    assert_eq!((mode(&path), fs::read(path.as_std()).unwrap()), (0o600, b"two".to_vec()));
+    assert_eq!(fs::read(root.join("other").as_std()).unwrap(), b"one", "another name had another reader");
+    symlink(path.as_std(), root.join("link").as_std()).unwrap();
+    symlink(root.join("new").as_std(), root.join("dangling").as_std()).unwrap();
+    for name in ["link", "dangling"] {
+        let refused = system.write_private(&root.join(name), b"three").await;
+        assert!(matches!(refused, Err(SystemError::NotRegular(_))), "{name}: {refused:?}");
+    }
+    assert_eq!(fs::read(path.as_std()).unwrap(), b"two");
 }

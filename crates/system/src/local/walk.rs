@@ -1,8 +1,9 @@
 //! The files below a folder.
 
+use super::ignores::Ignores;
 use crate::text::SKIPPED_FOLDERS;
 use crate::{AbsPath, SystemError, WalkOptions};
-use ignore::WalkBuilder;
+use ignore::{Match, WalkBuilder};
 
 /// The regular files below `root` in the order of their paths; see [`crate::System::walk`]. Folders that may not be listed
 /// and names that are no UTF-8 are passed over.
@@ -12,22 +13,23 @@ pub(super) fn walk(root: &AbsPath, options: &WalkOptions) -> Result<Vec<AbsPath>
     let filter = !options.include_ignored;
     let mut builder = WalkBuilder::new(root.as_std());
     builder
-        .hidden(filter)
-        .ignore(filter)
-        .parents(filter)
-        .git_ignore(filter)
-        .git_exclude(filter)
-        // The user's own excludes live in the home folder: what a walk finds must not depend on who runs it.
-        .git_global(false)
-        .require_git(false)
+        // Ignore files are read by us: see `ignores`. The user's own excludes live in the home folder: what a walk finds must not depend on who runs it.
+        .standard_filters(false)
         .follow_links(false)
         .current_dir(root.as_std())
         .sort_by_file_path(|a, b| a.cmp(b));
     if filter {
-        builder.filter_entry(|entry| {
+        let ignores = Ignores::default();
+        builder.filter_entry(move |entry| {
             let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let skipped = SKIPPED_FOLDERS.iter().any(|name| entry.file_name() == *name);
-            entry.depth() == 0 || !(folder && skipped)
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let shown = || match ignores.decide(entry.path(), folder) {
+                Match::Ignore(()) => false,
+                Match::Whitelist(()) => true,
+                Match::None => !hidden,
+            };
+            entry.depth() == 0 || !(folder && skipped) && shown()
         });
     }
     let files = builder.build().filter_map(|entry| match entry {

@@ -67,6 +67,16 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     Ok(Resolved { options, notices })
 }
 
+/// The paths that the user's own settings block. They hold for what is read of a project before its settings are.
+pub(crate) fn users_blocked_paths(
+    folders: &Folders,
+    user: Option<&SettingsFile>,
+) -> Result<Vec<String>, ConfigError> {
+    let mut options = Options::built_in(folders.clone());
+    user.map_or(Ok(()), |file| apply_user(&mut options, file))?;
+    Ok(options.blocked_paths)
+}
+
 /// Checks a model's id as a flag gives it.
 pub(crate) fn check_model(id: &str) -> Result<String, String> {
     keys::model(id.to_owned())

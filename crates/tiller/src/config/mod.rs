@@ -12,11 +12,11 @@ mod variables;
 pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key};
 pub(crate) use keys::KEYS;
-pub(crate) use layers::{Flags, Layers, ProjectLayer, Resolved, check_model, resolve};
+pub(crate) use layers::{Flags, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths};
 pub(crate) use store::with_setting;
 
 use crate::options::Folders;
-use system::AbsPath;
+use system::{AbsPath, LocalSystem};
 
 /// A settings file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,20 +76,36 @@ pub(crate) fn project_path(cwd: &AbsPath) -> AbsPath {
     cwd.join(PROJECT_FILE)
 }
 
-/// Reads a settings file; `None` when there is none.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "settings are read at the edge, before any session and its system exist"
-)]
+/// The largest settings file of a project, in bytes.
+const PROJECT_BYTES: usize = 1024 * 1024;
+
+/// Reads a settings file of the user's, or one that the user names; `None` when there is none. It is a regular file of bounded size.
 pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
-    match std::fs::read_to_string(path.as_std()) {
-        Ok(text) => Ok(Some(SettingsFile { path, text })),
-        Err(error)
-            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
-        {
-            Ok(None)
-        }
+    match system::read_regular(&path) {
+        Ok(bytes) => text(path, bytes).map(Some),
+        Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(ConfigError::Unreadable { path, problem: error.to_string() }),
+    }
+}
+
+/// Reads the settings file of the project in `cwd`, which nobody has asked for; `None` when there is none. The inner error says why it is not used.
+pub(crate) async fn read_project(
+    cwd: &AbsPath,
+    blocked_paths: &[String],
+) -> Result<Result<Option<SettingsFile>, String>, ConfigError> {
+    let path = project_path(cwd);
+    let rules = agent::found_rules(cwd, blocked_paths, PROJECT_BYTES);
+    match system::read_found(&LocalSystem::new(), cwd, &path, &rules).await {
+        Ok(None) => Ok(Ok(None)),
+        Ok(Some(bytes)) => text(path, bytes).map(|file| Ok(Some(file))),
+        Err(error) => Ok(Err(format!("the settings of the project are not used: {error}"))),
+    }
+}
+
+fn text(path: AbsPath, bytes: Vec<u8>) -> Result<SettingsFile, ConfigError> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(SettingsFile { path, text }),
+        Err(_) => Err(ConfigError::Unreadable { path, problem: "it is no UTF-8 text".to_owned() }),
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Overrides {
 
 /// Runs a prompt, prints what comes of it to stdout, and returns the process's exit code.
 pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<u8> {
-    let output = Output::new(run.format, Box::new(std::io::stdout()) as Box<_>, now);
+    let output = Output::new(run.format, Box::new(crate::screen::stdout()) as Box<_>, now);
     let output: SharedOutput = Arc::new(Mutex::new(output));
     let mut signals = Signals::new()?;
     let client = Arc::new(HeadlessClient::new(Arc::clone(&output)));

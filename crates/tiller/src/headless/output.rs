@@ -2,8 +2,8 @@
 
 use crate::args::OutputFormat;
 use agent::{
-    Compaction, CompactionStep, Content, Phase, SessionEvent, StopReason, ToolCallId, ToolCallUpdate,
-    ToolContent, Usage,
+    Compaction, CompactionStep, Content, Phase, Redactor, SessionEvent, StopReason, ToolCallId,
+    ToolCallUpdate, ToolContent, Usage,
 };
 use serde_json::{Value, json};
 use std::{collections::HashMap, io::Write, time::Duration};
@@ -21,6 +21,7 @@ pub(crate) struct Output<W> {
     calls: Vec<Call>,
     by_id: HashMap<ToolCallId, usize>,
     errors: Vec<String>,
+    redactor: Option<Redactor>,
 }
 
 /// How a turn ended, for the last line.
@@ -55,7 +56,13 @@ impl<W: Write> Output<W> {
             calls: Vec::new(),
             by_id: HashMap::new(),
             errors: Vec::new(),
+            redactor: None,
         }
+    }
+
+    /// The same without secrets in what programs read.
+    pub(crate) fn redacting(self, redactor: Redactor) -> Self {
+        Self { redactor: Some(redactor), ..self }
     }
 
     /// Takes an event in.
@@ -113,7 +120,7 @@ impl<W: Write> Output<W> {
             OutputFormat::Json => {
                 result["errors"] = json!(self.errors);
                 result["tool_calls"] = self.calls.iter().map(Call::as_json).collect();
-                self.write(&format!("{result}\n"));
+                self.json(result);
             }
             OutputFormat::StreamJson => {
                 self.line("stream_end", json!({}));
@@ -131,10 +138,7 @@ impl<W: Write> Output<W> {
                 }
             }
             OutputFormat::Json => {
-                self.write(&format!(
-                    "{}\n",
-                    json!({ "type": "error", "error": error, "exit_code": exit_code })
-                ));
+                self.json(json!({ "type": "error", "error": error, "exit_code": exit_code }));
             }
             OutputFormat::StreamJson => {
                 self.line("error", json!({ "message": error, "error": error, "exit_code": exit_code }));
@@ -203,8 +207,17 @@ impl<W: Write> Output<W> {
             if let (Some(line), Value::Object(body)) = (line.as_object_mut(), body) {
                 line.extend(body);
             }
-            self.write(&format!("{line}\n"));
+            self.json(line);
         }
+    }
+
+    /// One line of JSON.
+    fn json(&mut self, value: Value) {
+        let line = match &self.redactor {
+            Some(redactor) => redactor.json_line(value),
+            None => agent::escaped_json(&value.to_string()),
+        };
+        self.write(&(line + "\n"));
     }
 
     fn write(&mut self, text: &str) {

@@ -28,9 +28,9 @@ impl Report {
             if let (Value::Object(whole), Value::Object(said)) = (&mut whole, self.json) {
                 whole.extend(said);
             }
-            writeln!(std::io::stdout().lock(), "{}", redactor.redact(&whole.to_string()))?;
+            writeln!(std::io::stdout().lock(), "{}", redactor.json_line(whole))?;
         } else {
-            write!(std::io::stdout().lock(), "{}", redactor.redact(&self.text))?;
+            write!(std::io::stdout().lock(), "{}", redactor.shown(&self.text))?;
         }
         Ok(if self.success { exit::OK } else { exit::ERROR })
     }

@@ -15,7 +15,7 @@ impl Desk<'_> {
         let mut opening = None;
         let show = |page: SignIn| {
             // For people, whatever is printed for programs. A stderr that is closed shows nothing.
-            let _ = writeln!(std::io::stderr(), "Sign in at {}:\n{}", page.host, page.url);
+            let _ = writeln!(crate::screen::stderr(), "Sign in at {}:\n{}", page.host, page.url);
             if !login.no_browser && self.has_browser() {
                 opening = browser(&page.url).map(|argv| tokio::spawn(open(self.options_for_browser(), argv)));
             }

@@ -88,11 +88,11 @@ pub(crate) async fn run(
             if let (Value::Object(whole), Value::Object(said)) = (&mut whole, report.json) {
                 whole.extend(said);
             }
-            format!("{whole}\n")
+            environment.redactor().json_line(whole) + "\n"
         }
-        false => report.text,
+        false => environment.redactor().shown(&report.text),
     };
-    write!(std::io::stdout().lock(), "{}", environment.redactor().redact(&text))?;
+    std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(if report.success { exit::OK } else { exit::ERROR })
 }
 

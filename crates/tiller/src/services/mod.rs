@@ -135,7 +135,7 @@ impl NativeServices for Services {
             let mut out = Redacting::new(&mut text, self.environment.redactor().clone());
             let exported = match format {
                 "markdown" => transfer::as_markdown(&self.runtime, session, &mut out).await,
-                _ => transfer::as_json(&self.runtime, session, &mut out).await,
+                _ => transfer::as_json(&self.runtime, session, self.environment.redactor(), &mut out).await,
             };
             exported.map_err(|error| ServiceError::Failed(format!("{error:#}")))?;
         }
@@ -172,6 +172,6 @@ impl Services {
 
     /// An error without secrets.
     fn failed(&self, error: &anyhow::Error) -> ServiceError {
-        ServiceError::Failed(self.environment.redactor().redact(&format!("{error:#}")))
+        ServiceError::Failed(self.environment.redactor().shown(&format!("{error:#}")))
     }
 }

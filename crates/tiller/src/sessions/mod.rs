@@ -15,7 +15,7 @@ use agent::{
     SessionRecord, ToolStatus, TurnEnd, one_line,
 };
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{io::Write, path::Path, sync::Arc};
 use system::{AbsPath, System};
 
@@ -33,13 +33,13 @@ pub(crate) async fn run(
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
             let archived = if archived { Archived::Include } else { Archived::Exclude };
             let query = ListQuery { cwd, archived, ..ListQuery::default() };
-            list(runtime, query, limit as usize, json).await
+            list(runtime, query, limit as usize, redactor, json).await
         }
         SessionsCommand::Show { id, json } => show(runtime, &SessionId(id), redactor, json).await,
         SessionsCommand::Export { id, format } => {
             let id = SessionId(id);
             match format {
-                ExportFormat::Json => transfer::as_json(runtime, &id, &mut stdout).await?,
+                ExportFormat::Json => transfer::as_json(runtime, &id, redactor, &mut stdout).await?,
                 ExportFormat::Markdown => transfer::as_markdown(runtime, &id, &mut stdout).await?,
             }
             Ok(exit::OK)
@@ -82,14 +82,23 @@ pub(crate) async fn run(
     }
 }
 
-async fn list(runtime: &Runtime, mut query: ListQuery, limit: usize, json: bool) -> Result<u8> {
+async fn list(
+    runtime: &Runtime,
+    mut query: ListQuery,
+    limit: usize,
+    redactor: &Redactor,
+    json: bool,
+) -> Result<u8> {
     query.limit = limit.min(limits::SESSIONS_PAGE);
     let mut left = limit;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = crate::screen::stdout();
     loop {
         let page = runtime.list(query.clone()).await?;
         for record in page.sessions.iter().take(left) {
-            let line = if json { as_json(record) } else { as_text(record) };
+            let line = match json {
+                true => redactor.json_line(as_json(record)),
+                false => redactor.shown(&as_text(record)),
+            };
             if writeln!(stdout, "{line}").is_err() {
                 return Ok(exit::OK);
             }
@@ -105,7 +114,7 @@ async fn list(runtime: &Runtime, mut query: ListQuery, limit: usize, json: bool)
 async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<u8> {
     let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
     if json {
-        let mut output = Output::new(OutputFormat::StreamJson, stdout, || 0);
+        let mut output = Output::new(OutputFormat::StreamJson, stdout, || 0).redacting(redactor.clone());
         runtime.replay(id, &mut |event| output.event(event)).await?;
         return Ok(exit::OK);
     }
@@ -125,15 +134,14 @@ async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json
     for hit in runtime.search(query).await? {
         let (id, title) = (&hit.session.id, hit.session.title.as_deref().unwrap_or("(no title)"));
         let line = match json {
-            true => json!({
+            true => redactor.json_line(json!({
                 "session": id.as_str(),
                 "title": hit.session.title,
                 "cwd": hit.session.cwd.as_str(),
                 "updated_at": time(hit.session.updated_at),
                 "event": hit.seq,
                 "excerpt": hit.excerpt,
-            })
-            .to_string(),
+            })),
             false => format!(
                 "{id}  {}  {}\n    {}",
                 time(hit.session.updated_at),
@@ -148,7 +156,7 @@ async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json
     Ok(exit::OK)
 }
 
-fn as_json(record: &SessionRecord) -> String {
+fn as_json(record: &SessionRecord) -> Value {
     json!({
         "id": record.id.as_str(),
         "cwd": record.cwd.as_str(),
@@ -160,7 +168,6 @@ fn as_json(record: &SessionRecord) -> String {
         "updated_at": time(record.updated_at),
         "archived": record.archived,
     })
-    .to_string()
 }
 
 fn as_text(record: &SessionRecord) -> String {

@@ -20,7 +20,7 @@ pub(super) async fn run(
     id: &SessionId,
     target: Option<RewindTarget>,
 ) -> Result<u8> {
-    let mut stdout = std::io::stdout();
+    let mut stdout = crate::screen::stdout();
     let Some(target) = target else {
         for checkpoint in runtime.checkpoints(id).await? {
             let files: Vec<_> = checkpoint.files.iter().map(|file| file.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use super::{event_text, time};
 use crate::{exit, limits};
-use agent::{NewSession, Runtime, SessionEvent, SessionId, SessionRecord};
+use agent::{NewSession, Redactor, Runtime, SessionEvent, SessionId, SessionRecord};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,9 +13,14 @@ const VERSION: u64 = 1;
 const KEY: &str = "tiller_session";
 
 /// Writes a session as JSON: a line of its own for the session, then one for each event, in order.
-pub(crate) async fn as_json(runtime: &Runtime, id: &SessionId, out: &mut (impl Write + Send)) -> Result<()> {
+pub(crate) async fn as_json(
+    runtime: &Runtime,
+    id: &SessionId,
+    redactor: &Redactor,
+    out: &mut (impl Write + Send),
+) -> Result<()> {
     let record = runtime.record(id).await?;
-    writeln!(out, "{}", header(&record))?;
+    writeln!(out, "{}", redactor.json_line(header(&record)))?;
     let mut after = 0;
     loop {
         let page = runtime.events(id, after).await?;
@@ -24,7 +29,7 @@ pub(crate) async fn as_json(runtime: &Runtime, id: &SessionId, out: &mut (impl W
         for (seq, event) in page {
             let Some(mut line) = store::exported::to_json(event) else { continue };
             line["seq"] = json!(seq);
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", redactor.json_line(line))?;
         }
     }
 }

@@ -89,7 +89,7 @@ fn line(stdin: &Stdin) -> Result<String> {
 }
 
 fn say(text: &str) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = crate::screen::stdout();
     stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
 }

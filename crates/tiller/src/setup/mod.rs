@@ -90,7 +90,7 @@ async fn forget(values: &Values, provider: &str, json: bool) -> Result<u8> {
     if found {
         values.keep(&secrets).await?;
     }
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = crate::screen::stdout();
     match (json, found) {
         (true, _) => {
             writeln!(stdout, "{}", json!({"success": true, "provider": provider, "forgotten": found}))?
@@ -108,7 +108,7 @@ fn tell(
     stored: &Stored,
     json: bool,
 ) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = crate::screen::stdout();
     let secrets = secrets::path(&options.folders);
     if json {
         let said = json!({
@@ -119,7 +119,7 @@ fn tell(
             "key": if stored.key { Some(secrets.as_str()) } else { None },
             "settings": if stored.settings { Some(file.as_str()) } else { None },
         });
-        writeln!(stdout, "{said}")?;
+        writeln!(stdout, "{}", agent::escaped_json(&said.to_string()))?;
         return Ok(());
     }
     if !stored.key && !stored.settings {

@@ -16,6 +16,7 @@ mod golden;
 mod headless;
 mod home;
 mod integrations;
+mod leaks;
 mod local_commands;
 mod long_conversation;
 mod mcp;

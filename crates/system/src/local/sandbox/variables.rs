@@ -1,6 +1,6 @@
 //! Which variables of the environment a command does not get.
 
-use crate::{SECRET_CHARS, is_secret_name, secrets_in};
+use crate::{is_secret_name, is_secret_value, secrets_in};
 use std::ffi::OsString;
 
 /// What is withheld beyond variables whose names or values look like secrets.
@@ -23,10 +23,9 @@ impl Hiding {
             (name, text, value.to_string_lossy().into_owned())
         });
         let variables: Vec<_> = variables.filter(|(_, name, _)| !kept(name)).collect();
-        let named =
-            variables.iter().filter(|(_, name, value)| is_secret_name(name) && value.len() >= SECRET_CHARS);
-        let mut secrets: Vec<&str> = named.map(|(_, _, value)| value.as_str()).collect();
-        secrets.extend(self.values.iter().map(String::as_str));
+        let named = variables.iter().filter(|(_, name, _)| is_secret_name(name)).map(|(.., value)| value);
+        let mut secrets: Vec<&str> = named.chain(&self.values).map(|value| value.trim()).collect();
+        secrets.retain(|value| is_secret_value(value));
         let withheld = variables.iter().filter(|(_, name, value)| {
             let known = secrets.iter().any(|secret| value.contains(secret));
             is_secret_name(name) || known || !secrets_in(value).is_empty()

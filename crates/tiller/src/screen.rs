@@ -1,0 +1,75 @@
+//! What this program prints for people: nothing of it steers their terminal.
+//!
+//! Most of it was written by others: a model, a server, the name of a file. What a program reads is JSON, in which the same is written as escapes
+//! (`agent::escaped_json`) and loses nothing here.
+
+use agent::Sanitiser;
+use std::io::{self, Write};
+
+/// Standard output.
+pub(crate) fn stdout() -> Screen<io::Stdout> {
+    Screen::new(io::stdout())
+}
+
+/// Standard error.
+pub(crate) fn stderr() -> Screen<io::Stderr> {
+    Screen::new(io::stderr())
+}
+
+/// Takes sequences and hidden characters out of what is written. A sequence, and a character, may begin in one piece and end in another.
+pub(crate) struct Screen<W> {
+    out: W,
+    sanitiser: Sanitiser,
+    /// The beginning of a character.
+    held: Vec<u8>,
+}
+
+impl<W: Write> Screen<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self { out, sanitiser: Sanitiser::default(), held: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        let mut text = String::new();
+        let mut rest = Vec::new();
+        for chunk in self.held.utf8_chunks() {
+            text.push_str(chunk.valid());
+            // What follows may make a character of it; three bytes are the most that can wait for a fourth.
+            let last = chunk.invalid().as_ptr_range().end == self.held.as_ptr_range().end;
+            match chunk.invalid() {
+                [] => {}
+                part if last && part.len() < 4 => rest = part.to_vec(),
+                _ => text.push(char::REPLACEMENT_CHARACTER),
+            }
+        }
+        self.held = rest;
+        self.out.write_all(self.sanitiser.push(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p12_nothing_that_is_printed_steers_a_terminal_however_it_is_cut() {
+        let text = "é\u{1b}]52;c;ZXZpbA==\u{7}漢\u{9b}2J\u{202e}🙂\u{1b}[2J\u{200b}z\n";
+        for size in 1..text.len() {
+            let mut screen = Screen::new(Vec::new());
+            text.as_bytes().chunks(size).for_each(|piece| screen.write_all(piece).unwrap());
+            assert_eq!(String::from_utf8(screen.out).unwrap(), "é漢🙂z\n", "{size}");
+        }
+        let mut screen = Screen::new(Vec::new());
+        screen.write_all(b"a\xffb\xc3").unwrap();
+        screen.write_all(b"\nc").unwrap();
+        assert_eq!(String::from_utf8(screen.out).unwrap(), "a\u{fffd}b\u{fffd}\nc");
+    }
+}
