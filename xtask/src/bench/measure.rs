@@ -12,7 +12,7 @@ mod text;
 mod turns;
 
 use super::child::Agent;
-use super::client::Reply;
+use crate::peers::client::Reply;
 use super::figure::Figure;
 use super::model_server::{Event, ModelServer};
 use super::script::Script;

@@ -1,6 +1,6 @@
 //! Streamed text: a burst, and chunks at the speed at which people read. Nothing may be lost or come out of order.
 
-use super::super::client::{Reply, Update};
+use crate::peers::client::{Reply, Update};
 use super::super::figure::{Figure, Quantity};
 use super::super::model_server::Event;
 use super::super::script::{BURST, PACED, Script, marker};
