@@ -68,13 +68,13 @@ pub(super) struct Attack {
     pub(super) calls: Vec<Call>,
     /// What the model says when its calls are over.
     pub(super) says: String,
-    /// How the editor answers its first questions, by the kinds of options; it rejects the others.
+    /// How the editor answers the questions about the first calls, by the kinds of options; it rejects the others.
     pub(super) answers: Vec<String>,
     /// A shell script of the user, later.
     pub(super) after: String,
     /// A shell predicate: whether the attack got through.
     pub(super) through: String,
-    /// The document that admits it.
+    /// The document that admits it, and its words: `FILE: WORDS`.
     pub(super) documented: Option<String>,
     /// Why it cannot be tried in an unconfined shell.
     pub(super) no_self_test: Option<String>,
@@ -272,5 +272,19 @@ mod tests {
         names.sort();
         names.dedup();
         assert!(names.len() >= 250, "{}", names.len());
+    }
+
+    #[test]
+    fn what_is_said_to_be_documented_is_in_the_document() {
+        let root = crate::process::root();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for attack in read(&root.join("tests/wall/attacks")).unwrap() {
+            let Some((file, said)) = attack.documented.as_deref().and_then(|text| text.split_once(": ")) else {
+                assert_eq!(attack.documented, None, "{}: write FILE: WORDS", attack.name);
+                continue;
+            };
+            let text = std::fs::read_to_string(root.join(file)).unwrap();
+            assert!(words(&text).contains(&words(said)), "{}: {file} does not say: {said}", attack.name);
+        }
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Editor {
     launcher: bool,
     /// Whether commands without the launcher are only pretended to run.
     pub(super) pretends: bool,
-    /// The answers to the first questions, by kind.
+    /// The answers to the questions about the first calls, by kind.
     answers: Vec<String>,
     /// The titles of the questions, in order.
     pub(super) questions: Vec<String>,
@@ -124,9 +124,11 @@ impl Editor {
     }
 
     fn permit(&mut self, params: &Value) -> Result<Value, String> {
-        let number = self.questions.len();
-        self.questions.push(params["toolCall"]["title"].as_str().unwrap_or("?").to_owned());
-        let wanted = self.answers.get(number).map_or("reject_once", String::as_str);
+        let call = &params["toolCall"];
+        self.questions.push(call["title"].as_str().unwrap_or("?").to_owned());
+        let number = call["toolCallId"].as_str().and_then(|id| id.rsplit_once('_')?.1.parse::<usize>().ok());
+        let answer = number.and_then(|number| self.answers.get(number));
+        let wanted = answer.map_or("reject_once", String::as_str);
         let options = params["options"].as_array().ok_or("options are missing")?;
         let kind = |kind: &str| options.iter().find(|option| option["kind"] == kind);
         Ok(match kind(wanted).or_else(|| kind("reject_once")) {
