@@ -59,6 +59,9 @@ impl Services {
         let socket = format!("{}/service.sock", world.get("OUTSIDE"));
         let local = UnixListener::bind(&socket)?;
         std::fs::set_permissions(&socket, Permissions::from_mode(0o777))?;
+        if let Some(user) = world.user {
+            std::os::unix::fs::chown(&socket, Some(user), Some(user))?;
+        }
         let name = world.id.clone();
         let hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
         world.set("PORT", tcp.local_addr()?.port().to_string());

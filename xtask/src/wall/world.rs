@@ -21,9 +21,6 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 const HOME_SETUP: &str = r#"
 umask 022
 mkdir -p "$OUTSIDE" "$HOME/.ssh" "$HOME/.aws" "$HOME/.config/tiller" && chmod 700 "$HOME/.ssh"
-printf '%s\n' "$CANARY" > "$HOME/.ssh/id_rsa"
-printf '[default]\naws_secret_access_key = %s\n' "$CANARY" > "$HOME/.aws/credentials"
-printf '%s\n' "$CANARY" > "$OUTSIDE/notes.txt"
 printf '[user]\n\tname = Wall\n\temail = wall@example.org\n[init]\n\tdefaultBranch = main\n' > "$HOME/.gitconfig"
 mkdir -p "$PROJECT/src" && cd "$PROJECT" && git init -q .
 printf 'A project.\n' > README.md
@@ -32,6 +29,13 @@ printf 'print("hello")\n' > src/main.py
 printf '{"name":"wall","version":"1.0.0","scripts":{"test":"true","build":"true"}}\n' > package.json
 printf 'all:\n\t@true\ntest:\n\t@true\n' > Makefile
 git add -A && git commit -qm first
+"#;
+
+/// The secrets of this home's user.
+const CANARIES: &str = r#"
+printf '%s\n' "$CANARY" > "$HOME/.ssh/id_rsa" &&
+printf '[default]\naws_secret_access_key = %s\n' "$CANARY" > "$HOME/.aws/credentials" &&
+printf '%s\n' "$CANARY" > "$OUTSIDE/notes.txt"
 "#;
 
 /// What all runs share: the binary where every user can start it, and a home to copy.
@@ -50,7 +54,8 @@ pub(super) struct World {
     folder: PathBuf,
     pub(super) home: PathBuf,
     pub(super) project: PathBuf,
-    user: Option<u32>,
+    /// Whom its files belong to, when that is not who runs the harness.
+    pub(super) user: Option<u32>,
     env: Vec<(String, String)>,
 }
 
@@ -104,7 +109,7 @@ impl Ground {
         let (id, pid) = (format!("run{number}"), std::process::id());
         let world = self.empty(self.folder.join(&id), format!("wall-{pid}-{id}"), as_root)?;
         let template = self.folder.join(if as_root { "home-root" } else { "home-user" }).join("home");
-        let script = format!("cp -a '{}' \"$HOME\"", template.display());
+        let script = format!("cp -a '{}' \"$HOME\" && {CANARIES}", template.display());
         if !world.shell_in(&world.folder, &script, &[], None)?.success() {
             bail!("a home cannot be copied");
         }
@@ -238,6 +243,7 @@ impl Drop for World {
             leftovers::kill(&self.id, &self.folder);
             leftovers::remove(&self.folder);
             leftovers::remove(Path::new(self.get("SHARED")));
+            leftovers::remove(&Path::new("/dev/shm").join(&self.id));
         }
     }
 }
