@@ -119,11 +119,18 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Everything, against the debug binary that was built before.
+pub(crate) fn run_built() -> Result<()> {
+    let binary = target_dir().join("debug/tiller");
+    run(&["--binary", &binary.to_string_lossy()])
+}
+
 fn parse(args: &[&str]) -> Result<Options> {
     let mut options = Options::default();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
-        let mut value = || Ok::<_, anyhow::Error>((*args.next().context("an option needs its value")?).to_owned());
+        let mut value =
+            || Ok::<_, anyhow::Error>((*args.next().context("an option needs its value")?).to_owned());
         match *arg {
             "--family" => options.family = Some(value()?),
             "--only" => options.only = Some(value()?),

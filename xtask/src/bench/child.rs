@@ -54,7 +54,14 @@ impl Agent {
         let mut child = command.spawn().with_context(|| format!("{} did not start", binary.display()))?;
         let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
         let stdin = child.stdin.take().expect("stdin was asked for as a pipe");
-        Ok(Self { client: Client::new(stdout, stdin, Editor::default()), started, child, home, binary, base_url })
+        Ok(Self {
+            client: Client::new(stdout, stdin, Editor::default()),
+            started,
+            child,
+            home,
+            binary,
+            base_url,
+        })
     }
 
     /// The project's folder.

@@ -2,10 +2,10 @@
 //! model server are tested against each other, over the real wires of both.
 
 use super::editor::Editor;
-use crate::peers::client::Client;
-use crate::peers::http::{Request, read_request};
 use super::model_server::{Event, ModelServer};
 use super::script::{PACED, Script, marker};
+use crate::peers::client::Client;
+use crate::peers::http::{Request, read_request};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::net::TcpStream;

@@ -96,11 +96,7 @@ pub(crate) struct Pending {
 
 impl<H: Host> Client<H> {
     /// Starts to read what the agent writes, and to answer it.
-    pub(crate) fn new(
-        from: impl Read + Send + 'static,
-        to: impl Write + Send + 'static,
-        host: H,
-    ) -> Self {
+    pub(crate) fn new(from: impl Read + Send + 'static, to: impl Write + Send + 'static, host: H) -> Self {
         let pipe: Pipe = Arc::new(Mutex::new(Box::new(to)));
         let host = Arc::new(Mutex::new(host));
         let (sender, incoming) = channel();
@@ -166,12 +162,7 @@ impl<H: Host> Client<H> {
     }
 }
 
-fn read<H: Host>(
-    mut from: impl BufRead,
-    pipe: &Pipe,
-    host: &Mutex<H>,
-    to: &Sender<Incoming>,
-) -> Result<()> {
+fn read<H: Host>(mut from: impl BufRead, pipe: &Pipe, host: &Mutex<H>, to: &Sender<Incoming>) -> Result<()> {
     let mut line = String::new();
     while from.read_line(&mut line)? > 0 {
         let at = Instant::now();

@@ -89,8 +89,27 @@ pub(super) struct Attack {
 }
 
 const KEYS: [&str; 21] = [
-    "name", "mode", "agent", "where", "as", "setup", "settings", "env", "calls", "says", "answers", "after",
-    "through", "documented", "selftest", "settle", "needs", "services", "may_end", "each", "why",
+    "name",
+    "mode",
+    "agent",
+    "where",
+    "as",
+    "setup",
+    "settings",
+    "env",
+    "calls",
+    "says",
+    "answers",
+    "after",
+    "through",
+    "documented",
+    "selftest",
+    "settle",
+    "needs",
+    "services",
+    "may_end",
+    "each",
+    "why",
 ];
 
 /// Reads every family, in the order of their names.
@@ -99,7 +118,8 @@ const KEYS: [&str; 21] = [
 /// When a file cannot be read, or says something that has no meaning here.
 pub(super) fn read(folder: &Path) -> Result<Vec<Attack>> {
     let mut attacks = Vec::new();
-    let mut paths: Vec<_> = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     for path in paths {
@@ -161,9 +181,7 @@ fn way(
     if !["guardian", "argus", "prometheus"].contains(&mode) || !["user", "root"].contains(&user) {
         bail!("no such mode or user: {mode}, {user}");
     }
-    let text = |key: &str| {
-        table.get(key).and_then(Value::as_str).unwrap_or_default().replace("@EACH@", each)
-    };
+    let text = |key: &str| table.get(key).and_then(Value::as_str).unwrap_or_default().replace("@EACH@", each);
     let through = text("through");
     if through.is_empty() {
         bail!("`through` is missing");
@@ -172,7 +190,9 @@ fn way(
     let env = table.get("env").and_then(Value::as_object).cloned().unwrap_or_default();
     let no_self_test = match table.get("selftest") {
         None | Some(Value::Bool(true)) => None,
-        Some(Value::Bool(false)) => Some(Some(text("why")).filter(|why| !why.is_empty()).context("say `why`")?),
+        Some(Value::Bool(false)) => {
+            Some(Some(text("why")).filter(|why| !why.is_empty()).context("say `why`")?)
+        }
         Some(_) => bail!("`selftest` is true or false"),
     };
     Ok(Attack {
@@ -185,7 +205,10 @@ fn way(
         agent: Some(text("agent")).filter(|agent| !agent.is_empty()).unwrap_or_else(|| "edit".to_owned()),
         setup: text("setup"),
         settings: text("settings"),
-        env: env.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect(),
+        env: env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+            .collect(),
         calls: calls.iter().map(|value| call(value, each)).collect::<Result<_>>()?,
         says: Some(text("says")).filter(|says| !says.is_empty()).unwrap_or_else(|| "done".to_owned()),
         answers: table.get("answers").map_or_else(|| Ok(Vec::new()), |_| list(table, "answers", ""))?,
@@ -279,7 +302,8 @@ mod tests {
         let root = crate::process::root();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         for attack in read(&root.join("tests/wall/attacks")).unwrap() {
-            let Some((file, said)) = attack.documented.as_deref().and_then(|text| text.split_once(": ")) else {
+            let Some((file, said)) = attack.documented.as_deref().and_then(|text| text.split_once(": "))
+            else {
                 assert_eq!(attack.documented, None, "{}: write FILE: WORDS", attack.name);
                 continue;
             };

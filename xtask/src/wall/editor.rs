@@ -72,8 +72,9 @@ impl Editor {
 
     fn create(&mut self, params: &Value) -> Result<Value, String> {
         let command = params["command"].as_str().ok_or("command is missing")?;
-        let args: Vec<&str> =
-            params["args"].as_array().map_or_else(Vec::new, |args| args.iter().filter_map(Value::as_str).collect());
+        let args: Vec<&str> = params["args"]
+            .as_array()
+            .map_or_else(Vec::new, |args| args.iter().filter_map(Value::as_str).collect());
         let launched = args.first() == Some(&"sandbox") && args.get(1) == Some(&"run");
         let mut process = if launched && !self.launcher {
             shell(&self.world, NO_LAUNCHER)

@@ -37,13 +37,18 @@ impl Ecosystem {
 
     /// Those that ask in a place.
     pub(super) fn asking(&self, place: usize) -> impl Iterator<Item = &str> {
-        self.commands.iter().zip(&self.asks[place]).filter(|(_, asks)| **asks).map(|(command, _)| command.as_str())
+        self.commands
+            .iter()
+            .zip(&self.asks[place])
+            .filter(|(_, asks)| **asks)
+            .map(|(command, _)| command.as_str())
     }
 }
 
 /// Asks the product about every command of every ecosystem; the last row is their sum.
 pub(super) fn ask(folder: &Path, ground: &Ground, model: &Model) -> Result<Vec<Ecosystem>> {
-    let mut paths: Vec<_> = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     paths.sort();
     let mut rows = Vec::new();
     for path in paths {
@@ -89,10 +94,8 @@ fn explained(ground: &Ground, commands: &[String], settings: &str) -> Result<Vec
 }
 
 fn explain(world: &World, command: &str) -> Result<bool> {
-    let output = world
-        .command(world.get("TILLER"), false)
-        .args(["permissions", "explain", "--", command])
-        .output()?;
+    let output =
+        world.command(world.get("TILLER"), false).args(["permissions", "explain", "--", command]).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let decision = text.lines().filter_map(|line| line.strip_prefix("decision")).next_back();
     match decision.map(str::trim_start) {

@@ -224,8 +224,7 @@ impl Session {
 
     /// Opens a session in a folder and sends one prompt. `patience` limits each wait.
     pub(super) fn prompt(&mut self, folder: &str, text: &str, patience: Duration) -> Result<()> {
-        let capabilities =
-            json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true });
+        let capabilities = json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true });
         let hello = json!({
             "protocolVersion": 1, "clientCapabilities": capabilities,
             "clientInfo": { "name": "wall", "version": "1" },

@@ -52,8 +52,7 @@ impl Services {
     /// Starts them, and tells the world's scripts and calls where: `PORT`, `SOCKET` and `ABSTRACT`.
     pub(super) fn start(world: &mut World) -> Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
-        let book =
-            Book { path: PathBuf::from(world.get("SERVICE")), canary: world.get("CANARY").to_owned() };
+        let book = Book { path: PathBuf::from(world.get("SERVICE")), canary: world.get("CANARY").to_owned() };
         let tcp = TcpListener::bind(("127.0.0.1", 0))?;
         let udp = UdpSocket::bind(("127.0.0.1", 0))?;
         let socket = format!("{}/service.sock", world.get("OUTSIDE"));

@@ -79,8 +79,10 @@ pub(super) fn attacks(rows: &[(String, Counts)]) -> String {
 
 /// The everyday commands, as aligned columns.
 pub(super) fn everyday(ecosystems: &[Ecosystem]) -> String {
-    let mut text =
-        format!("{:<24}{:>11}{:>11}{:>18}{:>18}\n", "everyday", "commands", "sandbox", "editor+launcher", "no sandbox");
+    let mut text = format!(
+        "{:<24}{:>11}{:>11}{:>18}{:>18}\n",
+        "everyday", "commands", "sandbox", "editor+launcher", "no sandbox"
+    );
     for row in ecosystems {
         let [sandbox, launcher, without] = row.asked();
         let count = row.commands.len();

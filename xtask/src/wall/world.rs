@@ -186,9 +186,7 @@ impl World {
         let mut command = Command::new(program);
         command.current_dir(&self.project).env_clear().stdin(Stdio::null()).process_group(0);
         let known = ["PATH", "HOME", "USER", "LANG", "TERM", "WALL_RUN"];
-        command.envs(
-            self.env.iter().filter(|(name, _)| canaries || known.contains(&name.as_str())).cloned(),
-        );
+        command.envs(self.env.iter().filter(|(name, _)| canaries || known.contains(&name.as_str())).cloned());
         if let Some(user) = self.user {
             command.uid(user).gid(user);
         }

@@ -1,10 +1,10 @@
 //! Turns in a process that is warm: one chunk, tools through the editor, a cancel.
 
-use crate::peers::client::PATIENCE;
 use super::super::figure::{Figure, Quantity};
 use super::super::model_server::Event;
 use super::super::script::Script;
 use super::{Bench, model_time, open, prompt};
+use crate::peers::client::PATIENCE;
 use anyhow::{Result, bail};
 use serde_json::json;
 use std::time::Instant;
