@@ -141,7 +141,9 @@ impl Editor {
     /// Files are opened as the user, and not as the harness.
     fn read(&self, params: &Value) -> Result<Value, String> {
         let path = params["path"].as_str().ok_or("path is missing")?;
-        let output = self.world.command("cat", false).args(["--", path]).output();
+        // A pipe with nobody at its other end would hold up every answer.
+        let output =
+            self.world.command("timeout", false).args(["3", "head", "-c", "4M", "--", path]).output();
         let output = output.map_err(|error| error.to_string())?;
         if !output.status.success() {
             return Err(format!("{path} cannot be read"));
@@ -157,7 +159,9 @@ impl Editor {
         let path = params["path"].as_str().ok_or("path is missing")?;
         let content = params["content"].as_str().ok_or("content is missing")?;
         let mut write = self.world.command("sh", false);
-        write.args(["-c", r#"mkdir -p "$(dirname "$1")" && cat > "$1""#, "sh", path]).stdin(Stdio::piped());
+        write
+            .args(["-c", r#"mkdir -p "$(dirname "$1")" && timeout 3 cat > "$1""#, "sh", path])
+            .stdin(Stdio::piped());
         let mut child = write.spawn().map_err(|error| error.to_string())?;
         // A reader that has ended says so by its exit code.
         child.stdin.take().map(|mut to| to.write_all(content.as_bytes()).ok());

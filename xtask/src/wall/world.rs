@@ -138,6 +138,7 @@ impl Ground {
             ("SHARED", format!("/tmp/{id}")),
             ("TILLER", path(&self.binary)),
             ("TRANSCRIPT", path(&folder.join("transcript"))),
+            ("R", path(&folder.join("shown"))),
             ("SERVICE", path(&folder.join("service"))),
             ("CANARY", mark("canary")),
             ("KEY", mark("wallkey")),
