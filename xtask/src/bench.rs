@@ -4,10 +4,8 @@
 //! loopback, as strangers do. It never judges; it prints each figure beside its target and says `over` where it is missed.
 
 mod child;
-mod client;
 mod editor;
 mod figure;
-mod http;
 mod measure;
 mod model_server;
 #[cfg(test)]

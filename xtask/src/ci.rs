@@ -9,7 +9,7 @@ mod summary;
 mod tool;
 
 use crate::process::command;
-use crate::tidy;
+use crate::{tidy, wall};
 use anyhow::Result;
 use client::CLIENTS;
 use step::Steps;
@@ -17,6 +17,10 @@ use tool::{CARGO_DENY, CARGO_NEXTEST};
 
 /// The features of what is installed, which all is linted and tested with.
 pub(crate) const FULL: [&str; 2] = ["--features", "tiller/full"];
+
+/// Builds the tests, and with them the debug binary as they need it.
+const TEST_BUILD: [&str; 8] =
+    ["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--locked", "--quiet"];
 
 /// Runs every step and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
@@ -42,6 +46,8 @@ pub(crate) fn run() -> Result<()> {
     )?;
 
     clients(&mut steps)?;
+    steps.command("wall build", command("cargo").args(TEST_BUILD).args(FULL))?;
+    steps.function("wall", "cargo xtask wall", wall::run_built)?;
 
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {
@@ -78,8 +84,7 @@ fn clients(steps: &mut Steps) -> Result<()> {
         }
     }
     if !ready.is_empty() {
-        let build = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--locked", "--quiet"];
-        steps.command("test build", command("cargo").args(build).args(FULL))?;
+        steps.command("test build", command("cargo").args(TEST_BUILD).args(FULL))?;
     }
     for (name, mut start) in ready {
         steps.command(name, &mut start)?;

@@ -7,9 +7,11 @@
 
 mod bench;
 mod ci;
+mod peers;
 mod process;
 mod soak;
 mod tidy;
+mod wall;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,7 @@ usage: cargo xtask COMMAND
   clients  the official SDKs' clients against the debug binary: a part of ci
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
+  wall     attacks on the debug binary, and what it asks about everyday commands [--family NAME] [--only NAME] [--quick] [--self-test]
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         ["clients"] => ci::run_clients(),
         ["tidy"] => tidy::run(),
         ["soak"] => soak::run(),
+        ["wall", options @ ..] => wall::run(options),
         ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

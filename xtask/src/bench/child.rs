@@ -1,6 +1,7 @@
 //! The process that is measured: started in a home of its own, watched through `/proc`, ended with its owner.
 
-use super::client::Client;
+use super::editor::Editor;
+use crate::peers::client::Client;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// A running agent with its client.
 pub(super) struct Agent {
-    pub(super) client: Client,
+    pub(super) client: Client<Editor>,
     /// When it was started.
     pub(super) started: Instant,
     child: Child,
@@ -53,7 +54,14 @@ impl Agent {
         let mut child = command.spawn().with_context(|| format!("{} did not start", binary.display()))?;
         let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
         let stdin = child.stdin.take().expect("stdin was asked for as a pipe");
-        Ok(Self { client: Client::new(stdout, stdin), started, child, home, binary, base_url })
+        Ok(Self {
+            client: Client::new(stdout, stdin, Editor::default()),
+            started,
+            child,
+            home,
+            binary,
+            base_url,
+        })
     }
 
     /// The project's folder.

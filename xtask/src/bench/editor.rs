@@ -1,5 +1,6 @@
 //! What the editor answers when the agent asks: files from its buffers, commands that are over at once.
 
+use crate::peers::client::{Answer, Host};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,12 +12,24 @@ pub(super) struct Editor {
     buffers: HashMap<String, String>,
     asked: HashMap<String, usize>,
     /// When it was asked, and the time its answer took: from the line that asked to the one that answered.
-    pub(super) spent: Vec<(Instant, Duration)>,
+    spent: Vec<(Instant, Duration)>,
+}
+
+impl Host for Editor {
+    fn asked(&mut self, at: Instant, method: &str, params: &Value, answer: Answer) {
+        answer.give(self.answer(method, params));
+        self.spent.push((at, at.elapsed()));
+    }
 }
 
 impl Editor {
+    /// When it was asked since this was last called, and how long each answer took.
+    pub(super) fn times(&mut self) -> Vec<(Instant, Duration)> {
+        std::mem::take(&mut self.spent)
+    }
+
     /// How often a method was asked for.
-    pub(super) fn asked(&self, method: &str) -> usize {
+    pub(super) fn count(&self, method: &str) -> usize {
         self.asked.get(method).copied().unwrap_or_default()
     }
 
@@ -77,8 +90,8 @@ mod tests {
         let read =
             editor.answer("fs/read_text_file", &json!({ "path": "/p/a", "line": 2, "limit": 1 })).unwrap();
         assert_eq!(read, json!({ "content": "2\n" }));
-        assert_eq!(editor.asked("fs/read_text_file"), 1);
-        assert_eq!(editor.asked("terminal/create"), 0);
+        assert_eq!(editor.count("fs/read_text_file"), 1);
+        assert_eq!(editor.count("terminal/create"), 0);
     }
 
     #[test]

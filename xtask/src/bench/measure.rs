@@ -12,10 +12,10 @@ mod text;
 mod turns;
 
 use super::child::Agent;
-use super::client::Reply;
 use super::figure::Figure;
 use super::model_server::{Event, ModelServer};
 use super::script::Script;
+use crate::peers::client::Reply;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::path::Path;

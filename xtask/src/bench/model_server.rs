@@ -1,7 +1,7 @@
 //! A model server on loopback that speaks the chat-completions wire, and tells when it was asked and when it had answered.
 
-use super::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
 use super::script::{Answers, Script};
+use crate::peers::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::io::{BufReader, BufWriter, Read, Write};

@@ -1,22 +1,23 @@
 //! The smallest agent there is, for tests: it passes prompts to the model server and text back. With it the bench's client and
 //! model server are tested against each other, over the real wires of both.
 
-use super::client::Client;
-use super::http::{Request, read_request};
+use super::editor::Editor;
 use super::model_server::{Event, ModelServer};
 use super::script::{PACED, Script, marker};
+use crate::peers::client::Client;
+use crate::peers::http::{Request, read_request};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::net::TcpStream;
 use std::time::Duration;
 
 /// A client whose agent is a thread that relays to `server`.
-fn connect(server: &ModelServer) -> Client {
+fn connect(server: &ModelServer) -> Client<Editor> {
     let (from_client, to_agent) = pipe().unwrap();
     let (from_agent, to_client) = pipe().unwrap();
     let address = server.base_url().trim_start_matches("http://").trim_end_matches("/v1").to_owned();
     std::thread::spawn(move || relay(BufReader::new(from_client), to_client, &address));
-    Client::new(from_agent, to_agent)
+    Client::new(from_agent, to_agent, Editor::default())
 }
 
 fn relay(from: BufReader<PipeReader>, mut to: PipeWriter, address: &str) {

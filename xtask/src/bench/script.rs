@@ -1,5 +1,6 @@
 //! What the model says, chosen by a word in the last prompt, so that the bench steers it through the product.
 
+use crate::peers::wire::{DONE, end, text, tool_call, usage};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -115,7 +116,7 @@ impl Script {
             Script::Hang => return vec![text("hanging")],
         };
         let reason = if step < self.calls() { "tool_calls" } else { "stop" };
-        events.into_iter().chain([end(reason), usage(), "[DONE]".to_owned()]).collect()
+        events.into_iter().chain([end(reason), usage(), DONE.to_owned()]).collect()
     }
 }
 
@@ -149,33 +150,6 @@ fn tool_step(step: usize) -> String {
         1 => tool_call(1, "file_write", &json!({ "path": FILE, "content": "one\ntwo\nthree\n" })),
         _ => tool_call(2, "bash", &json!({ "command": "echo done" })),
     }
-}
-
-fn text(text: &str) -> String {
-    chunk(&json!({ "role": "assistant", "content": text }), None)
-}
-
-fn tool_call(number: usize, name: &str, arguments: &Value) -> String {
-    let function = json!({ "name": name, "arguments": arguments.to_string() });
-    let call =
-        json!({ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function });
-    chunk(&json!({ "role": "assistant", "tool_calls": [call] }), None)
-}
-
-fn end(reason: &str) -> String {
-    chunk(&json!({}), Some(reason))
-}
-
-fn chunk(delta: &Value, finish_reason: Option<&str>) -> String {
-    let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish_reason });
-    json!({ "id": "bench", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [choice] })
-        .to_string()
-}
-
-fn usage() -> String {
-    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20 });
-    json!({ "id": "bench", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [], "usage": usage })
-        .to_string()
 }
 
 #[cfg(test)]

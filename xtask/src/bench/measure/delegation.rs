@@ -78,9 +78,9 @@ fn ready(bench: &Bench<'_>, files: bool) -> Result<Agent> {
 /// The call in the middle of a turn's calls.
 fn call(bench: &Bench<'_>, agent: &mut Agent, script: Script) -> Result<Call> {
     let (session, _) = open(agent)?;
-    agent.client.editor_times();
+    agent.client.host().times();
     let (_, events) = bench.turn(agent, &session, script)?;
-    let mut calls = calls(&events, &agent.client.editor_times());
+    let mut calls = calls(&events, &agent.client.host().times());
     calls.sort();
     calls.get(calls.len() / 2).copied().context("the turn called nothing")
 }

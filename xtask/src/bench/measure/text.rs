@@ -1,10 +1,10 @@
 //! Streamed text: a burst, and chunks at the speed at which people read. Nothing may be lost or come out of order.
 
-use super::super::client::{Reply, Update};
 use super::super::figure::{Figure, Quantity};
 use super::super::model_server::Event;
 use super::super::script::{BURST, PACED, Script, marker};
 use super::{Bench, open};
+use crate::peers::client::{Reply, Update};
 use anyhow::{Context, Result, bail};
 use std::time::Instant;
 

@@ -1,10 +1,10 @@
 //! Turns in a process that is warm: one chunk, tools through the editor, a cancel.
 
-use super::super::client::PATIENCE;
 use super::super::figure::{Figure, Quantity};
 use super::super::model_server::Event;
 use super::super::script::Script;
 use super::{Bench, model_time, open, prompt};
+use crate::peers::client::PATIENCE;
 use anyhow::{Result, bail};
 use serde_json::json;
 use std::time::Instant;
@@ -36,10 +36,10 @@ pub(super) fn tools(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut agent = bench.ready()?;
     for run in 0..WARM_UP + bench.runs {
         let (session, _) = open(&mut agent)?;
-        let before = THROUGH_THE_EDITOR.map(|method| agent.client.asked(method));
+        let before = THROUGH_THE_EDITOR.map(|method| agent.client.host().count(method));
         let (reply, _) = bench.turn(&mut agent, &session, Script::Tools)?;
         for (method, before) in THROUGH_THE_EDITOR.iter().zip(before) {
-            if agent.client.asked(method) == before {
+            if agent.client.host().count(method) == before {
                 bail!("the turn did not ask the editor for {method}");
             }
         }

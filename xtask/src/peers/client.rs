@@ -1,15 +1,42 @@
 //! A scripted ACP client: newline-delimited JSON-RPC over two pipes, one thread that reads and answers.
 
-use super::editor::Editor;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// How long an answer may take before the bench gives up on it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Who answers what the agent asks of its client.
+pub(crate) trait Host: Send + 'static {
+    /// A request of the agent, whose line was complete at `at`. The answer may be given later, from another thread.
+    fn asked(&mut self, at: Instant, method: &str, params: &Value, answer: Answer);
+
+    /// A line of the agent, before anything is done about it.
+    fn saw(&mut self, _line: &str) {}
+}
+
+/// The place for the answer to one request of the agent.
+pub(crate) struct Answer {
+    pipe: Pipe,
+    id: Value,
+}
+
+impl Answer {
+    /// Gives the answer: a result, or the message of a "method not found" error. A pipe that is closed is not an error: the agent has
+    /// gone.
+    pub(crate) fn give(self, outcome: Result<Value, String>) {
+        let mut response = json!({ "jsonrpc": "2.0", "id": self.id });
+        match outcome {
+            Ok(result) => response["result"] = result,
+            Err(text) => response["error"] = json!({ "code": -32601, "message": text }),
+        }
+        write_line(&self.pipe, &response).ok();
+    }
+}
 
 type Pipe = Arc<Mutex<Box<dyn Write + Send>>>;
 
@@ -29,77 +56,72 @@ enum Incoming {
 }
 
 /// A `session/update`.
-pub(super) struct Update {
-    pub(super) at: Instant,
-    pub(super) update: Value,
+pub(crate) struct Update {
+    pub(crate) at: Instant,
+    pub(crate) update: Value,
 }
 
 /// How a request went.
-pub(super) struct Reply {
+pub(crate) struct Reply {
     /// When the request was handed to the pipe.
-    pub(super) asked: Instant,
+    pub(crate) asked: Instant,
     /// When its response was read.
-    pub(super) answered: Instant,
-    pub(super) result: Value,
+    pub(crate) answered: Instant,
+    pub(crate) result: Value,
     /// The updates that came before the response.
-    pub(super) updates: Vec<Update>,
+    pub(crate) updates: Vec<Update>,
     /// How many events of the native layer came before it.
-    pub(super) events: usize,
+    pub(crate) events: usize,
 }
 
 impl Reply {
-    pub(super) fn took(&self) -> Duration {
+    pub(crate) fn took(&self) -> Duration {
         self.answered - self.asked
     }
 }
 
 /// A connection to an agent.
-pub(super) struct Client {
+pub(crate) struct Client<H> {
     pipe: Pipe,
     incoming: Receiver<Incoming>,
-    editor: Arc<Mutex<Editor>>,
+    host: Arc<Mutex<H>>,
     last_id: u64,
 }
 
 /// A request on its way.
-pub(super) struct Pending {
+pub(crate) struct Pending {
     id: u64,
     asked: Instant,
 }
 
-impl Client {
-    /// Starts to read what the agent writes.
-    pub(super) fn new(from: impl Read + Send + 'static, to: impl Write + Send + 'static) -> Self {
+impl<H: Host> Client<H> {
+    /// Starts to read what the agent writes, and to answer it.
+    pub(crate) fn new(from: impl Read + Send + 'static, to: impl Write + Send + 'static, host: H) -> Self {
         let pipe: Pipe = Arc::new(Mutex::new(Box::new(to)));
-        let editor = Arc::new(Mutex::new(Editor::default()));
+        let host = Arc::new(Mutex::new(host));
         let (sender, incoming) = channel();
-        let reader = (Arc::clone(&pipe), Arc::clone(&editor));
+        let reader = (Arc::clone(&pipe), Arc::clone(&host));
         std::thread::spawn(move || {
             if let Err(error) = read(BufReader::new(from), &reader.0, &reader.1, &sender) {
-                eprintln!("bench: client: {error:#}");
+                eprintln!("xtask: client: {error:#}");
             }
         });
-        Self { pipe, incoming, editor, last_id: 0 }
+        Self { pipe, incoming, host, last_id: 0 }
     }
 
-    /// How often the agent asked the editor for a method.
-    pub(super) fn asked(&self, method: &str) -> usize {
-        self.editor.lock().expect("the reader does not panic with the lock held").asked(method)
-    }
-
-    /// When the editor was asked since this was last called, and how long each answer took.
-    pub(super) fn editor_times(&self) -> Vec<(Instant, Duration)> {
-        std::mem::take(&mut self.editor.lock().expect("the reader does not panic with the lock held").spent)
+    /// The client's other half, while nothing is answered.
+    pub(crate) fn host(&self) -> MutexGuard<'_, H> {
+        self.host.lock().expect("nobody panics with the lock held")
     }
 
     /// Sends a request and waits for its response.
-    pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<Reply> {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Reply> {
         let pending = self.send(method, params)?;
         self.wait(pending)
     }
 
     /// Sends a request.
-    pub(super) fn send(&mut self, method: &str, params: &Value) -> Result<Pending> {
+    pub(crate) fn send(&mut self, method: &str, params: &Value) -> Result<Pending> {
         self.last_id += 1;
         let message = json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params });
         let asked = Instant::now();
@@ -108,15 +130,20 @@ impl Client {
     }
 
     /// Sends a notification.
-    pub(super) fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
         write_line(&self.pipe, &json!({ "jsonrpc": "2.0", "method": method, "params": params }))
     }
 
     /// Waits for the response to a request. An error response is an error.
-    pub(super) fn wait(&mut self, pending: Pending) -> Result<Reply> {
+    pub(crate) fn wait(&mut self, pending: Pending) -> Result<Reply> {
+        self.wait_for(pending, PATIENCE)
+    }
+
+    /// The same, with a limit on each pause of the agent.
+    pub(crate) fn wait_for(&mut self, pending: Pending, patience: Duration) -> Result<Reply> {
         let (mut updates, mut events) = (Vec::new(), 0);
         loop {
-            match self.incoming.recv_timeout(PATIENCE).context("the agent did not answer")? {
+            match self.incoming.recv_timeout(patience).context("the agent did not answer")? {
                 Incoming::Update { at, update } => updates.push(Update { at, update }),
                 Incoming::Event => events += 1,
                 Incoming::Response { at, id, outcome } if id == pending.id => {
@@ -135,23 +162,19 @@ impl Client {
     }
 }
 
-fn read(mut from: impl BufRead, pipe: &Pipe, editor: &Mutex<Editor>, to: &Sender<Incoming>) -> Result<()> {
+fn read<H: Host>(mut from: impl BufRead, pipe: &Pipe, host: &Mutex<H>, to: &Sender<Incoming>) -> Result<()> {
     let mut line = String::new();
     while from.read_line(&mut line)? > 0 {
         let at = Instant::now();
         let mut message: Value = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
+        let mut host = host.lock().expect("nobody panics with the lock held");
+        host.saw(&line);
         line.clear();
         let method = message["method"].as_str().map(str::to_owned);
         let incoming = match method.as_deref() {
             Some(method) if !message["id"].is_null() => {
-                let mut editor = editor.lock().expect("nobody panics with the lock held");
-                let mut response = json!({ "jsonrpc": "2.0", "id": message["id"] });
-                match editor.answer(method, &message["params"]) {
-                    Ok(result) => response["result"] = result,
-                    Err(text) => response["error"] = json!({ "code": -32601, "message": text }),
-                }
-                write_line(pipe, &response)?;
-                editor.spent.push((at, at.elapsed()));
+                let answer = Answer { pipe: Arc::clone(pipe), id: message["id"].clone() };
+                host.asked(at, method, &message["params"], answer);
                 continue;
             }
             Some("session/update") => Incoming::Update { at, update: message["params"]["update"].take() },
@@ -165,6 +188,7 @@ fn read(mut from: impl BufRead, pipe: &Pipe, editor: &Mutex<Editor>, to: &Sender
                 Incoming::Response { at, id, outcome }
             }
         };
+        drop(host);
         if to.send(incoming).is_err() {
             break;
         }
@@ -185,11 +209,23 @@ mod tests {
     use super::*;
     use std::io::{PipeReader, PipeWriter, pipe};
 
+    /// A host that has terminals and nothing else.
+    #[derive(Default)]
+    struct Terminals(usize);
+
+    impl Host for Terminals {
+        fn asked(&mut self, _: Instant, method: &str, _: &Value, answer: Answer) {
+            self.0 += 1;
+            let result = json!({ "terminalId": format!("terminal-{}", self.0) });
+            answer.give(if method == "terminal/create" { Ok(result) } else { Err(format!("no {method}")) });
+        }
+    }
+
     /// An agent that is played by the test: what it reads, and what it writes.
-    fn connect() -> (Client, BufReader<PipeReader>, PipeWriter) {
+    fn connect() -> (Client<Terminals>, BufReader<PipeReader>, PipeWriter) {
         let (from_client, to_agent) = pipe().unwrap();
         let (from_agent, to_client) = pipe().unwrap();
-        (Client::new(from_agent, to_agent), BufReader::new(from_client), to_client)
+        (Client::new(from_agent, to_agent, Terminals::default()), BufReader::new(from_client), to_client)
     }
 
     fn next(agent: &mut impl BufRead) -> Value {
@@ -220,7 +256,7 @@ mod tests {
             next(&mut from),
             json!({ "jsonrpc": "2.0", "id": "x", "result": { "terminalId": "terminal-1" } })
         );
-        assert_eq!(client.asked("terminal/create"), 1);
+        assert_eq!(client.host().0, 1);
         writeln!(to, r#"{{"jsonrpc":"2.0","id":"y","method":"no/such","params":{{}}}}"#).unwrap();
         assert_eq!(next(&mut from)["error"]["code"], -32601);
     }

@@ -8,14 +8,14 @@ const BODY_LIMIT: usize = 64 << 20;
 
 /// What a client asked.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(crate) struct Request {
     /// Method and path, such as `POST /v1/chat/completions`.
-    pub(super) line: String,
-    pub(super) body: Vec<u8>,
+    pub(crate) line: String,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Reads one request; `None` when the client has closed the connection instead.
-pub(super) fn read_request(from: &mut impl BufRead) -> Result<Option<Request>> {
+pub(crate) fn read_request(from: &mut impl BufRead) -> Result<Option<Request>> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -65,17 +65,17 @@ fn read_exactly(from: &mut impl Read, length: usize) -> Result<Vec<u8>> {
 }
 
 /// Starts an answer of server-sent events, to be followed by chunks.
-pub(super) fn write_event_stream_head(to: &mut impl Write) -> std::io::Result<()> {
+pub(crate) fn write_event_stream_head(to: &mut impl Write) -> std::io::Result<()> {
     to.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
 }
 
 /// Writes one chunk of an answer; the empty chunk ends it.
-pub(super) fn write_chunk(to: &mut impl Write, data: &str) -> std::io::Result<()> {
+pub(crate) fn write_chunk(to: &mut impl Write, data: &str) -> std::io::Result<()> {
     write!(to, "{:x}\r\n{data}\r\n", data.len())
 }
 
 /// Answers with a whole JSON text.
-pub(super) fn write_json(to: &mut impl Write, status: &str, json: &str) -> std::io::Result<()> {
+pub(crate) fn write_json(to: &mut impl Write, status: &str, json: &str) -> std::io::Result<()> {
     write!(
         to,
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{json}",

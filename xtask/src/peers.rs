@@ -1,0 +1,6 @@
+//! What stands around the product when it is started for real: the model's wire and the editor's side of the protocol, shared by
+//! the benchmark and the wall.
+
+pub(crate) mod client;
+pub(crate) mod http;
+pub(crate) mod wire;

@@ -1,0 +1,255 @@
+//! `cargo xtask wall`: a corpus of attacks, and of everyday commands, against the debug binary.
+//!
+//! Both errors are measured: what gets through, and what asks. Each attack runs for real, in a throw-away home below `/var/tmp`, as an
+//! ordinary user and, where it matters, as root, with a model server and an editor of our own around it. Nothing but
+//! loopback is ever addressed.
+
+mod corpus;
+mod editor;
+mod everyday;
+mod leftovers;
+mod model;
+mod run;
+mod selftest;
+mod services;
+mod table;
+mod world;
+
+use crate::process::{command, root, shown, target_dir};
+use anyhow::{Context, Result, bail};
+use corpus::Attack;
+use everyday::PLACES;
+use model::Model;
+use run::Outcome;
+use selftest::Verdict;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+use world::Ground;
+
+/// How many attacks run side by side.
+const WORKERS: usize = 2;
+/// The document that carries the table, between these lines.
+const DOCUMENT: &str = "docs/wall.md";
+const MARKERS: [&str; 2] = ["<!-- table: cargo xtask wall --markdown -->\n", "<!-- end of the table -->\n"];
+
+const USAGE: &str = "\
+usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --everyday] [--self-test] [--markdown] [--binary PATH]
+
+  --family NAME  the attacks of one file of tests/wall/attacks
+  --only NAME    one attack, in every way that it has; WALL_SHOW=1 shows the transcript
+  --quick        each attack in its first way only
+  --attacks      no everyday commands
+  --everyday     no attacks
+  --self-test    whether each attack gets through where nothing stops it
+  --markdown     write the table into docs/wall.md
+  --binary PATH  attack this binary instead of building the debug one
+";
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    family: Option<String>,
+    only: Option<String>,
+    quick: bool,
+    attacks: bool,
+    everyday: bool,
+    self_test: bool,
+    markdown: bool,
+    binary: Option<PathBuf>,
+}
+
+/// Runs what the options choose. Whether anything got through, or too much asked, is the outcome.
+pub(crate) fn run(args: &[&str]) -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        println!("wall: skipped: the sandbox is one of Linux");
+        return Ok(());
+    }
+    let options = parse(args)?;
+    let mut attacks = corpus::read(&root().join("tests/wall/attacks"))?;
+    attacks.retain(|attack| {
+        options.family.as_ref().is_none_or(|family| attack.family == *family)
+            && options.only.as_ref().is_none_or(|only| attack.name == *only)
+    });
+    if options.quick {
+        attacks.dedup_by(|later, earlier| later.name == earlier.name && later.family == earlier.family);
+    }
+    if attacks.is_empty() {
+        bail!("no attack has that name or family");
+    }
+    let binary = options.binary.clone().map_or_else(build, Ok)?;
+    let ground = Ground::prepare(&binary)?;
+    if options.self_test {
+        return self_test(&ground, &attacks);
+    }
+    let model = Model::start()?;
+    let mut failures = Vec::new();
+    let start = Instant::now();
+
+    let outcomes = match options.everyday {
+        true => Vec::new(),
+        false => all(&attacks, |attack| run::attack(&ground, &model, attack)),
+    };
+    let rows = table::count(&attacks, &outcomes);
+    let documented = tell(&attacks, &outcomes, &mut failures);
+    let partial = options.attacks || options.family.is_some() || options.only.is_some();
+    let ecosystems = match partial {
+        true => Vec::new(),
+        false => everyday::ask(&root().join("tests/wall/everyday"), &ground, &model)?,
+    };
+    if !options.everyday {
+        println!("\n{}", table::attacks(&rows));
+    }
+    if let Some(all) = ecosystems.last() {
+        for (place, name) in PLACES.iter().enumerate() {
+            println!("everyday commands that ask, {name}:");
+            all.asking(place).for_each(|command| println!("  {}", command.replace('\n', "\\n")));
+        }
+        println!("\n{}", table::everyday(&ecosystems));
+        failures.extend(everyday::too_many(&ecosystems));
+    }
+    println!("wall: {:.0} s", start.elapsed().as_secs_f64());
+    if options.markdown {
+        write_document(&table::markdown(&rows, &ecosystems, &documented))?;
+    }
+    if !failures.is_empty() {
+        bail!("the wall does not hold:\n  {}", failures.join("\n  "));
+    }
+    Ok(())
+}
+
+/// Everything, against the debug binary that was built before.
+pub(crate) fn run_built() -> Result<()> {
+    let binary = target_dir().join("debug/tiller");
+    run(&["--binary", &binary.to_string_lossy()])
+}
+
+fn parse(args: &[&str]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value =
+            || Ok::<_, anyhow::Error>((*args.next().context("an option needs its value")?).to_owned());
+        match *arg {
+            "--family" => options.family = Some(value()?),
+            "--only" => options.only = Some(value()?),
+            "--binary" => options.binary = Some(std::path::absolute(value()?)?),
+            "--quick" => options.quick = true,
+            "--attacks" => options.attacks = true,
+            "--everyday" => options.everyday = true,
+            "--self-test" => options.self_test = true,
+            "--markdown" => options.markdown = true,
+            other => bail!("no such option: {other}\n\n{USAGE}"),
+        }
+    }
+    Ok(options)
+}
+
+/// The debug binary, with all features.
+fn build() -> Result<PathBuf> {
+    let mut cargo = command("cargo");
+    cargo.args(["build", "--locked", "--quiet", "--package", "tiller", "--features", "full"]);
+    if !cargo.status()?.success() {
+        bail!("`{}` failed", shown(&cargo));
+    }
+    Ok(target_dir().join("debug/tiller"))
+}
+
+/// Does something with every attack, [`WORKERS`] at a time.
+fn all<T: Send>(attacks: &[Attack], each: impl Fn(&Attack) -> T + Sync) -> Vec<T> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some((index, attack)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    attacks.get(index).map(|attack| (index, attack))
+                } {
+                    let result = each(attack);
+                    results.lock().expect("nobody panics with the lock held").push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("nobody panicked with the lock held");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Prints what is worth a line, adds what must not be to the failures, and returns what is documented.
+fn tell(attacks: &[Attack], outcomes: &[Outcome], failures: &mut Vec<String>) -> Vec<(String, String)> {
+    let mut documented = Vec::new();
+    for (attack, outcome) in attacks.iter().zip(outcomes) {
+        let name = format!("{}/{} ({})", attack.family, attack.name, attack.way);
+        match outcome {
+            Outcome::Stopped | Outcome::Asked => {}
+            Outcome::Skipped(reason) => println!("skipped    {name}: {reason}"),
+            Outcome::Documented => {
+                let document = attack.documented.clone().unwrap_or_default();
+                println!("documented {name}: {document}");
+                documented.push((name, document));
+            }
+            Outcome::Through => {
+                println!("THROUGH    {name}");
+                failures.push(format!("through: {name}"));
+            }
+            Outcome::Broken(reason) => {
+                println!("BROKEN     {name}: {reason}");
+                failures.push(format!("broken: {name}: {reason}"));
+            }
+        }
+    }
+    documented
+}
+
+/// Whether each attack would get through if nothing stopped it.
+fn self_test(ground: &Ground, attacks: &[Attack]) -> Result<()> {
+    // The place and the mode make no difference where there is no Tiller.
+    let mut once = attacks.to_vec();
+    once.dedup_by(|later, earlier| later.name == earlier.name && later.root == earlier.root);
+    let verdicts = all(&once, |attack| selftest::attack(ground, attack));
+    let (mut good, mut skipped, mut bad) = (0, 0, Vec::new());
+    for (attack, verdict) in once.iter().zip(verdicts) {
+        let name = format!("{}/{} ({})", attack.family, attack.name, attack.way);
+        match verdict {
+            Ok(Verdict::True) => good += 1,
+            Ok(Verdict::Skipped(reason)) => {
+                println!("not tried  {name}: {reason}");
+                skipped += 1;
+            }
+            Ok(Verdict::Never) => bad.push(name),
+            Err(error) => bad.push(format!("{name}: {error:#}")),
+        }
+    }
+    println!("wall: {good} attacks get through where nothing stops them, {skipped} were not tried");
+    if !bad.is_empty() {
+        bail!("these never get through:\n  {}", bad.join("\n  "));
+    }
+    Ok(())
+}
+
+/// Puts the table between the document's markers.
+fn write_document(table: &str) -> Result<()> {
+    let path = root().join(DOCUMENT);
+    let text = std::fs::read_to_string(&path)?;
+    let (before, rest) = text.split_once(MARKERS[0]).context("docs/wall.md has no place for the table")?;
+    let (_, after) = rest.split_once(MARKERS[1]).context("docs/wall.md has no end of the table")?;
+    std::fs::write(path, format!("{before}{}\n{table}\n{}{after}", MARKERS[0], MARKERS[1]))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        assert_eq!(parse(&[]).unwrap(), Options::default());
+        let options = parse(&["--family", "network", "--quick"]).unwrap();
+        assert_eq!((options.family.as_deref(), options.quick), (Some("network"), true));
+        for bad in [&["--family"][..], &["--fast"], &["network"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The attacks, as the files of `tests/wall/attacks` describe them.
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// How a terminal of the scripted editor takes `command` and `args`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Words {
+    /// As they are.
+    Argv,
+    /// Joined with spaces and given to a shell: what holds a space falls apart.
+    Joined,
+    /// Quoted, joined and given to a shell.
+    Quoted,
+}
+
+/// Where the commands of an attack run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Without an editor.
+    Local,
+    /// In an editor's terminal; `launcher` when the machine of the editor has Tiller's launcher.
+    Editor { words: Words, launcher: bool },
+}
+
+impl Place {
+    fn parse(text: &str) -> Result<Self> {
+        let editor = |words, launcher| Self::Editor { words, launcher };
+        Ok(match text {
+            "local" => Self::Local,
+            "editor" => editor(Words::Argv, false),
+            "editor-launcher" => editor(Words::Argv, true),
+            "editor-joined" => editor(Words::Joined, true),
+            "editor-quoted" => editor(Words::Quoted, true),
+            other => bail!("no such place: {other}"),
+        })
+    }
+}
+
+/// A call that the scripted model makes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Call {
+    pub(super) tool: String,
+    pub(super) arguments: Value,
+}
+
+/// One way to run one attack.
+#[derive(Debug, Clone)]
+pub(super) struct Attack {
+    pub(super) family: String,
+    /// The entry's name; entries that run several ways share it.
+    pub(super) name: String,
+    /// What tells this way from the entry's others, such as `guardian local user`.
+    pub(super) way: String,
+    pub(super) place: Place,
+    pub(super) root: bool,
+    /// The permission mode.
+    pub(super) mode: String,
+    /// The agent mode.
+    pub(super) agent: String,
+    /// A shell script of the user, before.
+    pub(super) setup: String,
+    /// The user's `config.toml`.
+    pub(super) settings: String,
+    /// Variables of Tiller's own environment.
+    pub(super) env: Vec<(String, String)>,
+    pub(super) calls: Vec<Call>,
+    /// What the model says when its calls are over.
+    pub(super) says: String,
+    /// How the editor answers the questions about the first calls, by the kinds of options; it rejects the others.
+    pub(super) answers: Vec<String>,
+    /// A shell script of the user, later.
+    pub(super) after: String,
+    /// A shell predicate: whether the attack got through.
+    pub(super) through: String,
+    /// The document that admits it, and its words: `FILE: WORDS`.
+    pub(super) documented: Option<String>,
+    /// Why it cannot be tried in an unconfined shell.
+    pub(super) no_self_test: Option<String>,
+    /// Seconds between Tiller's end and the look at what came of it.
+    pub(super) settle: f64,
+    /// Programs without which it cannot be run.
+    pub(super) needs: Vec<String>,
+    /// Whether services listen on this machine meanwhile.
+    pub(super) services: bool,
+    /// Whether it is right that Tiller does not answer every call.
+    pub(super) may_end: bool,
+}
+
+const KEYS: [&str; 21] = [
+    "name",
+    "mode",
+    "agent",
+    "where",
+    "as",
+    "setup",
+    "settings",
+    "env",
+    "calls",
+    "says",
+    "answers",
+    "after",
+    "through",
+    "documented",
+    "selftest",
+    "settle",
+    "needs",
+    "services",
+    "may_end",
+    "each",
+    "why",
+];
+
+/// Reads every family, in the order of their names.
+///
+/// # Errors
+/// When a file cannot be read, or says something that has no meaning here.
+pub(super) fn read(folder: &Path) -> Result<Vec<Attack>> {
+    let mut attacks = Vec::new();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    for path in paths {
+        let family = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path)?;
+        attacks.extend(parse(&family, &text).with_context(|| path.display().to_string())?);
+    }
+    Ok(attacks)
+}
+
+fn parse(family: &str, text: &str) -> Result<Vec<Attack>> {
+    let file: Value = toml::from_str(text)?;
+    let empty = Map::new();
+    let defaults = file["defaults"].as_object().unwrap_or(&empty);
+    let entries = file["attack"].as_array().context("no [[attack]]")?;
+    let mut attacks = Vec::new();
+    for entry in entries {
+        let mut table = defaults.clone();
+        table.extend(entry.as_object().context("an attack is a table")?.clone());
+        let name = table.get("name").and_then(Value::as_str).context("an attack has no name")?.to_owned();
+        one(family, &table, &mut attacks).with_context(|| name)?;
+    }
+    let mut names: Vec<_> = attacks.iter().map(|attack| (&attack.name, &attack.way)).collect();
+    names.sort();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("the name {} is there twice", twice[0].0);
+    }
+    Ok(attacks)
+}
+
+/// Adds an entry in every way that it asks for: each value of `each`, `mode`, `where` and `as`.
+fn one(family: &str, table: &Map<String, Value>, attacks: &mut Vec<Attack>) -> Result<()> {
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        bail!("no such key: {key}");
+    }
+    for each in list(table, "each", "")? {
+        for mode in list(table, "mode", "guardian")? {
+            for place in list(table, "where", "local")? {
+                for user in list(table, "as", "user")? {
+                    let users = if user == "both" { &["user", "root"][..] } else { &[user.as_str()] };
+                    for user in users {
+                        attacks.push(way(family, table, &each, &mode, &place, user)?);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn way(
+    family: &str,
+    table: &Map<String, Value>,
+    each: &str,
+    mode: &str,
+    place: &str,
+    user: &str,
+) -> Result<Attack> {
+    if !["guardian", "argus", "prometheus"].contains(&mode) || !["user", "root"].contains(&user) {
+        bail!("no such mode or user: {mode}, {user}");
+    }
+    let text = |key: &str| table.get(key).and_then(Value::as_str).unwrap_or_default().replace("@EACH@", each);
+    let through = text("through");
+    if through.is_empty() {
+        bail!("`through` is missing");
+    }
+    let calls = table.get("calls").and_then(Value::as_array).cloned().unwrap_or_default();
+    let env = table.get("env").and_then(Value::as_object).cloned().unwrap_or_default();
+    let no_self_test = match table.get("selftest") {
+        None | Some(Value::Bool(true)) => None,
+        Some(Value::Bool(false)) => {
+            Some(Some(text("why")).filter(|why| !why.is_empty()).context("say `why`")?)
+        }
+        Some(_) => bail!("`selftest` is true or false"),
+    };
+    Ok(Attack {
+        family: family.to_owned(),
+        name: text("name"),
+        way: format!("{mode} {place} {user}"),
+        place: Place::parse(place)?,
+        root: user == "root",
+        mode: mode.to_owned(),
+        agent: Some(text("agent")).filter(|agent| !agent.is_empty()).unwrap_or_else(|| "edit".to_owned()),
+        setup: text("setup"),
+        settings: text("settings"),
+        env: env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+            .collect(),
+        calls: calls.iter().map(|value| call(value, each)).collect::<Result<_>>()?,
+        says: Some(text("says")).filter(|says| !says.is_empty()).unwrap_or_else(|| "done".to_owned()),
+        answers: table.get("answers").map_or_else(|| Ok(Vec::new()), |_| list(table, "answers", ""))?,
+        after: text("after"),
+        through,
+        documented: table.get("documented").and_then(Value::as_str).map(str::to_owned),
+        no_self_test,
+        settle: table.get("settle").and_then(Value::as_f64).unwrap_or_default(),
+        needs: table.get("needs").map_or_else(|| Ok(Vec::new()), |_| list(table, "needs", ""))?,
+        services: table.get("services").and_then(Value::as_bool).unwrap_or_default(),
+        may_end: table.get("may_end").and_then(Value::as_bool).unwrap_or_default(),
+    })
+}
+
+/// A string is a command line of `bash`; a table names the tool and has its arguments.
+fn call(value: &Value, each: &str) -> Result<Call> {
+    let value: Value = serde_json::from_str(&value.to_string().replace("@EACH@", each))?;
+    match value {
+        Value::String(command) => {
+            Ok(Call { tool: "bash".to_owned(), arguments: serde_json::json!({ "command": command }) })
+        }
+        Value::Object(mut table) => {
+            let tool = table.remove("tool").and_then(|tool| Some(tool.as_str()?.to_owned()));
+            Ok(Call { tool: tool.unwrap_or_else(|| "bash".to_owned()), arguments: Value::Object(table) })
+        }
+        other => bail!("not a call: {other}"),
+    }
+}
+
+/// One string, or a list of them.
+fn list(table: &Map<String, Value>, key: &str, default: &str) -> Result<Vec<String>> {
+    match table.get(key) {
+        None => Ok(vec![default.to_owned()]),
+        Some(Value::String(text)) => Ok(vec![text.clone()]),
+        Some(Value::Array(texts)) => texts
+            .iter()
+            .map(|text| Ok(text.as_str().with_context(|| format!("`{key}` holds texts"))?.to_owned()))
+            .collect(),
+        Some(_) => bail!("`{key}` is a text or a list of texts"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_runs_in_every_way_it_names() {
+        let text = r#"
+            [defaults]
+            mode = ["guardian", "argus"]
+            [[attack]]
+            name = "make-@EACH@"
+            each = ["a", "b"]
+            as = "both"
+            calls = ["touch @EACH@", { tool = "file_write", path = "@EACH@", content = "" }]
+            through = "test -e @EACH@"
+        "#;
+        let attacks = parse("f", text).unwrap();
+        assert_eq!(attacks.len(), 8);
+        assert_eq!((attacks[0].name.as_str(), attacks[0].way.as_str()), ("make-a", "guardian local user"));
+        assert_eq!(attacks[7].calls[0].arguments["command"], "touch b");
+        assert_eq!(attacks[7].calls[1].tool, "file_write");
+        assert!(attacks[7].root);
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_an_error() {
+        for bad in [
+            "[[attack]]\nname = 'a'",
+            "[[attack]]\nname = 'a'\nthrough = 'x'\ntrough = 'y'",
+            "[[attack]]\nname = 'a'\nthrough = 'x'\nselftest = false",
+            "[[attack]]\nname = 'a'\nthrough = 'x'\nmode = 'none'",
+            "[[attack]]\nname = 'a'\nthrough = 'x'\n[[attack]]\nname = 'a'\nthrough = 'x'",
+        ] {
+            assert!(parse("f", bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_corpus_can_be_read() {
+        let attacks = read(&crate::process::root().join("tests/wall/attacks")).unwrap();
+        let mut names: Vec<_> = attacks.iter().map(|attack| (&attack.family, &attack.name)).collect();
+        names.sort();
+        names.dedup();
+        assert!(names.len() >= 250, "{}", names.len());
+    }
+
+    #[test]
+    fn what_is_said_to_be_documented_is_in_the_document() {
+        let root = crate::process::root();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for attack in read(&root.join("tests/wall/attacks")).unwrap() {
+            let Some((file, said)) = attack.documented.as_deref().and_then(|text| text.split_once(": "))
+            else {
+                assert_eq!(attack.documented, None, "{}: write FILE: WORDS", attack.name);
+                continue;
+            };
+            let text = std::fs::read_to_string(root.join(file)).unwrap();
+            assert!(words(&text).contains(&words(said)), "{}: {file} does not say: {said}", attack.name);
+        }
+    }
+}

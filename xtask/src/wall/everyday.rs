@@ -1,0 +1,135 @@
+//! What the product asks about commands of every day, in three places.
+
+use super::corpus::{Call, Words};
+use super::editor::Editor;
+use super::model::Model;
+use super::run::Session;
+use super::world::{Ground, World};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many of the commands may ask, in percent.
+const MOST: usize = 8;
+/// How long the editor's run may pause.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long one command may take, in seconds.
+const COMMAND_TIME: u64 = 5;
+
+/// The places, as they are named in what is printed.
+pub(super) const PLACES: [&str; 3] = ["sandbox", "editor's terminal with launcher", "no sandbox"];
+
+/// The commands of one ecosystem, and for each whether it asks in each place.
+pub(super) struct Ecosystem {
+    pub(super) name: String,
+    pub(super) commands: Vec<String>,
+    asks: [Vec<bool>; 3],
+}
+
+impl Ecosystem {
+    /// How many ask in each place.
+    pub(super) fn asked(&self) -> [usize; 3] {
+        [0, 1, 2].map(|place| self.asks[place].iter().filter(|asks| **asks).count())
+    }
+
+    /// Those that ask in a place.
+    pub(super) fn asking(&self, place: usize) -> impl Iterator<Item = &str> {
+        self.commands
+            .iter()
+            .zip(&self.asks[place])
+            .filter(|(_, asks)| **asks)
+            .map(|(command, _)| command.as_str())
+    }
+}
+
+/// Asks the product about every command of every ecosystem; the last row is their sum.
+pub(super) fn ask(folder: &Path, ground: &Ground, model: &Model) -> Result<Vec<Ecosystem>> {
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    paths.sort();
+    let mut rows = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let commands = commands(&std::fs::read_to_string(&path)?).with_context(|| name.clone())?;
+        let asks = [
+            explained(ground, &commands, "")?,
+            in_the_editor(ground, model, &name, &commands)?,
+            explained(ground, &commands, "[sandbox]\nlevel = \"off\"\n")?,
+        ];
+        rows.push(Ecosystem { name, commands, asks });
+    }
+    let mut all = Ecosystem { name: "all".to_owned(), commands: Vec::new(), asks: Default::default() };
+    for row in &rows {
+        all.commands.extend(row.commands.iter().cloned());
+        all.asks.iter_mut().zip(&row.asks).for_each(|(all, asks)| all.extend(asks));
+    }
+    rows.push(all);
+    Ok(rows)
+}
+
+fn commands(text: &str) -> Result<Vec<String>> {
+    let file: Value = toml::from_str(text)?;
+    let commands = file["commands"].as_array().context("`commands` is a list")?;
+    commands.iter().map(|line| Ok(line.as_str().context("a command is a text")?.to_owned())).collect()
+}
+
+/// The places in which more ask than may.
+pub(super) fn too_many(rows: &[Ecosystem]) -> Vec<String> {
+    let Some(all) = rows.last() else { return Vec::new() };
+    let over = |place: &usize| all.asked()[*place] * 100 > all.commands.len() * MOST;
+    let say = |place: usize| {
+        format!("{}: {} of {} everyday commands ask", PLACES[place], all.asked()[place], all.commands.len())
+    };
+    [0, 1].into_iter().filter(over).map(say).collect()
+}
+
+/// What `tiller permissions explain` decides. A denial is as much of a hindrance as a question.
+fn explained(ground: &Ground, commands: &[String], settings: &str) -> Result<Vec<bool>> {
+    let world = ground.world(false)?;
+    std::fs::write(world.home.join(".config/tiller/config.toml"), settings)?;
+    commands.iter().map(|command| explain(&world, command)).collect()
+}
+
+fn explain(world: &World, command: &str) -> Result<bool> {
+    let output =
+        world.command(world.get("TILLER"), false).args(["permissions", "explain", "--", command]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let decision = text.lines().filter_map(|line| line.strip_prefix("decision")).next_back();
+    match decision.map(str::trim_start) {
+        Some(said) if said.starts_with("allow") => Ok(false),
+        Some(said) if said.starts_with("ask") || said.starts_with("deny") => Ok(true),
+        _ => bail!("`permissions explain` says nothing about {command}: {text}"),
+    }
+}
+
+/// What is asked of an editor whose terminals have the launcher. Confined commands really run; others are only pretended to.
+fn in_the_editor(ground: &Ground, model: &Model, name: &str, commands: &[String]) -> Result<Vec<bool>> {
+    let world = Arc::new(ground.world(false)?);
+    let call = |command: &String| Call {
+        tool: "bash".to_owned(),
+        arguments: json!({ "command": command, "timeout": COMMAND_TIME }),
+    };
+    let base_url = model.play(&world.id, commands.iter().map(call).collect(), "done");
+    let mut tiller = world.command(world.get("TILLER"), false);
+    tiller.env("OPENAI_BASE_URL", base_url).env("OPENAI_API_KEY", world.get("KEY"));
+    tiller.env("TILLER_MODEL", "openai/wall").arg("acp");
+    tiller.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut host = Editor::new(Arc::clone(&world), Words::Argv, true, Vec::new());
+    host.pretends = true;
+    let mut session = Session::start(tiller, host)?;
+    session.prompt(&world.project.to_string_lossy(), "go on", PATIENCE).with_context(|| name.to_owned())?;
+    let questions = session.client.host().questions.clone();
+    drop(session);
+    let results = model.take(&world.id).results;
+    if results < commands.len() {
+        bail!("{name}: only {results} of {} commands were answered in the editor", commands.len());
+    }
+    let asks = |command: &String| {
+        let title = format!("Run {}", command.split_whitespace().collect::<Vec<_>>().join(" "));
+        questions.iter().any(|question| title.starts_with(question.trim_end_matches('…')))
+    };
+    Ok(commands.iter().map(asks).collect())
+}

@@ -1,0 +1,123 @@
+//! The scripted model of the wall: one server for all runs, each with an address, calls and a record of its own.
+
+use super::corpus::Call;
+use crate::peers::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
+use crate::peers::wire;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io::{BufReader, BufWriter, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What the model does in one run, and what it was told.
+#[derive(Default)]
+pub(super) struct Script {
+    pub(super) calls: Vec<Call>,
+    pub(super) says: String,
+    /// The bodies of the requests.
+    pub(super) told: String,
+    /// How many results of its calls it was told.
+    pub(super) results: usize,
+}
+
+type Scripts = Arc<Mutex<HashMap<String, Script>>>;
+
+/// A running server. Its threads end with the program.
+pub(super) struct Model {
+    address: SocketAddr,
+    scripts: Scripts,
+}
+
+impl Model {
+    /// Listens on a free port of the loopback interface.
+    pub(super) fn start() -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port for the model server")?;
+        let address = listener.local_addr()?;
+        let scripts = Scripts::default();
+        let shared = Arc::clone(&scripts);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let scripts = Arc::clone(&shared);
+                // A run that is killed closes its connection in the middle: nothing to tell anybody.
+                std::thread::spawn(move || serve(&stream, &scripts).ok());
+            }
+        });
+        Ok(Self { address, scripts })
+    }
+
+    /// Gives a run its script; returns the base URL for it.
+    pub(super) fn play(&self, run: &str, calls: Vec<Call>, says: &str) -> String {
+        let script = Script { calls, says: says.to_owned(), ..Script::default() };
+        lock(&self.scripts).insert(run.to_owned(), script);
+        format!("http://{}/{run}/v1", self.address)
+    }
+
+    /// Ends a run's script and tells what came of it.
+    pub(super) fn take(&self, run: &str) -> Script {
+        lock(&self.scripts).remove(run).unwrap_or_default()
+    }
+}
+
+fn lock(scripts: &Scripts) -> MutexGuard<'_, HashMap<String, Script>> {
+    scripts.lock().expect("nobody panics with the lock held")
+}
+
+fn serve(stream: &TcpStream, scripts: &Scripts) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut from = BufReader::new(stream);
+    while let Some(request) = read_request(&mut from)? {
+        let Some(events) = answer(&request, scripts) else {
+            write_json(&mut &*stream, "404 Not Found", r#"{"error":{"message":"no script for this"}}"#)?;
+            continue;
+        };
+        let mut to = BufWriter::new(stream);
+        write_event_stream_head(&mut to)?;
+        for event in events {
+            write_chunk(&mut to, &format!("data: {event}\n\n"))?;
+        }
+        write_chunk(&mut to, "")?;
+        to.flush()?;
+    }
+    Ok(())
+}
+
+/// The next call of the run that the path names, or its last words.
+fn answer(request: &Request, scripts: &Scripts) -> Option<Vec<String>> {
+    let path = request.line.strip_prefix("POST /")?;
+    let (run, _) = path.split_once("/v1/chat/completions")?;
+    let mut scripts = lock(scripts);
+    let script = scripts.get_mut(run)?;
+    script.told.push_str(&String::from_utf8_lossy(&request.body));
+    script.told.push('\n');
+    let body: Value = serde_json::from_slice(&request.body).ok()?;
+    let results = body["messages"].as_array()?.iter().filter(|message| message["role"] == "tool").count();
+    script.results = script.results.max(results);
+    let (event, reason) = match script.calls.get(results) {
+        Some(call) => (wire::tool_call(results, &call.tool, &call.arguments), "tool_calls"),
+        None => (wire::text(&script.says), "stop"),
+    };
+    Some(vec![event, wire::end(reason), wire::usage(), wire::DONE.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_run_has_its_own_calls() {
+        let model = Model::start().unwrap();
+        let call = Call { tool: "bash".to_owned(), arguments: json!({ "command": "id" }) };
+        assert!(model.play("r1", vec![call], "over").ends_with("/r1/v1"));
+        let ask = |run: &str, messages: Value| {
+            let body = json!({ "messages": messages }).to_string().into_bytes();
+            answer(&Request { line: format!("POST /{run}/v1/chat/completions"), body }, &model.scripts)
+        };
+        assert!(ask("r1", json!([{ "role": "user" }])).unwrap()[0].contains("bash"));
+        assert!(ask("r1", json!([{ "role": "tool" }])).unwrap()[0].contains("over"));
+        assert!(ask("r2", json!([])).is_none());
+        let script = model.take("r1");
+        assert_eq!((script.results, script.told.lines().count()), (1, 2));
+    }
+}

@@ -1,0 +1,93 @@
+//! Services of this machine that no confined command may reach: a web server, a datagram port and two local sockets. Whoever reaches one is
+//! noted in the run's `$SERVICE` file and told the canary.
+
+use super::world::World;
+use anyhow::Result;
+use std::fs::{OpenOptions, Permissions};
+use std::io::{Read, Write};
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often a service looks whether it is over.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Services that listen until this is dropped.
+pub(super) struct Services {
+    over: Arc<AtomicBool>,
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Notes that something was reached.
+#[derive(Clone)]
+struct Book {
+    path: PathBuf,
+    canary: String,
+}
+
+impl Book {
+    fn note(&self, what: &str) {
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path);
+        // Nobody looks at a run that is over.
+        file.as_mut().map(|file| writeln!(file, "{what}")).ok();
+    }
+
+    fn serve(&self, what: &str, mut stream: impl Read + Write) {
+        self.note(what);
+        write!(stream, "HTTP/1.0 200 OK\r\n\r\n{}\n", self.canary).ok();
+    }
+}
+
+impl Services {
+    /// Starts them, and tells the world's scripts and calls where: `PORT`, `SOCKET` and `ABSTRACT`.
+    pub(super) fn start(world: &mut World) -> Result<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let book = Book { path: PathBuf::from(world.get("SERVICE")), canary: world.get("CANARY").to_owned() };
+        let tcp = TcpListener::bind(("127.0.0.1", 0))?;
+        let udp = UdpSocket::bind(("127.0.0.1", 0))?;
+        let socket = format!("{}/service.sock", world.get("OUTSIDE"));
+        let local = UnixListener::bind(&socket)?;
+        std::fs::set_permissions(&socket, Permissions::from_mode(0o777))?;
+        if let Some(user) = world.user {
+            std::os::unix::fs::chown(&socket, Some(user), Some(user))?;
+        }
+        let name = world.id.clone();
+        let hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+        world.set("PORT", tcp.local_addr()?.port().to_string());
+        world.set("UDP", udp.local_addr()?.port().to_string());
+        world.set("SOCKET", socket);
+        world.set("ABSTRACT", name);
+
+        tcp.set_nonblocking(true)?;
+        udp.set_nonblocking(true)?;
+        local.set_nonblocking(true)?;
+        hidden.set_nonblocking(true)?;
+        let ended = Arc::clone(&over);
+        std::thread::spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                if let Ok((stream, _)) = tcp.accept() {
+                    book.serve("tcp", stream);
+                } else if let Ok((stream, _)) = local.accept() {
+                    book.serve("unix", stream);
+                } else if let Ok((stream, _)) = hidden.accept() {
+                    book.serve("abstract", stream);
+                } else if udp.recv_from(&mut [0; 1500]).is_ok() {
+                    book.note("udp");
+                } else {
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        });
+        Ok(Self { over })
+    }
+}
