@@ -36,7 +36,7 @@ pub use process::{
 };
 pub use read_only::ReadOnly;
 pub use sandbox::{
-    Confinement, Folded, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport,
+    Confinement, Folded, MIN_LANDLOCK_ABI, Sandbox, SandboxArgsError, SandboxLevel, SandboxSupport, Spelled,
     pattern_matches,
 };
 pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};

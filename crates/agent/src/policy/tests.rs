@@ -62,18 +62,26 @@ fn path(text: &str) -> AbsPath {
 }
 
 fn write(text: &str) -> Vec<Resolved> {
-    vec![Resolved::new(Access::Write(path(text)), Some(path(text)))]
+    vec![Resolved::new(Access::Write(path(text)), Some(path(text)), Dialect::Bash)]
 }
 
 fn read(text: &str) -> Vec<Resolved> {
-    vec![Resolved::new(Access::Read(path(text)), Some(path(text)))]
+    vec![Resolved::new(Access::Read(path(text)), Some(path(text)), Dialect::Bash)]
 }
 
 fn run(command: &str) -> Vec<Resolved> {
-    vec![Resolved::new(
-        Access::Execute { command: command.to_owned(), cwd: path("/w"), unconfined: false },
-        None,
-    )]
+    run_in(command, Dialect::Bash)
+}
+
+fn run_in(command: &str, dialect: Dialect) -> Vec<Resolved> {
+    let (command, cwd) = (command.to_owned(), path("/w"));
+    vec![Resolved::new(Access::Execute { command, cwd, unconfined: false, reason: None }, None, dialect)]
+}
+
+/// A command that asks to leave the sandbox, with the model's reason.
+fn lift(command: &str, reason: Option<&str>) -> Vec<Resolved> {
+    let (command, cwd, reason) = (command.to_owned(), path("/w"), reason.map(str::to_owned));
+    vec![Resolved::new(Access::Execute { command, cwd, unconfined: true, reason }, None, Dialect::Bash)]
 }
 
 #[test]
@@ -112,11 +120,12 @@ fn the_chain_in_edit_mode() {
 #[test]
 fn a_link_out_of_the_project_is_outside_and_never_passes_silently() {
     let case = Case::new();
-    let out = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/etc/a")))];
+    let out = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/etc/a")), Dialect::Bash)];
     assert_eq!(case.verdicts("file_write", Effect::Writes, &out), "??a");
-    let within = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/w/real/a")))];
+    let within =
+        vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/w/real/a")), Dialect::Bash)];
     assert_eq!(case.verdicts("file_write", Effect::Writes, &within), "??a");
-    let secret = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/w/.env")))];
+    let secret = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/w/.env")), Dialect::Bash)];
     assert_eq!(case.verdicts("file_read", Effect::Reads, &secret), "ddd");
 }
 
@@ -147,7 +156,7 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
     let roots = [path("/w")];
     let remember = |tool: &str, effect, accesses: Vec<Resolved>, allow| {
         let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
-        let scope = scope(&subject);
+        let scope = scope(&subject, case.shelter);
         let label = label(&scope);
         case.grants.remember(scope, allow);
         label
@@ -186,7 +195,7 @@ fn grants_are_shared_between_threads() {
     let other = grants.clone();
     std::thread::spawn(move || other.remember(vec![Grant::Tool("x".into())], true)).join().unwrap();
     let subject = Subject { tool: "x", effect: Effect::Reads, accesses: &[], roots: &[] };
-    assert_eq!(grants.answer(&subject), Some(true));
+    assert_eq!(grants.answer(&subject, Shelter::Off), Some(true));
 }
 
 const WHOLE: Shelter = Shelter::Sandbox {
@@ -298,7 +307,8 @@ fn s08_rules_speak_of_every_command_and_every_spelling() {
         ),
         ..Case::new()
     };
-    let linked = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/etc/passwd")))];
+    let linked =
+        vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/etc/passwd")), Dialect::Bash)];
     for (tool, effect, accesses, expected) in [
         ("bash", Effect::Executes, run("make"), "aaa"),
         ("bash", Effect::Executes, run("make all && git push"), "aaa"),
@@ -337,9 +347,13 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
         ..Case::new()
     };
     let call = |function: &str| {
-        vec![Resolved::new(Access::Call { function: function.to_owned(), read_only: false }, None)]
+        vec![Resolved::new(
+            Access::Call { function: function.to_owned(), read_only: false },
+            None,
+            Dialect::Bash,
+        )]
     };
-    let fetch = |url: &str| vec![Resolved::new(Access::Fetch(url.to_owned()), None)];
+    let fetch = |url: &str| vec![Resolved::new(Access::Fetch(url.to_owned()), None, Dialect::Bash)];
     for (tool, effect, accesses, expected) in [
         // Whatever runs, reads or writes it, and however it is spelled.
         ("ide_terminal", Effect::Executes, run("curl x"), "ddd"),
@@ -374,8 +388,11 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
         Case { rules: PermissionRules { integrations, ..PermissionRules::default() }, ..Case::new() }
     };
     let case = said(Some(Answer::Allow), Some(Answer::Deny));
-    let reads =
-        vec![Resolved::new(Access::Call { function: "integration__p__x".to_owned(), read_only: true }, None)];
+    let reads = vec![Resolved::new(
+        Access::Call { function: "integration__p__x".to_owned(), read_only: true },
+        None,
+        Dialect::Bash,
+    )];
     assert_eq!(case.verdicts("integration__p__x", Effect::Reads, &reads), "aaa");
     assert_eq!(case.verdicts("integration__p__x", Effect::Writes, &call("integration__p__x")), "ddd");
     assert_eq!(case.verdicts("mcp__p__x", Effect::Writes, &call("mcp__p__x")), "??a");
@@ -428,14 +445,14 @@ fn s05_protected_paths_ask_every_time_in_every_mode() {
     let roots = [path("/w")];
     let first = write("/w/a.txt");
     let subject = Subject { tool: "file_write", effect: Effect::Writes, accesses: &first, roots: &roots };
-    case.grants.remember(scope(&subject), true);
+    case.grants.remember(scope(&subject, case.shelter), true);
     for file in [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".tiller/config.toml", ".MCP.json"] {
         let accesses = write(&format!("/w/{file}"));
         assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
         // "Always" for one protected file is no "always" for the next write.
         let subject =
             Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &roots };
-        case.grants.remember(scope(&subject), true);
+        case.grants.remember(scope(&subject, case.shelter), true);
         assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
     }
     for file in [".git/hooks/pre-commit", ".GIT/HOOKS/x", ".git/config"] {
