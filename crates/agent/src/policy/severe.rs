@@ -37,6 +37,8 @@ pub(super) fn is_decided(program: &str) -> bool {
 /// Commands that hand something to others, by their program and its first words that are no options. A star ends a word that may
 /// be cut short.
 const PUBLISHING: &[&str] = &[
+    "npm publish",
+    "npm unpublish",
     "npm publish*",
     "npm unpublish*",
     "npm dist-tag*",
@@ -213,10 +215,7 @@ fn has_in_order(command: &SimpleCommand, entry: &str) -> bool {
     let first = command.args().iter().map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
     wanted.next() == Some(command.program())
         && wanted.all(|wanted| match wanted.strip_suffix('*') {
-            Some(full) => {
-                let cut_short = first.is_some_and(|word| word.len() > 1 && full.starts_with(word));
-                cut_short || words.any(|word| word == full)
-            }
+            Some(full) => first.is_some_and(|word| word.len() > 1 && full.starts_with(word)),
             None => words.any(|word| word == wanted),
         })
 }

@@ -101,8 +101,12 @@ fn the_chain_in_edit_mode() {
         ("file_write", Effect::Writes, write("/w/.mcp.json"), "???"),
         ("file_write", Effect::Writes, write("/w/.tiller/config.toml"), "???"),
         ("apply_patch", Effect::Writes, write("/w/a"), "??a"),
-        ("bash", Effect::Executes, run("ls -la && git status"), "a?a"),
+        ("bash", Effect::Executes, run("ls -la && cat a"), "a?a"),
+        // Git reads from the project what to run.
+        ("bash", Effect::Executes, run("git status"), "??a"),
         ("bash", Effect::Executes, run("cargo test"), "??a"),
+        ("bash", Effect::Executes, run("cat /etc/hosts"), "??a"),
+        ("bash", Effect::Executes, run("cat /tmp/x"), "a?a"),
         ("bash", Effect::Executes, run("cat .env"), "??a"),
         ("bash", Effect::Executes, run("cd x && rm -rf y"), "ddd"),
         ("bash", Effect::Executes, run("echo $(rm -rf y)"), "ddd"),
@@ -163,7 +167,7 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
     };
     assert_eq!(
         remember("bash", Effect::Executes, run("cargo test -p x"), true),
-        "`cargo test …` in this session"
+        "`cargo test …` on this machine, unconfined, in this session"
     );
     assert_eq!(
         remember("file_edit", Effect::Writes, write("/w/src/a.rs"), true),
@@ -177,7 +181,9 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
         ("bash", Effect::Executes, run("cargo test > x"), "??a"),
         ("bash", Effect::Executes, run("cargo test; rm -rf x"), "ddd"),
         ("bash", Effect::Executes, run("cargo build"), "??a"),
+        // Nothing says what else `make` does with other words.
         ("bash", Effect::Executes, run("make deploy"), "ddd"),
+        ("bash", Effect::Executes, run("make test"), "??a"),
         ("file_edit", Effect::Writes, write("/w/src/deep/b.rs"), "aaa"),
         ("file_edit", Effect::Writes, write("/w/b.rs"), "a?a"),
         ("file_write", Effect::Writes, write("/w/src/a.rs"), "a?a"),
@@ -241,6 +247,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
         }
     }
     let case = Case { shelter: WHOLE, ..Case::new() };
+    // Whatever it is, what the sandbox refuses fails there: no network, no file outside.
     for line in [
         "git fetch",
         "curl x",
@@ -250,30 +257,98 @@ fn builders_pass_only_where_the_sandbox_holds() {
         "PATH=. make",
         "make $X",
         "python3 .env",
-        "cargo install x",
+        "ls > ../x",
+        "for f in *; do wc -l $f; done",
+        "echo $(date) | tee x &",
+        "ls (",
     ] {
-        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "??a", "{line}");
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
     }
-    assert_eq!(case.verdicts("bash", Effect::Executes, &run("make && rm -rf x")), "ddd");
+    // Secrets outside, and what cannot be taken back.
+    for (line, expected) in [
+        ("cat /home/me/.ssh/id_rsa", "??a"),
+        ("cat ~/.ssh/id_rsa", "??a"),
+        ("cat ../other/.env", "??a"),
+        ("cd .. && cat other/.env", "??a"),
+        ("cd $X && cat .env", "??a"),
+        ("tar cf x.tar --files-from=/home/me/.env", "??a"),
+        ("cat < /home/me/.env", "??a"),
+        ("cat /home/me/.ssh/id*", "??a"),
+        ("cat /w/a.txt /usr/include/x.h", "a?a"),
+        ("git branch -D x", "???"),
+        ("git $X", "???"),
+        ("xargs rm", "???"),
+        ("make && rm -rf x", "ddd"),
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
+    }
     let lifted = Case { shelter: Shelter::Lifted, ..Case::new() };
     assert_eq!(
-        lifted.verdicts("bash", Effect::Executes, &run("ls")),
+        lifted.verdicts("bash", Effect::Executes, &lift("ls", None)),
         "??a",
         "outside of the sandbox even this asks"
+    );
+    let there = Case { shelter: Shelter::Delegated, ..Case::new() };
+    assert_eq!(
+        there.verdicts("bash", Effect::Executes, &lift("ls", None)),
+        "??a",
+        "in the editor's terminal too"
     );
 }
 
 #[test]
-fn a_question_names_the_command_the_folder_the_executor_and_the_sandbox() {
-    for (shelter, expected) in [
-        (WHOLE, "Run `git fetch` on this machine (sandbox: workspace-write, no network), in /w?"),
-        (Shelter::Delegated, "Run `git fetch` in the editor's terminal (no sandbox), in /w?"),
-        (Shelter::Off, "Run `git fetch` on this machine (sandbox off), in /w?"),
-    ] {
+fn a_question_names_the_command_the_folder_the_executor_the_sandbox_and_why() {
+    let ask = |shelter, mode, accesses| {
         let case = Case { shelter, ..Case::new() };
-        let decision = case.decide(PermissionMode::Guardian, "bash", Effect::Executes, run("git fetch"));
-        assert_eq!(decision, Decision::Ask { rule: "ApprovalRequired", question: expected.to_owned() });
+        match case.decide(mode, "bash", Effect::Executes, accesses) {
+            Decision::Ask { question, .. } => question,
+            other => panic!("{other:?}"),
+        }
+    };
+    let guardian = PermissionMode::Guardian;
+    for (shelter, mode, accesses, expected) in [
+        (
+            WHOLE,
+            PermissionMode::Argus,
+            run("git fetch"),
+            "Run `git fetch` on this machine (sandbox: workspace-write, no network), in /w? Argus asks about every command.",
+        ),
+        (
+            Shelter::Delegated,
+            guardian,
+            run("git fetch"),
+            "Run `git fetch` in the editor's terminal (no sandbox), in /w? Nothing confines it, and `git` may do more than look.",
+        ),
+        (
+            Shelter::Off,
+            guardian,
+            run("ls $(x)"),
+            "Run `ls $(x)` on this machine (sandbox off), in /w? Nothing confines it, and a word of it is only known when it runs.",
+        ),
+        (
+            Shelter::Lifted,
+            guardian,
+            lift("git fetch", Some("the branch\nis not here\u{1b}[2J")),
+            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model's reason: \"the branch⏎is not here\\u{1b}[2J\".",
+        ),
+        (
+            Shelter::Lifted,
+            guardian,
+            lift("git fetch", None),
+            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model gave no reason for leaving the sandbox.",
+        ),
+        (
+            WHOLE,
+            guardian,
+            run("cat ~/.ssh/id_rsa"),
+            "Run `cat ~/.ssh/id_rsa` on this machine (sandbox: workspace-write, no network), in /w? It names '~/.ssh/id_rsa' outside of the \
+             project, which may hold secrets.",
+        ),
+    ] {
+        assert_eq!(ask(shelter, mode, accesses), expected);
     }
+    let long = ask(Shelter::Lifted, guardian, lift("x", Some(&"y".repeat(1000))));
+    assert!(long.len() < 350 && long.contains("y…"), "{long}");
 }
 
 fn rules(deny: &[&str], ask: &[&str], allow: &[&str]) -> PermissionRules {
@@ -462,8 +537,8 @@ fn s05_protected_paths_ask_every_time_in_every_mode() {
             "{file}"
         );
     }
-    // Through a command, in a sandbox that holds: the kernel refuses, and the words are looked at too.
-    assert_eq!(case.verdicts("bash", Effect::Executes, &run("cp a .git/hooks/pre-commit")), "??a");
+    // Through a command, in a sandbox that holds, the kernel refuses.
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("cp a .git/hooks/pre-commit")), "a?a");
 }
 
 #[test]
@@ -484,6 +559,7 @@ fn s42_publishing_asks_in_every_mode_and_place() {
         for line in lines {
             assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "???", "{line} {shelter:?}");
         }
-        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), "??a", "{shelter:?}");
+        let fetch = if shelter == WHOLE { "a?a" } else { "??a" };
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), fetch, "{shelter:?}");
     }
 }

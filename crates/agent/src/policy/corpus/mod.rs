@@ -105,7 +105,7 @@ fn s15_expansions_are_unknown() {
         "echo $((a[$(id)]))",
     ] {
         assert!(matches!(shell::parse(line, Dialect::Bash), Shell::Unknown { .. }), "{line}");
-        assert!(!passes(line, WHOLE, &Grants::default()), "{line}");
+        assert!(!passes(line, Shelter::Off, &Grants::default()), "{line}");
     }
 }
 
@@ -120,7 +120,7 @@ fn s16_variables_of_later_commands_ask() {
         "typeset A=b",
         "env A=b ls",
     ] {
-        assert!(!passes(line, WHOLE, &Grants::default()), "{line}");
+        assert!(!passes(line, Shelter::Off, &Grants::default()), "{line}");
     }
 }
 
@@ -154,7 +154,7 @@ fn patterns_that_may_name_a_secret_ask() {
 /// Decisions are in every tool call's way. The bounds are those of the release build, times ten for this one.
 #[test]
 fn a_decision_is_quick() {
-    let line = format!("git log --oneline {}", "src/some/file.rs ".repeat(60));
+    let line = format!("cat -n {}", "src/some/file.rs ".repeat(60));
     // The quickest of many: others use this machine too.
     let each = (0..20).map(|_| {
         let start = Instant::now();

@@ -5,6 +5,8 @@
 //! answer [`Shell::Unknown`]: such a line is never safe, and each reading of it is held against the
 //! denials.
 
+#[cfg(test)]
+mod differential;
 mod posix;
 mod reader;
 #[cfg(test)]

@@ -87,12 +87,7 @@ impl<'a> Reader<'a> {
                 self.unknown("it defines a function");
                 self.children(node, level);
             }
-            "test_command" => {
-                self.unknown_if_expands(node, level);
-                let words = self.text(node).split_whitespace().map(Word::exact).collect();
-                let quoted = self.text(node).contains(['\'', '"', '\\', '$', '`', '*', '?', '\n']);
-                self.commands.push(SimpleCommand { words, plumbed: quoted, ..SimpleCommand::default() });
-            }
+            "test_command" => self.test(node, level),
             "command_substitution" | "process_substitution" => {
                 self.unknown("it runs a substitution");
                 self.children(node, level);
@@ -109,6 +104,21 @@ impl<'a> Reader<'a> {
     fn children(&mut self, node: Node<'_>, level: usize) {
         for child in node.children(&mut node.walk()) {
             self.visit(child, level + 1);
+        }
+    }
+
+    /// `[ … ]` is a command like others, `[[ … ]]` and `(( … ))` are not.
+    fn test(&mut self, node: Node<'_>, level: usize) {
+        self.unknown_if_expands(node, level);
+        let text = self.text(node);
+        let words = text.split_whitespace().map(Word::exact).collect();
+        let plumbed = text.contains(['\'', '"', '\\', '$', '`', '*', '?', '\n']);
+        self.commands.push(SimpleCommand { words, plumbed, ..SimpleCommand::default() });
+        let command = text.strip_prefix('[').filter(|rest| !rest.starts_with('['));
+        if let Some(rest) = command.filter(|rest| rest.contains(['&', '|', ';', '<', '>', '(', '\n'])) {
+            self.unknown("it holds something this check does not know");
+            let inner = Read::of(&format!("true {rest}"), self.dialect, self.depth + 1);
+            self.inner(inner, &SimpleCommand::default());
         }
     }
 

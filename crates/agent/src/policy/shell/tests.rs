@@ -46,7 +46,7 @@ fn takes_wrappers_off() {
     known("nohup /usr/bin/env rm -r x", &["rm -r x"]);
     known("command rm -r x", &["rm -r x"]);
     known("busybox rm -r x", &["rm -r x"]);
-    known("find . -exec rm -r {} ;", &["rm -r {}", "find . -exec rm -r {} ;"]);
+    known("find . -exec rm -r {} \\;", &["rm -r {}", "find . -exec rm -r {} ;"]);
     // A wrapper with options that nobody knows: each word may begin the command.
     unknown("nice --what 3 rm -r x", "rm -r x");
     unknown("watch -n1 rm -r x", "rm -r x");
@@ -87,6 +87,7 @@ fn does_not_know_what_is_only_known_at_run_time() {
     unknown("cat <<E\n$(rm x)\nE", "rm x");
     unknown("cat <<E | rm -r x\na\nE", "rm -r x");
     unknown("{rm,-rf,x}", "rm -rf x");
+    unknown("[ a && rm -r x ]", "rm -r x ]");
     unknown("X=rm; $X -rf dir", "rm -rf dir");
     unknown("rm${IFS}-rf${IFS}x", "rm -rf x");
     unknown("bash -o pipefail -c 'rm -r x'", "rm -r x");

@@ -247,7 +247,7 @@ fn smuggled() -> impl Strategy<Value = String> {
                 (true, _) => {
                     let all: Vec<char> = letters.chars().collect();
                     let letter = all[which.index(all.len())];
-                    let known = if *program == "date" { "u" } else { "" };
+                    let known = if program == "date" { "u" } else { "" };
                     format!("-{known}{letter}")
                 }
                 (false, longs) => {
