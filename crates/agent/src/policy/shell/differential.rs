@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf};
 use system::{AbsPath, Command, LocalSystem, System};
 
 /// How many lines are made up.
-const LINES: u64 = 12_000;
+const LINES: u64 = 5_000;
 /// How many of them one process runs.
 const BATCH: usize = 250;
 
@@ -296,6 +296,6 @@ async fn p01_what_real_shells_run_of_a_known_line_is_listed() {
         counts.push((dialect, shell.clone(), known.len(), ran));
     }
     println!("{} lines; known, and of these run: {counts:?}", lines.len());
-    assert!(counts.iter().all(|(.., ran)| *ran >= 200), "too few lines ran: {counts:?}");
+    assert!(counts.iter().all(|(.., ran)| *ran >= 100), "too few lines ran: {counts:?}");
     assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
 }
