@@ -459,6 +459,8 @@ async fn shelter(
         SandboxLevel::Off => SandboxSupport::default(),
         _ => system.sandbox_support().await,
     };
+    // Who carries out a call past the session's system starts no launcher.
+    let support = SandboxSupport { in_client: support.in_client && executor.is_none(), ..support };
     let shelter = Shelter::of(&sandbox, support, executor.unwrap_or_else(|| system.routes().spawn), lifted);
     if !support.applies() {
         sandbox.level = SandboxLevel::Off;

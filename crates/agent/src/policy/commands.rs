@@ -32,7 +32,9 @@ pub(super) fn denied(subject: &Subject<'_>) -> Option<Decision> {
 
 /// What cannot be taken back, or may be what is denied, asks in every mode, unless a rule of the settings allows it.
 pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    let severity = shells(subject).flat_map(Shell::commands).find_map(severe::of)?;
+    let mut graded = shells(subject).flat_map(Shell::commands).filter_map(severe::of);
+    // What is denied is said by the denial.
+    let severity = graded.find(|severity| !matches!(severity, Severity::Denied(_)))?;
     if settings::allows(policy, subject) {
         return None;
     }
@@ -177,7 +179,11 @@ impl Words<'_> {
     /// Whether a command goes to another folder, so that the words after it lead there too.
     fn leaves(&self, command: &SimpleCommand) -> bool {
         matches!(command.program(), "cd" | "pushd")
-            && command.args().iter().any(|word| !word.is_exact() || self.is_outside(&word.text))
+            && (command.args().is_empty()
+                || command
+                    .args()
+                    .iter()
+                    .any(|word| !word.is_exact() || word.text == "-" || self.is_outside(&word.text)))
     }
 
     /// The first word that names a secret outside; `away` when all words may lead there.

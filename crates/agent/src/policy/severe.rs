@@ -128,6 +128,10 @@ pub(super) fn of(command: &SimpleCommand) -> Option<Severity> {
             Some(Severity::Open("rm -rf *"))
         }
         "eval" if args.iter().any(Word::is_open) => Some(Severity::Open("rm -rf *")),
+        // A name for any program.
+        "hash" if args.iter().any(|word| word.text.starts_with("-p") || word.is_open()) => {
+            Some(Severity::Open("rm -rf *"))
+        }
         _ if name.matches("mkfs*") || matches!(program, "mke2fs" | "wipefs") => {
             Some(Severity::Denied("mkfs*"))
         }
@@ -212,12 +216,14 @@ fn in_order(command: &SimpleCommand) -> Option<Severity> {
 fn has_in_order(command: &SimpleCommand, entry: &str) -> bool {
     let mut wanted = entry.split(' ');
     let mut words = command.args().iter().map(|word| word.text.as_str());
+    if wanted.next() != Some(command.program()) {
+        return false;
+    }
     let first = command.args().iter().map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
-    wanted.next() == Some(command.program())
-        && wanted.all(|wanted| match wanted.strip_suffix('*') {
-            Some(full) => first.is_some_and(|word| word.len() > 1 && full.starts_with(word)),
-            None => words.any(|word| word == wanted),
-        })
+    wanted.all(|wanted| match wanted.strip_suffix('*') {
+        Some(full) => first.is_some_and(|word| word.len() > 1 && full.starts_with(word)),
+        None => words.any(|word| word == wanted),
+    })
 }
 
 /// The patterns as they are written, for what no reading above is about.

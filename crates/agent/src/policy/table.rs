@@ -4,6 +4,7 @@
 //! not listed is none of ours, and so is one cut short.
 
 mod programs;
+mod search;
 
 use super::{
     rules,

@@ -133,6 +133,8 @@ impl Word {
 const NESTING: usize = 8;
 /// The most commands of a line that are looked at.
 const COMMANDS: usize = 20_000;
+/// Of more commands than this the same one may be listed twice.
+const COMPARED: usize = 200;
 /// The most bytes of a line that are parsed.
 const LINE_BYTES: usize = 64 * 1024;
 
@@ -146,7 +148,8 @@ pub(crate) fn parse(line: &str, dialect: Dialect) -> Shell {
         for variant in variants::of(line, dialect) {
             let other = Read::of(&variant, dialect, 0);
             for command in other.commands {
-                if !read.commands.contains(&command) {
+                // Few of them mostly; many are not compared with many.
+                if read.commands.len() > COMPARED || !read.commands.contains(&command) {
                     read.commands.push(command);
                 }
             }

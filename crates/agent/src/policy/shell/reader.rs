@@ -114,6 +114,11 @@ impl<'a> Reader<'a> {
         let words = text.split_whitespace().map(Word::exact).collect();
         let plumbed = text.contains(['\'', '"', '\\', '$', '`', '*', '?', '\n']);
         self.commands.push(SimpleCommand { words, plumbed, ..SimpleCommand::default() });
+        if text.contains("$(") || text.contains('`') {
+            let unquoted = text.replace(['\'', '"', '[', ']'], " ");
+            let words = vec![Word::exact("test"), Word::exact(unquoted)];
+            self.subscripts(&SimpleCommand { words, ..SimpleCommand::default() });
+        }
         let command = text.strip_prefix('[').filter(|rest| !rest.starts_with('['));
         if let Some(rest) = command.filter(|rest| rest.contains(['&', '|', ';', '<', '>', '(', '\n'])) {
             self.unknown("it holds something this check does not know");

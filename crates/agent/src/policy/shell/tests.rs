@@ -88,6 +88,10 @@ fn does_not_know_what_is_only_known_at_run_time() {
     unknown("cat <<E | rm -r x\na\nE", "rm -r x");
     unknown("{rm,-rf,x}", "rm -rf x");
     unknown("[ a && rm -r x ]", "rm -r x ]");
+    // Subscripts are evaluated, quoted or not.
+    unknown("[[ 'a[$(rm -r x)]' -eq 1 ]]", "rm -r x");
+    unknown("test -v 'a[$(rm -r x)]'", "rm -r x");
+    unknown("let 'a[$(rm -r x)]=1'", "rm -r x");
     unknown("X=rm; $X -rf dir", "rm -rf dir");
     unknown("rm${IFS}-rf${IFS}x", "rm -rf x");
     unknown("bash -o pipefail -c 'rm -r x'", "rm -r x");

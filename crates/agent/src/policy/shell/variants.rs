@@ -20,6 +20,9 @@ pub(super) fn of(line: &str, dialect: Dialect) -> Vec<String> {
             variants.push(apart);
         }
     }
+    if line.contains("alias ") {
+        variants.push(aliases(&spelled_out));
+    }
     if line.contains("<<") {
         variants.push(without_documents(line));
     }
@@ -87,6 +90,17 @@ fn variables(line: &str) -> String {
         }
         replaced.push_str(rest);
         out = replaced;
+    }
+    out
+}
+
+/// The line with its own aliases in their places, where a command may begin.
+fn aliases(line: &str) -> String {
+    let mut out = format!("\n{line}");
+    for (name, value) in assignments(line) {
+        for before in ["\n", ";", "; ", "&& ", "|| ", "| ", "( ", "{ "] {
+            out = out.replace(&format!("{before}{name} "), &format!("{before}{value} "));
+        }
     }
     out
 }

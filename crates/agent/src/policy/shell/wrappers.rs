@@ -168,6 +168,12 @@ const LOOSE: &[&str] = &[
     "compgen",
 ];
 
+/// Builtins that evaluate subscripts in their words, and with them the commands in these: `test -v 'a[$(id)]'`.
+const EVALUATING: &[&str] = &[
+    "let", "printf", "test", "read", "unset", "declare", "typeset", "local", "export", "readonly", "getopts",
+    "wait",
+];
+
 /// The most words of a loose wrapper that are looked at as the beginning of a command.
 const SUFFIXES: usize = 64;
 
@@ -213,6 +219,10 @@ impl Reader<'_> {
                     break;
                 }
                 program if LOOSE.contains(&program) => return self.loose(command, depth),
+                program if EVALUATING.contains(&program) => {
+                    self.subscripts(&command);
+                    break;
+                }
                 _ => {}
             }
             let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.program == program) else { break };
@@ -263,6 +273,15 @@ impl Reader<'_> {
             }
         }
         self.commands.push(command);
+    }
+
+    /// Commands in words that a builtin evaluates although they are quoted.
+    pub(super) fn subscripts(&mut self, command: &SimpleCommand) {
+        for word in command.args().iter().filter(|word| word.text.contains("$(") || word.text.contains('`')) {
+            self.unknown("it evaluates text that holds a command");
+            let inner = Read::of(&format!("true {}", word.text), self.dialect, self.depth + 1);
+            self.inner(inner, command);
+        }
     }
 
     /// `find` itself, and what it runs for each file.
