@@ -415,8 +415,7 @@ impl Wrapper {
         if number && self.program == "nice" {
             return Some(1);
         }
-        let mut chars = letters.char_indices();
-        while let Some((at, letter)) = chars.next() {
+        for (at, letter) in letters.char_indices() {
             let option = format!("-{letter}");
             if self.valued.contains(&option.as_str()) {
                 let attached = at + letter.len_utf8() < letters.len();

@@ -298,7 +298,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         operands: Operands::Each(is_number),
         ..says("seq")
     },
-    Program { operands: Operands::All(|words| tests(words)), ..program("test") },
+    Program { operands: Operands::All(tests), ..program("test") },
     Program {
         operands: Operands::All(|words| {
             words.split_last().is_some_and(|(last, words)| *last == "]" && tests(words))
@@ -407,11 +407,8 @@ fn finds(words: &[&str]) -> bool {
     while let Some(word) = words.next() {
         let known = FIND.iter().find(|(name, _)| name == word);
         match known {
-            Some((_, values)) => {
-                if *values > 0 && words.nth(values - 1).is_none() {
-                    return false;
-                }
-            }
+            Some((_, values)) if *values > 0 && words.nth(values - 1).is_none() => return false,
+            Some(_) => {}
             None if word.starts_with('-') || word.is_empty() => return false,
             None => {}
         }
