@@ -17,6 +17,8 @@ pub enum Access {
         cwd: AbsPath,
         /// Whether it asks to run outside of the sandbox.
         unconfined: bool,
+        /// Why it asks to, in the model's words.
+        reason: Option<String>,
     },
     /// Fetches a URL.
     Fetch(String),

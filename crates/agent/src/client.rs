@@ -63,7 +63,7 @@ pub struct PermissionRequest {
     pub locations: Vec<Location>,
     /// The arguments.
     pub raw_input: Value,
-    /// What "always" would cover, in words: `cargo test …` in this session.
+    /// What "always" would cover, in words: `cargo test …` in the sandbox, in this session. Empty where no answer is remembered.
     pub grant_label: String,
 }
 

@@ -58,7 +58,8 @@ async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Q
             }
         }
     } else {
-        let access = Access::Execute { command: what.to_owned(), cwd: cwd.clone(), unconfined: false };
+        let access =
+            Access::Execute { command: what.to_owned(), cwd: cwd.clone(), unconfined: false, reason: None };
         Question { tool: "bash", effect: Effect::Executes, accesses: vec![access] }
     }
 }

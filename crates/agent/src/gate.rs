@@ -6,7 +6,8 @@ use crate::{
     limits::Limits,
     log::SessionLog,
     policy::{
-        self, Bounds, Decision, Grants, PermissionRules, Policy, Resolved, SandboxOptions, Shelter, Subject,
+        self, Bounds, Decision, Dialect, Grants, PermissionRules, Policy, Resolved, SandboxOptions, Shelter,
+        Subject,
     },
     session::SessionState,
 };
@@ -16,7 +17,8 @@ use std::{
     time::{Duration, Instant},
 };
 use system::{
-    AbsPath, Confined, FoundRules, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport, System,
+    AbsPath, Confined, FoundRules, Pins, PrivateTemp, Route, Sandbox, SandboxLevel, SandboxSupport,
+    ShellProgram, System,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -180,8 +182,10 @@ impl Gate {
         content: Vec<ToolContent>,
         cancel: &CancellationToken,
     ) -> Result<Answer, StoreError> {
-        let Decision::Ask { question, .. } = &ruling.decision else { return Ok(Answer::Allowed) };
-        let scope = policy::scope(&self.subject(applicant, &ruling.accesses));
+        let Decision::Ask { question, rule: asked_by } = &ruling.decision else { return Ok(Answer::Allowed) };
+        let scope = policy::scope(&self.subject(applicant, &ruling.accesses), ruling.shelter);
+        // What asks each time is not asked to be remembered.
+        let remembers = policy::remembers(asked_by);
         let request = PermissionRequest {
             id: applicant.id.clone(),
             name: applicant.tool.to_owned(),
@@ -191,7 +195,7 @@ impl Gate {
             content,
             locations: applicant.description.locations.clone(),
             raw_input: applicant.arguments.clone(),
-            grant_label: policy::label(&scope),
+            grant_label: if remembers { policy::label(&scope) } else { String::new() },
         };
         let asked =
             SessionEvent::PermissionRequested { id: applicant.id.clone(), question: question.clone() };
@@ -203,7 +207,7 @@ impl Gate {
             () = tokio::time::sleep(self.limits.permission_wait) => (PermissionOutcome::RejectOnce, "timeout"),
         };
         match outcome {
-            PermissionOutcome::AllowAlways => self.grants.remember(scope, true),
+            PermissionOutcome::AllowAlways if remembers => self.grants.remember(scope, true),
             PermissionOutcome::RejectAlways => self.grants.remember(scope, false),
             _ => {}
         }
@@ -226,7 +230,8 @@ impl Gate {
         path: &AbsPath,
         canonical: &AbsPath,
     ) -> Option<Arc<dyn System>> {
-        let resolved = Resolved::new(crate::Access::Read(path.clone()), Some(canonical.clone()));
+        let resolved =
+            Resolved::new(crate::Access::Read(path.clone()), Some(canonical.clone()), Dialect::Unknown);
         let accesses = [resolved];
         let subject =
             Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
@@ -238,7 +243,7 @@ impl Gate {
     /// Why a function must not be called, whoever wants to, where the rules say so.
     pub(crate) fn refuses(&self, settings: &SessionState, function: &str) -> Option<String> {
         let call = crate::Access::Call { function: function.to_owned(), read_only: true };
-        let accesses = [Resolved::new(call, None)];
+        let accesses = [Resolved::new(call, None, Dialect::Unknown)];
         let subject =
             Subject { tool: function, effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
         match policy::decide(&self.policy(settings, Shelter::Off), &subject) {
@@ -256,7 +261,8 @@ impl Gate {
     ) -> Option<String> {
         // What the user takes back himself does not depend on what the model may do now.
         let settings = SessionState { mode: Mode::Edit, ..settings.clone() };
-        let accesses = [Resolved::new(crate::Access::Write(path.clone()), Some(canonical.clone()))];
+        let write = crate::Access::Write(path.clone());
+        let accesses = [Resolved::new(write, Some(canonical.clone()), Dialect::Unknown)];
         let subject =
             Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &self.roots };
         match policy::decide(&self.policy(&settings, Shelter::Off), &subject) {
@@ -342,7 +348,7 @@ pub(crate) async fn decision_time(
         .map(|_| {
             let start = Instant::now();
             let Resolved { access, canonical, .. } = hypothesis.accesses[0].clone();
-            hypothesis.accesses = vec![Resolved::new(access, canonical)];
+            hypothesis.accesses = vec![Resolved::new(access, canonical, hypothesis.dialect)];
             std::hint::black_box(hypothesis.ask(policy::decide));
             start.elapsed()
         })
@@ -359,6 +365,7 @@ struct Hypothesis<'a> {
     accesses: Vec<Resolved>,
     grants: Grants,
     shelter: Shelter,
+    dialect: Dialect,
 }
 
 impl<'a> Hypothesis<'a> {
@@ -382,7 +389,8 @@ impl<'a> Hypothesis<'a> {
             temp: &[],
         };
         let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
-        Self { options, question, roots, accesses, grants: Grants::default(), shelter }
+        let dialect = dialect(system, None, false).await;
+        Self { options, question, roots, accesses, grants: Grants::default(), shelter, dialect }
     }
 
     fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {
@@ -421,7 +429,22 @@ async fn resolved(system: &dyn System, access: crate::Access, executor: Option<R
         }
         _ => None,
     };
-    Resolved::new(access, canonical)
+    let dialect = match &access {
+        crate::Access::Execute { unconfined, .. } => dialect(system, executor, *unconfined).await,
+        _ => Dialect::Unknown,
+    };
+    Resolved::new(access, canonical, dialect)
+}
+
+/// How the shell reads that a command would get. What a client starts in its terminal is the client's to say, unless
+/// it is started through our launcher.
+async fn dialect(system: &dyn System, executor: Option<Route>, unconfined: bool) -> Dialect {
+    let at_client = executor.unwrap_or_else(|| system.routes().spawn) == Route::Client;
+    let launched = || async { !unconfined && system.sandbox_support().await.in_client };
+    match system.shell() {
+        ShellProgram::Bash if executor.is_none() && (!at_client || launched().await) => Dialect::Bash,
+        _ => Dialect::Unknown,
+    }
 }
 
 /// Where the commands of a call would run, and what they would be confined by.

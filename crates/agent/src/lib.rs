@@ -81,7 +81,10 @@ pub use model::{
     ModelRequest, ModelStop, Models, ToolSpec, Usage,
 };
 pub use outside::{Outside, Refusal};
-pub use policy::{Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules};
+pub use policy::{
+    Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
+    check_tool_pattern,
+};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};

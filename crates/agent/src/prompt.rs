@@ -6,7 +6,7 @@ use crate::{
     policy,
 };
 use std::fmt::Write as _;
-use system::{AbsPath, FoundRules, Route, Routes, System, read_found};
+use system::{AbsPath, FoundRules, Route, Routes, ShellProgram, System, read_found};
 
 /// What a request is built from.
 pub(crate) struct Ingredients<'a> {
@@ -18,6 +18,8 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) cwd: &'a AbsPath,
     pub(crate) additional_directories: &'a [AbsPath],
     pub(crate) routes: Routes,
+    /// What runs command lines.
+    pub(crate) shell: ShellProgram,
     /// The project's own instructions (`AGENTS.md`), if it has any.
     pub(crate) instructions: Option<&'a str>,
     /// Text added by the user's settings.
@@ -85,6 +87,12 @@ fn system_prompt(from: &Ingredients<'_>) -> String {
     if from.routes.spawn == Route::Client {
         text.push_str("Commands run in the user's terminal panel, where the user sees them.\n");
     }
+    text.push_str(match from.shell {
+        ShellProgram::Bash => "Command lines are run by bash.\n",
+        ShellProgram::Sh => {
+            "Command lines are run by sh, which may be dash: keep to POSIX, without arrays, [[ ]], &> or pipefail.\n"
+        }
+    });
     match from.mode {
         Mode::Edit => {}
         Mode::Plan => text.push_str(

@@ -445,6 +445,7 @@ impl Session {
             cwd: &self.cwd,
             additional_directories: &self.additional_directories,
             routes: self.gate.system.routes(),
+            shell: self.gate.system.shell(),
             instructions: self.instructions.as_deref(),
             append: self.append_system_prompt.as_deref(),
         }

@@ -40,7 +40,7 @@ pub use process::{
 pub use read_only::ReadOnly;
 pub use sandbox::{
     Confinement, Folded, MIN_LANDLOCK_ABI, PrivateTemp, ResourceLimits, Sandbox, SandboxLevel,
-    SandboxSupport, pattern_matches,
+    SandboxSupport, Spelled, pattern_matches,
 };
 pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};

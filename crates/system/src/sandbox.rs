@@ -178,9 +178,37 @@ impl Sandbox {
         if self.not_secret.iter().any(|pattern| folded_name.matches(pattern)) {
             return false;
         }
-        let below = self.writable.iter().filter_map(|root| path.relative_to(root));
-        let mut spellings = below.chain([path.as_str()]).map(Folded::of).chain([folded_name]);
-        spellings.any(|text| self.secrets.iter().any(|pattern| text.matches(pattern)))
+        let spelled = Spelled::of(path, &self.writable);
+        self.secrets.iter().any(|pattern| spelled.matches(pattern))
+    }
+}
+
+/// A path in all the ways that a pattern of paths may speak of it: its name, the whole of it, and what it is below each of some folders.
+/// The file tools and the sandbox compare with this, so that a pattern means the same to both.
+#[derive(Debug, Clone)]
+pub struct Spelled<'a>(Vec<Folded<'a>>);
+
+impl<'a> Spelled<'a> {
+    /// Takes a path apart, once for all patterns.
+    pub fn of(path: &'a AbsPath, roots: &'a [AbsPath]) -> Self {
+        let below = roots.iter().filter_map(|root| path.relative_to(root));
+        Self(below.chain([path.as_str()]).chain(path.file_name()).map(Folded::of).collect())
+    }
+
+    /// Whether a pattern matches. One that ends in `/` is about all that lies below.
+    pub fn matches(&self, pattern: &str) -> bool {
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        self.0.iter().any(|text| match pattern.strip_suffix('/') {
+            None => text.matches(pattern),
+            Some(_) => text.matches(&format!("{pattern}*")),
+        })
+    }
+
+    /// The same, and whether the path is the folder that a pattern is about.
+    pub fn is_in(&self, pattern: &str) -> bool {
+        let folder =
+            pattern.strip_suffix('*').unwrap_or(pattern).strip_suffix('/').filter(|name| !name.is_empty());
+        self.matches(pattern) || folder.is_some_and(|folder| self.matches(folder))
     }
 }
 

@@ -7,14 +7,17 @@ const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT_ONCE: &str = "reject_once";
 const REJECT_ALWAYS: &str = "reject_always";
 
-/// The options of a permission, each an id, which is that of its kind, and a name; `grant` says how far one that lasts reaches.
-pub(crate) fn options(grant: &str) -> [(&'static str, String); 4] {
-    [
-        (ALLOW_ONCE, "Allow".to_owned()),
-        (ALLOW_ALWAYS, format!("Always allow: {grant}")),
-        (REJECT_ONCE, "Reject".to_owned()),
-        (REJECT_ALWAYS, format!("Always reject: {grant}")),
-    ]
+/// The options of a permission, each an id, which is that of its kind, and a name; `grant` says how far one that lasts reaches, and is
+/// empty where none does: what asks each time is not offered to be remembered.
+pub(crate) fn options(grant: &str) -> Vec<(&'static str, String)> {
+    let lasting = !grant.is_empty();
+    let all = [
+        (ALLOW_ONCE, "Allow".to_owned(), true),
+        (ALLOW_ALWAYS, format!("Always allow: {grant}"), lasting),
+        (REJECT_ONCE, "Reject".to_owned(), true),
+        (REJECT_ALWAYS, format!("Always reject: {grant}"), lasting),
+    ];
+    all.into_iter().filter(|(.., offered)| *offered).map(|(id, name, _)| (id, name)).collect()
 }
 
 /// What a chosen option means; whatever is not one of ours is a refusal.

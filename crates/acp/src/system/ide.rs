@@ -240,7 +240,8 @@ impl AnyCall for Terminal {
     }
 
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
-        vec![Access::Execute { command: self.line(), cwd: self.cwd(cwd), unconfined: false }]
+        let (command, cwd) = (self.line(), self.cwd(cwd));
+        vec![Access::Execute { command, cwd, unconfined: false, reason: None }]
     }
 
     async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {

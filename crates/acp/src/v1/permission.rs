@@ -18,15 +18,19 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
         .locations(to_acp::locations(&request.locations))
         .raw_input(request.raw_input);
     let call = acp::ToolCallUpdate::new(request.id.0, fields);
-    let kinds = [
-        acp::PermissionOptionKind::AllowOnce,
-        acp::PermissionOptionKind::AllowAlways,
-        acp::PermissionOptionKind::RejectOnce,
-        acp::PermissionOptionKind::RejectAlways,
-    ];
-    let option = |((id, name), kind)| acp::PermissionOption::new(id, name, kind);
-    let options: Vec<_> = options(&request.grant_label).into_iter().zip(kinds).map(option).collect();
+    let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
+    let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
+}
+
+/// The kind of an option, by its id.
+fn kind(id: &str) -> acp::PermissionOptionKind {
+    match chosen(id) {
+        PermissionOutcome::AllowOnce => acp::PermissionOptionKind::AllowOnce,
+        PermissionOutcome::AllowAlways => acp::PermissionOptionKind::AllowAlways,
+        PermissionOutcome::RejectAlways => acp::PermissionOptionKind::RejectAlways,
+        PermissionOutcome::RejectOnce | PermissionOutcome::Cancelled => acp::PermissionOptionKind::RejectOnce,
+    }
 }
 
 /// What an answer means; whatever is not one of ours is a refusal.

@@ -1,16 +1,50 @@
 //! What the user said "always" to, for this session.
 
-use super::{Subject, rules, shell::Shell};
+use super::{
+    Shelter, Subject,
+    git::Git,
+    shell::{Certainty, Shell, SimpleCommand},
+    table,
+};
 use std::{collections::HashMap, sync::Mutex};
 use system::AbsPath;
+
+/// Where a command ran that was allowed: the same words elsewhere are another thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    /// In a sandbox.
+    Confined,
+    /// In the editor's terminal, with nothing that holds it back.
+    Editor,
+    /// On this machine, with nothing that holds it back.
+    Local,
+}
+
+impl Place {
+    pub(crate) fn of(shelter: Shelter) -> Self {
+        match shelter {
+            Shelter::Sandbox { .. } => Self::Confined,
+            Shelter::Delegated => Self::Editor,
+            Shelter::Off | Shelter::Unavailable | Shelter::Lifted => Self::Local,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Confined => "in the sandbox",
+            Self::Editor => "in the editor's terminal, unconfined",
+            Self::Local => "on this machine, unconfined",
+        }
+    }
+}
 
 /// What a grant covers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Grant {
-    /// Commands that begin with these words.
-    CommandPrefix(String),
+    /// Commands of one tool in one place that begin with these words.
+    CommandPrefix { tool: String, place: Place, words: String },
     /// This very line.
-    CommandLine(String),
+    CommandLine { tool: String, place: Place, line: String },
     /// One tool's writes below one folder.
     Writes(String, AbsPath),
     /// One tool's reads below one folder.
@@ -40,14 +74,22 @@ impl Grants {
     }
 
     /// The answer that covers all of a call, if one does: a refusal of any part refuses it, approval needs every part.
-    pub(crate) fn answer(&self, subject: &Subject<'_>) -> Option<bool> {
-        let grants = scope(subject);
+    pub(crate) fn answer(&self, subject: &Subject<'_>, shelter: Shelter) -> Option<bool> {
+        if self.lock().is_empty() {
+            return None;
+        }
+        // The line as it is may have been answered where its parts were not.
+        let lines = lines(subject, shelter);
+        let grants = scope(subject, shelter);
         let answers = self.lock();
+        let exact: Vec<_> = lines.iter().map(|grant| answers.get(grant).copied()).collect();
         let found: Vec<_> = grants.iter().map(|grant| covering(&answers, grant)).collect();
-        if found.contains(&Some(false)) {
+        if found.contains(&Some(false)) || exact.contains(&Some(false)) {
             return Some(false);
         }
-        (!found.is_empty() && found.iter().all(|answer| *answer == Some(true))).then_some(true)
+        let all =
+            |found: &[Option<bool>]| !found.is_empty() && found.iter().all(|answer| *answer == Some(true));
+        (all(&found) || all(&exact)).then_some(true)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Grant, bool>> {
@@ -72,8 +114,21 @@ fn covering(answers: &HashMap<Grant, bool>, grant: &Grant) -> Option<bool> {
     }
 }
 
+/// The lines of a call as they are.
+fn lines(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
+    let line = |resolved: &super::Resolved| match &resolved.access {
+        crate::Access::Execute { command, .. } => Some(exactly(subject, shelter, command)),
+        _ => None,
+    };
+    subject.accesses.iter().filter_map(line).collect()
+}
+
+fn exactly(subject: &Subject<'_>, shelter: Shelter, line: &str) -> Grant {
+    Grant::CommandLine { tool: subject.tool.to_owned(), place: Place::of(shelter), line: line.to_owned() }
+}
+
 /// What "always" would cover for a call.
-pub(crate) fn scope(subject: &Subject<'_>) -> Vec<Grant> {
+pub(crate) fn scope(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
     let mut grants = Vec::new();
     for resolved in subject.accesses {
         match &resolved.access {
@@ -90,16 +145,16 @@ pub(crate) fn scope(subject: &Subject<'_>) -> Vec<Grant> {
                     ));
                 }
             }
-            crate::Access::Execute { command, .. } => match resolved.shell.as_ref() {
-                Some(Shell::Commands(commands))
-                    if commands.iter().all(|c| c.writes.is_empty() && !c.elevated) =>
-                {
-                    let asked = commands.iter().filter(|command| !rules::is_safe(command));
-                    let prefix = |command| on_its_machine(subject.tool, rules::grant_prefix(command));
-                    grants.extend(asked.map(|command| Grant::CommandPrefix(prefix(command))));
+            crate::Access::Execute { command, .. } => {
+                match resolved.shell.as_ref().and_then(|shell| prefixes(shell, Place::of(shelter))) {
+                    Some(prefixes) => grants.extend(prefixes.into_iter().map(|words| Grant::CommandPrefix {
+                        tool: subject.tool.to_owned(),
+                        place: Place::of(shelter),
+                        words,
+                    })),
+                    None => grants.push(exactly(subject, shelter, command)),
                 }
-                _ => grants.push(Grant::CommandLine(on_its_machine(subject.tool, command.clone()))),
-            },
+            }
             crate::Access::Fetch(_) => grants.push(Grant::Tool(subject.tool.to_owned())),
             crate::Access::Call { function, .. } => grants.push(Grant::Tool(function.clone())),
         }
@@ -111,22 +166,130 @@ pub(crate) fn scope(subject: &Subject<'_>) -> Vec<Grant> {
     grants
 }
 
-/// The same words on another machine are another thing: what is allowed to `bash` is not allowed to a tool that runs commands elsewhere.
-fn on_its_machine(tool: &str, words: String) -> String {
-    if tool == "bash" { words } else { format!("{tool}: {words}") }
+/// The beginnings of all commands of a line that would be asked about; `None` where only the line itself says what it does.
+fn prefixes(shell: &Shell, place: Place) -> Option<Vec<String>> {
+    let Shell::Commands(commands) = shell else { return None };
+    let asked: Vec<_> = commands.iter().filter(|command| table::look(command).is_none()).collect();
+    let asked = if asked.is_empty() { commands.iter().collect() } else { asked };
+    asked.into_iter().map(|command| prefix(command, place)).collect()
+}
+
+/// Programs whose second word says what they do, so that a grant names both.
+const WITH_SUBCOMMAND: &[&str] = &[
+    "git",
+    "cargo",
+    "npm",
+    "pnpm",
+    "yarn",
+    "go",
+    "docker",
+    "kubectl",
+    "composer",
+    "pip",
+    "pip3",
+    "apt",
+    "apt-get",
+    "brew",
+    "systemctl",
+    "rustup",
+    "uv",
+    "poetry",
+    "dotnet",
+    "bun",
+    "deno",
+];
+
+/// Subcommands that run what their further words name.
+const RUNNERS: &[&str] = &[
+    "run",
+    "exec",
+    "x",
+    "dlx",
+    "eval",
+    "task",
+    "generate",
+    "script",
+    "run-script",
+    "shell",
+    "repl",
+    "create",
+    "start",
+    "tool",
+    "config",
+    "bisect",
+    "rebase",
+    "submodule",
+    "difftool",
+    "mergetool",
+    "filter-branch",
+    "for-each-repo",
+    "worktree",
+    "alias",
+    "compose",
+    "build",
+    "cp",
+    "env",
+    "fix",
+    "rustc",
+    "xtask",
+    "bench",
+    "doc",
+    "rustdoc",
+];
+
+/// The words by which "always" remembers a command: the program, with its subcommand where that says what it does.
+fn prefix(command: &SimpleCommand, place: Place) -> Option<String> {
+    let plain = command.writes.is_empty()
+        && command.reads.is_empty()
+        && !command.elevated
+        && !command.wrapped
+        && !command.plumbed
+        && command.words.iter().all(|word| matches!(word.certainty, Certainty::Exact | Certainty::Glob));
+    let program = command.words.first().filter(|word| plain && word.is_exact())?.text.as_str();
+    if program == "git" {
+        let git = Git::of(command).filter(|git| !git.redirected)?;
+        let subcommand = git.subcommand.filter(|name| !name.is_empty() && !RUNNERS.contains(name))?;
+        return Some(format!("git {subcommand}"));
+    }
+    if WITH_SUBCOMMAND.contains(&program) {
+        let subcommand = command.args().first().filter(|word| word.is_exact())?.text.as_str();
+        let says = subcommand.starts_with(|c: char| c.is_ascii_alphabetic());
+        // Cargo builds and tests the project itself; of others only what runs nothing that words name.
+        let runs = RUNNERS.contains(&subcommand)
+            && !(program == "cargo" && matches!(subcommand, "build" | "fix" | "bench" | "doc"));
+        return (says && !runs).then(|| format!("{program} {subcommand}"));
+    }
+    // What holds a program back holds it back with other words too.
+    (place == Place::Confined).then(|| program.to_owned())
 }
 
 /// What a scope covers, in words for the option's label.
 pub(crate) fn label(grants: &[Grant]) -> String {
-    let parts: Vec<_> = grants
+    let mut places = Vec::new();
+    let mut parts: Vec<_> = grants
         .iter()
         .map(|grant| match grant {
-            Grant::CommandPrefix(prefix) => format!("`{prefix} …`"),
-            Grant::CommandLine(_) => "this exact command".to_owned(),
+            Grant::CommandPrefix { tool, place, words } => {
+                places.push(*place);
+                format!("`{} …`{}", crate::one_line(words), of_tool(tool))
+            }
+            Grant::CommandLine { tool, place, .. } => {
+                places.push(*place);
+                format!("this exact command{}", of_tool(tool))
+            }
             Grant::Writes(tool, folder) => format!("{tool} in {folder}"),
             Grant::Reads(tool, folder) => format!("{tool} in {folder}"),
             Grant::Tool(tool) => tool.clone(),
         })
         .collect();
-    format!("{} in this session", parts.join(", "))
+    parts.dedup();
+    let place = places.first().map_or_else(String::new, |place| format!(" {},", place.words()));
+    match place.as_str() {
+        "" => format!("{} in this session", parts.join(", ")),
+        place => format!("{}{place} in this session", parts.join(", ")),
+    }
+}
+
+fn of_tool(tool: &str) -> String {
+    if tool == "bash" { String::new() } else { format!(" of {tool}") }
 }

@@ -1,24 +1,33 @@
 //! Who may do what: a pure chain of rules over declared accesses.
 //!
 //! Architecture Invariant: [`decide`] is called in `gate.rs` and nowhere else, and looks at nothing but its arguments. The order of the chain is
-//! the specification's: mode, blocked path, denied command, denied tool, protected path, publishing, project boundary, session grant, tool lists,
-//! permission mode. A denial is never overruled by a later rule.
+//! the specification's: mode, blocked path, denied command, denied tool, what asks in every mode (protected path, rule of the settings, what cannot
+//! be taken back), project boundary, session grant, tool lists, permission mode. A denial is never overruled by a later rule, and a grant never
+//! answers what asks in every mode.
 
+mod commands;
+mod git;
 mod grants;
 mod host;
+mod names;
+mod options;
 mod protected;
+mod question;
 mod rule;
 mod rules;
 mod servers;
 mod settings;
+mod severe;
 mod shell;
 mod shelter;
+mod table;
 
 pub(crate) use grants::{Grants, label, scope};
+pub use names::{check_tool_name, check_tool_pattern};
 pub use rule::PermissionRule;
 pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;
-pub(crate) use shell::Shell;
+pub(crate) use shell::{Dialect, Shell};
 pub use shelter::SandboxOptions;
 pub(crate) use shelter::{Bounds, Shelter, expected, sandbox};
 
@@ -49,10 +58,10 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
-    /// Parses what is parsed; `canonical` was looked up by the caller.
-    pub(crate) fn new(access: Access, canonical: Option<AbsPath>) -> Self {
+    /// Parses what is parsed, as the shell that would run it; `canonical` was looked up by the caller.
+    pub(crate) fn new(access: Access, canonical: Option<AbsPath>, dialect: Dialect) -> Self {
         let shell = match &access {
-            Access::Execute { command, .. } => Some(shell::parse(command)),
+            Access::Execute { command, .. } => Some(shell::parse(command, dialect)),
             _ => None,
         };
         Self { access, canonical, shell }
@@ -115,23 +124,28 @@ const APPROVAL_REQUIRED: &[&str] =
 /// Tools that the mode `ask` lacks, beside those that write.
 const NOT_IN_ASK: &[&str] = &["execute_lua"];
 
-/// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.
-const LONG_COMMAND: usize = 200;
+/// What asks in every mode, and is asked about each time: nothing that is remembered answers it.
+const EVERY_TIME: &[&str] = &["ProtectedPath", "AskRule", "Publishing", "History", "Unclear"];
+
+/// Whether "always" can be remembered of an answer to a rule's question.
+pub(crate) fn remembers(rule: &str) -> bool {
+    !EVERY_TIME.contains(&rule)
+}
 
 /// Walks the chain.
 pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     if let Some(denial) = mode_denial(policy, subject)
         .or_else(|| blocked_path(policy, subject))
-        .or_else(|| denied_command(subject))
+        .or_else(|| commands::denied(subject))
         .or_else(|| denied_tool(policy, subject))
         .or_else(|| settings::denied(policy, subject))
     {
         return denial;
     }
     // What decides about running things asks every time; what a rule asks about, in every mode.
-    let protected = protected_path(policy, subject);
-    let always =
-        protected.clone().or_else(|| settings::asks(policy, subject)).or_else(|| publishing(policy, subject));
+    let always = protected_path(policy, subject)
+        .or_else(|| settings::asks(policy, subject))
+        .or_else(|| commands::irrevocable(policy, subject));
     let asks = always
         .clone()
         .or_else(|| project_boundary(policy, subject))
@@ -140,8 +154,8 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     let Some(Decision::Ask { rule, question }) = asks else {
         return asks.unwrap_or_else(|| not_listed(subject));
     };
-    match policy.grants.answer(subject) {
-        Some(true) if protected.is_none() => return Decision::Allow { rule: "SessionGrant" },
+    match policy.grants.answer(subject, policy.shelter) {
+        Some(true) if always.is_none() => return Decision::Allow { rule: "SessionGrant" },
         Some(false) => {
             let reason = format!("User denied permission for '{}'.", subject.tool);
             return Decision::Deny { rule: "SessionGrant", reason };
@@ -163,12 +177,12 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
     let mut steps: Vec<_> = [
         ("Mode", mode_denial(policy, subject)),
         ("BlockedPath", blocked_path(policy, subject)),
-        ("DenyPattern", denied_command(subject)),
+        ("DenyPattern", commands::denied(subject)),
         ("DeniedTools", denied_tool(policy, subject)),
         ("DenyRule", settings::denied(policy, subject)),
         ("ProtectedPath", protected_path(policy, subject)),
         ("AskRule", settings::asks(policy, subject)),
-        ("Publishing", publishing(policy, subject)),
+        ("Irrevocable", commands::irrevocable(policy, subject)),
         ("ProjectBoundary", project_boundary(policy, subject)),
         ("AllowRule", allowed),
         ("ToolLists", approval_required(policy, subject)),
@@ -220,11 +234,7 @@ fn mode_denial(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
         );
         return Some(Decision::Deny { rule: "Mode", reason });
     }
-    let mutative = subject.accesses.iter().filter_map(|a| a.shell.as_ref()).any(|shell| match shell {
-        Shell::Commands(commands) => commands.iter().any(rules::is_mutative),
-        Shell::Unknown { .. } => true,
-    });
-    mutative.then(|| Decision::Deny {
+    commands::changes_something(policy, subject).then(|| Decision::Deny {
         rule: "Mode",
         reason: format!(
             "Command blocked in {label} mode (read-only). Switch to Edit mode for write operations."
@@ -236,7 +246,7 @@ fn blocked_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> 
     subject.accesses.iter().find_map(|resolved| {
         let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
         let spellings = [Some(path), resolved.canonical.as_ref()];
-        spellings.into_iter().flatten().find(|path| is_blocked(policy, path.as_str())).map(|_| {
+        spellings.into_iter().flatten().find(|path| is_blocked(policy, subject.roots, path)).map(|_| {
             Decision::Deny {
                 rule: "BlockedPath",
                 reason: format!(
@@ -247,25 +257,10 @@ fn blocked_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> 
     })
 }
 
-fn is_blocked(policy: &Policy<'_>, path: &str) -> bool {
-    let (name, folded) =
-        (rules::Folded::of(path.rsplit('/').next().unwrap_or(path)), rules::Folded::of(path));
-    policy.blocked_paths.iter().any(|pattern| folded.matches(pattern) || name.matches(pattern))
-        || rules::names_secret(path)
-}
-
-fn denied_command(subject: &Subject<'_>) -> Option<Decision> {
-    subject.accesses.iter().filter_map(|a| a.shell.as_ref()).find_map(|shell| {
-        let (Shell::Commands(commands) | Shell::Unknown { seen: commands, .. }) = shell;
-        if let Shell::Unknown { why: shell::TOO_MUCH, .. } = shell {
-            let reason = format!("Command not run: {}. Split it, or put it into a script.", shell::TOO_MUCH);
-            return Some(Decision::Deny { rule: "TooMuch", reason });
-        }
-        commands.iter().find_map(rules::denied).map(|pattern| Decision::Deny {
-            rule: "DenyPattern",
-            reason: format!("Command matches the denied pattern '{pattern}' and is never run."),
-        })
-    })
+/// Whether a path is blocked, as a file or as the folder that a pattern is about.
+fn is_blocked(policy: &Policy<'_>, roots: &[AbsPath], path: &AbsPath) -> bool {
+    let spelled = system::Spelled::of(path, roots);
+    policy.blocked_paths.iter().any(|pattern| spelled.is_in(pattern)) || rules::names_secret(path.as_str())
 }
 
 fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
@@ -278,8 +273,10 @@ fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
 fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     let decides = |path: &AbsPath| {
         let folded = rules::Folded::of(path.as_str());
+        let below = subject.roots.iter().find_map(|root| path.relative_to(root));
         policy.own.iter().any(|own| path.starts_with(own))
             || rules::PROTECTED_PATHS.iter().any(|pattern| folded.matches(pattern))
+            || protected::is_named(below.unwrap_or(path.as_str()))
     };
     subject.accesses.iter().find_map(|resolved| {
         let Access::Write(path) = &resolved.access else { return None };
@@ -291,22 +288,6 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
                 subject.tool
             ),
         })
-    })
-}
-
-/// What is handed to others cannot be taken back: it asks in every mode, unless a rule of the settings allows it.
-fn publishing(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    let shells = subject.accesses.iter().filter_map(|resolved| resolved.shell.as_ref());
-    let mut commands = shells.flat_map(|shell| match shell {
-        Shell::Commands(commands) | Shell::Unknown { seen: commands, .. } => commands,
-    });
-    let asks = commands.any(rules::publishes) && !settings::allows(policy, subject);
-    asks.then(|| Decision::Ask {
-        rule: "Publishing",
-        question: format!(
-            "{} It publishes, so it asks in every mode (the setting permissions.allow can allow it).",
-            question(policy, subject)
-        ),
     })
 }
 
@@ -335,38 +316,16 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
     if SAFE_TOOLS.contains(&subject.tool) {
         return Some(Decision::Allow { rule: "SafeTools" });
     }
-    (APPROVAL_REQUIRED.contains(&subject.tool) || rule::function(subject.tool).is_some())
-        .then(|| Decision::Ask { rule: "ApprovalRequired", question: question(policy, subject) })
-}
-
-fn question(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
-    let mut writes = Vec::new();
-    for resolved in subject.accesses {
-        match &resolved.access {
-            Access::Execute { command, cwd, .. } => {
-                let size = match command.len() {
-                    0..=LONG_COMMAND => String::new(),
-                    long => format!(" ({long} bytes)"),
-                };
-                let line = crate::one_line(command);
-                return format!("Run `{line}`{size} {}, in {cwd}?", policy.shelter.words());
-            }
-            Access::Write(path) => writes.push(path.as_str()),
-            _ => {}
+    (APPROVAL_REQUIRED.contains(&subject.tool) || rule::function(subject.tool).is_some()).then(|| {
+        Decision::Ask {
+            rule: "ApprovalRequired",
+            question: question::of(policy, subject, &commands::why(policy, subject)),
         }
-    }
-    let sampling = subject.tool.strip_suffix(crate::SAMPLING).and_then(|rest| rest.strip_suffix("__"));
-    if let Some(server) = sampling.and_then(|rest| rest.strip_prefix(rule::MCP)) {
-        return format!("Let the MCP server '{server}' ask your model this?");
-    }
-    match writes.as_slice() {
-        [] => format!("Allow '{}'?", subject.tool),
-        writes => format!("Write {}?", writes.join(", ")),
-    }
+    })
 }
 
-/// What Guardian lets pass without asking: writes of the file tools inside the project with no symbolic link on the way, and commands that are
-/// all known to be safe, or that run the project's own code in a sandbox that holds.
+/// What Guardian lets pass without asking: writes of the file tools inside the project with no symbolic link on the way, and commands that a
+/// sandbox holds, or that are in the table of those that only look.
 fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     subject.accesses.iter().all(|resolved| match &resolved.access {
         Access::Write(path) => {
@@ -374,25 +333,12 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
                 && resolved.canonical.as_ref() == Some(path)
                 && subject.roots.iter().any(|root| path.starts_with(root))
         }
-        Access::Execute { .. } => match resolved.shell.as_ref() {
-            Some(Shell::Commands(commands)) => {
-                let held = |c: &shell::SimpleCommand| policy.shelter.holds() && rules::is_confinable(c);
-                let passes = |c: &shell::SimpleCommand| rules::is_safe(c) || held(c);
-                policy.shelter != Shelter::Lifted
-                    && !commands.is_empty()
-                    && commands.iter().all(|c| passes(c) && names_no_secret(c))
-            }
-            _ => false,
-        },
+        Access::Execute { cwd, unconfined, .. } => resolved.shell.as_ref().is_some_and(|shell| {
+            !unconfined && commands::obstacle(policy, subject.roots, cwd, shell).is_none()
+        }),
         Access::Read(_) => true,
         Access::Fetch(_) | Access::Call { .. } => false,
     })
-}
-
-/// A command that names a blocked path is never safe, whatever the program.
-fn names_no_secret(command: &shell::SimpleCommand) -> bool {
-    !command.globs.iter().any(|word| rules::may_name_secret(word))
-        && !command.words.iter().skip(1).any(|word| rules::names_secret(word))
 }
 
 fn not_listed(subject: &Subject<'_>) -> Decision {

@@ -62,3 +62,22 @@ pub(crate) const RESERVED_FOLDERS: &[&str] = &[".cargo", ".git/hooks"];
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
     FOLDERS.iter().chain(FILES).copied()
 }
+
+/// Whether a path below a project is one of these, or lies in one, at any depth.
+pub(crate) fn is_named(path: &str) -> bool {
+    let mut before = None;
+    path.split('/').any(|name| {
+        // Spellings that a file system takes for one name are one.
+        let folded = system::Folded::of(name);
+        let folder = FOLDERS.iter().any(|folder| folded.matches(folder));
+        let file = FILES.iter().any(|file| match file.rsplit_once('/') {
+            None => folded.matches(file),
+            Some((parent, last)) => {
+                folded.matches(last)
+                    && before.is_some_and(|before| system::Folded::of(before).matches(parent))
+            }
+        });
+        before = Some(name);
+        folder || file
+    })
+}

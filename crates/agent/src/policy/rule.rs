@@ -109,6 +109,11 @@ impl PermissionRule {
         self
     }
 
+    /// Refuses a rule about a tool that there is none of, with the nearest name.
+    pub fn check_tool(&self) -> Result<(), String> {
+        super::check_tool_pattern(&self.tool)
+    }
+
     /// Why the rule may not allow anything, if it may not: nobody can say what a name with a star will stand for one day, except that
     /// it is a function of a server that is named.
     pub fn too_wide_to_allow(&self) -> Option<&'static str> {

@@ -72,7 +72,8 @@ pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisio
     }
     let parts = parts(subject);
     let rule = policy.rules.ask.iter().find(|rule| touches(rule, subject, &parts))?;
-    let question = format!("{} (the setting permissions.ask has '{rule}')", super::question(policy, subject));
+    let why = format!("The setting permissions.ask has '{rule}'.");
+    let question = super::question::of(policy, subject, &why);
     Some(Decision::Ask { rule: "AskRule", question })
 }
 
@@ -128,7 +129,7 @@ fn parts(subject: &Subject<'_>) -> Vec<Part> {
 
 /// A command goes by its program's name too: `/usr/bin/curl` is `curl` to who forbids it, and not to who allows it.
 fn command(command: &SimpleCommand) -> Part {
-    let rest = command.words.get(1..).unwrap_or_default().join(" ");
+    let rest = command.args().iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let by_name = format!("{} {rest}", command.program()).trim_end().to_owned();
     Part { kind: Some(Kind::Run), spellings: vec![command.line()], aliases: vec![by_name] }
 }

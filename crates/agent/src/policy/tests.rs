@@ -62,18 +62,26 @@ fn path(text: &str) -> AbsPath {
 }
 
 fn write(text: &str) -> Vec<Resolved> {
-    vec![Resolved::new(Access::Write(path(text)), Some(path(text)))]
+    vec![Resolved::new(Access::Write(path(text)), Some(path(text)), Dialect::Bash)]
 }
 
 fn read(text: &str) -> Vec<Resolved> {
-    vec![Resolved::new(Access::Read(path(text)), Some(path(text)))]
+    vec![Resolved::new(Access::Read(path(text)), Some(path(text)), Dialect::Bash)]
 }
 
 fn run(command: &str) -> Vec<Resolved> {
-    vec![Resolved::new(
-        Access::Execute { command: command.to_owned(), cwd: path("/w"), unconfined: false },
-        None,
-    )]
+    run_in(command, Dialect::Bash)
+}
+
+fn run_in(command: &str, dialect: Dialect) -> Vec<Resolved> {
+    let (command, cwd) = (command.to_owned(), path("/w"));
+    vec![Resolved::new(Access::Execute { command, cwd, unconfined: false, reason: None }, None, dialect)]
+}
+
+/// A command that asks to leave the sandbox, with the model's reason.
+fn lift(command: &str, reason: Option<&str>) -> Vec<Resolved> {
+    let (command, cwd, reason) = (command.to_owned(), path("/w"), reason.map(str::to_owned));
+    vec![Resolved::new(Access::Execute { command, cwd, unconfined: true, reason }, None, Dialect::Bash)]
 }
 
 #[test]
@@ -93,8 +101,12 @@ fn the_chain_in_edit_mode() {
         ("file_write", Effect::Writes, write("/w/.mcp.json"), "???"),
         ("file_write", Effect::Writes, write("/w/.tiller/config.toml"), "???"),
         ("apply_patch", Effect::Writes, write("/w/a"), "??a"),
-        ("bash", Effect::Executes, run("ls -la && git status"), "a?a"),
+        ("bash", Effect::Executes, run("ls -la && cat a"), "a?a"),
+        // Git reads from the project what to run.
+        ("bash", Effect::Executes, run("git status"), "??a"),
         ("bash", Effect::Executes, run("cargo test"), "??a"),
+        ("bash", Effect::Executes, run("cat /etc/hosts"), "??a"),
+        ("bash", Effect::Executes, run("cat /tmp/x"), "a?a"),
         ("bash", Effect::Executes, run("cat .env"), "??a"),
         ("bash", Effect::Executes, run("cd x && rm -rf y"), "ddd"),
         ("bash", Effect::Executes, run("echo $(rm -rf y)"), "ddd"),
@@ -112,11 +124,12 @@ fn the_chain_in_edit_mode() {
 #[test]
 fn a_link_out_of_the_project_is_outside_and_never_passes_silently() {
     let case = Case::new();
-    let out = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/etc/a")))];
+    let out = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/etc/a")), Dialect::Bash)];
     assert_eq!(case.verdicts("file_write", Effect::Writes, &out), "??a");
-    let within = vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/w/real/a")))];
+    let within =
+        vec![Resolved::new(Access::Write(path("/w/link/a")), Some(path("/w/real/a")), Dialect::Bash)];
     assert_eq!(case.verdicts("file_write", Effect::Writes, &within), "??a");
-    let secret = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/w/.env")))];
+    let secret = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/w/.env")), Dialect::Bash)];
     assert_eq!(case.verdicts("file_read", Effect::Reads, &secret), "ddd");
 }
 
@@ -147,14 +160,14 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
     let roots = [path("/w")];
     let remember = |tool: &str, effect, accesses: Vec<Resolved>, allow| {
         let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
-        let scope = scope(&subject);
+        let scope = scope(&subject, case.shelter);
         let label = label(&scope);
         case.grants.remember(scope, allow);
         label
     };
     assert_eq!(
         remember("bash", Effect::Executes, run("cargo test -p x"), true),
-        "`cargo test …` in this session"
+        "`cargo test …` on this machine, unconfined, in this session"
     );
     assert_eq!(
         remember("file_edit", Effect::Writes, write("/w/src/a.rs"), true),
@@ -168,7 +181,9 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
         ("bash", Effect::Executes, run("cargo test > x"), "??a"),
         ("bash", Effect::Executes, run("cargo test; rm -rf x"), "ddd"),
         ("bash", Effect::Executes, run("cargo build"), "??a"),
+        // Nothing says what else `make` does with other words.
         ("bash", Effect::Executes, run("make deploy"), "ddd"),
+        ("bash", Effect::Executes, run("make test"), "??a"),
         ("file_edit", Effect::Writes, write("/w/src/deep/b.rs"), "aaa"),
         ("file_edit", Effect::Writes, write("/w/b.rs"), "a?a"),
         ("file_write", Effect::Writes, write("/w/src/a.rs"), "a?a"),
@@ -186,7 +201,7 @@ fn grants_are_shared_between_threads() {
     let other = grants.clone();
     std::thread::spawn(move || other.remember(vec![Grant::Tool("x".into())], true)).join().unwrap();
     let subject = Subject { tool: "x", effect: Effect::Reads, accesses: &[], roots: &[] };
-    assert_eq!(grants.answer(&subject), Some(true));
+    assert_eq!(grants.answer(&subject, Shelter::Off), Some(true));
 }
 
 const WHOLE: Shelter = Shelter::Sandbox {
@@ -232,6 +247,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
         }
     }
     let case = Case { shelter: WHOLE, ..Case::new() };
+    // Whatever it is, what the sandbox refuses fails there: no network, no file outside.
     for line in [
         "git fetch",
         "curl x",
@@ -241,30 +257,98 @@ fn builders_pass_only_where_the_sandbox_holds() {
         "PATH=. make",
         "make $X",
         "python3 .env",
-        "cargo install x",
+        "ls > ../x",
+        "for f in *; do wc -l $f; done",
+        "echo $(date) | tee x &",
+        "ls (",
     ] {
-        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "??a", "{line}");
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
     }
-    assert_eq!(case.verdicts("bash", Effect::Executes, &run("make && rm -rf x")), "ddd");
+    // Secrets outside, and what cannot be taken back.
+    for (line, expected) in [
+        ("cat /home/me/.ssh/id_rsa", "??a"),
+        ("cat ~/.ssh/id_rsa", "??a"),
+        ("cat ../other/.env", "??a"),
+        ("cd .. && cat other/.env", "??a"),
+        ("cd $X && cat .env", "??a"),
+        ("tar cf x.tar --files-from=/home/me/.env", "??a"),
+        ("cat < /home/me/.env", "??a"),
+        ("cat /home/me/.ssh/id*", "??a"),
+        ("cat /w/a.txt /usr/include/x.h", "a?a"),
+        ("git branch -D x", "???"),
+        ("git $X", "???"),
+        ("xargs rm", "???"),
+        ("make && rm -rf x", "ddd"),
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
+    }
     let lifted = Case { shelter: Shelter::Lifted, ..Case::new() };
     assert_eq!(
-        lifted.verdicts("bash", Effect::Executes, &run("ls")),
+        lifted.verdicts("bash", Effect::Executes, &lift("ls", None)),
         "??a",
         "outside of the sandbox even this asks"
+    );
+    let there = Case { shelter: Shelter::Delegated, ..Case::new() };
+    assert_eq!(
+        there.verdicts("bash", Effect::Executes, &lift("ls", None)),
+        "??a",
+        "in the editor's terminal too"
     );
 }
 
 #[test]
-fn a_question_names_the_command_the_folder_the_executor_and_the_sandbox() {
-    for (shelter, expected) in [
-        (WHOLE, "Run `git fetch` on this machine (sandbox: workspace-write, no network), in /w?"),
-        (Shelter::Delegated, "Run `git fetch` in the editor's terminal (no sandbox), in /w?"),
-        (Shelter::Off, "Run `git fetch` on this machine (sandbox off), in /w?"),
-    ] {
+fn a_question_names_the_command_the_folder_the_executor_the_sandbox_and_why() {
+    let ask = |shelter, mode, accesses| {
         let case = Case { shelter, ..Case::new() };
-        let decision = case.decide(PermissionMode::Guardian, "bash", Effect::Executes, run("git fetch"));
-        assert_eq!(decision, Decision::Ask { rule: "ApprovalRequired", question: expected.to_owned() });
+        match case.decide(mode, "bash", Effect::Executes, accesses) {
+            Decision::Ask { question, .. } => question,
+            other => panic!("{other:?}"),
+        }
+    };
+    let guardian = PermissionMode::Guardian;
+    for (shelter, mode, accesses, expected) in [
+        (
+            WHOLE,
+            PermissionMode::Argus,
+            run("git fetch"),
+            "Run `git fetch` on this machine (sandbox: workspace-write, no network), in /w? Argus asks about every command.",
+        ),
+        (
+            Shelter::Delegated,
+            guardian,
+            run("git fetch"),
+            "Run `git fetch` in the editor's terminal (no sandbox), in /w? Nothing confines it, and `git` may do more than look.",
+        ),
+        (
+            Shelter::Off,
+            guardian,
+            run("ls $(x)"),
+            "Run `ls $(x)` on this machine (sandbox off), in /w? Nothing confines it, and a word of it is only known when it runs.",
+        ),
+        (
+            Shelter::Lifted,
+            guardian,
+            lift("git fetch", Some("the branch\nis not here\u{1b}[2J")),
+            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model's reason: \"the branch⏎is not here\\u{1b}[2J\".",
+        ),
+        (
+            Shelter::Lifted,
+            guardian,
+            lift("git fetch", None),
+            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model gave no reason for leaving the sandbox.",
+        ),
+        (
+            WHOLE,
+            guardian,
+            run("cat ~/.ssh/id_rsa"),
+            "Run `cat ~/.ssh/id_rsa` on this machine (sandbox: workspace-write, no network), in /w? It names '~/.ssh/id_rsa' outside of the \
+             project, which may hold secrets.",
+        ),
+    ] {
+        assert_eq!(ask(shelter, mode, accesses), expected);
     }
+    let long = ask(Shelter::Lifted, guardian, lift("x", Some(&"y".repeat(1000))));
+    assert!(long.len() < 350 && long.contains("y…"), "{long}");
 }
 
 fn rules(deny: &[&str], ask: &[&str], allow: &[&str]) -> PermissionRules {
@@ -298,7 +382,8 @@ fn s08_rules_speak_of_every_command_and_every_spelling() {
         ),
         ..Case::new()
     };
-    let linked = vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/etc/passwd")))];
+    let linked =
+        vec![Resolved::new(Access::Read(path("/w/ok.txt")), Some(path("/etc/passwd")), Dialect::Bash)];
     for (tool, effect, accesses, expected) in [
         ("bash", Effect::Executes, run("make"), "aaa"),
         ("bash", Effect::Executes, run("make all && git push"), "aaa"),
@@ -337,9 +422,13 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
         ..Case::new()
     };
     let call = |function: &str| {
-        vec![Resolved::new(Access::Call { function: function.to_owned(), read_only: false }, None)]
+        vec![Resolved::new(
+            Access::Call { function: function.to_owned(), read_only: false },
+            None,
+            Dialect::Bash,
+        )]
     };
-    let fetch = |url: &str| vec![Resolved::new(Access::Fetch(url.to_owned()), None)];
+    let fetch = |url: &str| vec![Resolved::new(Access::Fetch(url.to_owned()), None, Dialect::Bash)];
     for (tool, effect, accesses, expected) in [
         // Whatever runs, reads or writes it, and however it is spelled.
         ("ide_terminal", Effect::Executes, run("curl x"), "ddd"),
@@ -374,8 +463,11 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
         Case { rules: PermissionRules { integrations, ..PermissionRules::default() }, ..Case::new() }
     };
     let case = said(Some(Answer::Allow), Some(Answer::Deny));
-    let reads =
-        vec![Resolved::new(Access::Call { function: "integration__p__x".to_owned(), read_only: true }, None)];
+    let reads = vec![Resolved::new(
+        Access::Call { function: "integration__p__x".to_owned(), read_only: true },
+        None,
+        Dialect::Bash,
+    )];
     assert_eq!(case.verdicts("integration__p__x", Effect::Reads, &reads), "aaa");
     assert_eq!(case.verdicts("integration__p__x", Effect::Writes, &call("integration__p__x")), "ddd");
     assert_eq!(case.verdicts("mcp__p__x", Effect::Writes, &call("mcp__p__x")), "??a");
@@ -429,14 +521,14 @@ fn s05_protected_paths_ask_every_time_in_every_mode() {
     let roots = [path("/w")];
     let first = write("/w/a.txt");
     let subject = Subject { tool: "file_write", effect: Effect::Writes, accesses: &first, roots: &roots };
-    case.grants.remember(scope(&subject), true);
+    case.grants.remember(scope(&subject, case.shelter), true);
     for file in [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".tiller/config.toml", ".MCP.json"] {
         let accesses = write(&format!("/w/{file}"));
         assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
         // "Always" for one protected file is no "always" for the next write.
         let subject =
             Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &roots };
-        case.grants.remember(scope(&subject), true);
+        case.grants.remember(scope(&subject, case.shelter), true);
         assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
     }
     for file in [".git/hooks/pre-commit", ".GIT/HOOKS/x", ".git/config"] {
@@ -446,8 +538,8 @@ fn s05_protected_paths_ask_every_time_in_every_mode() {
             "{file}"
         );
     }
-    // Through a command, in a sandbox that holds: the kernel refuses, and the words are looked at too.
-    assert_eq!(case.verdicts("bash", Effect::Executes, &run("cp a .git/hooks/pre-commit")), "??a");
+    // Through a command, in a sandbox that holds, the kernel refuses.
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("cp a .git/hooks/pre-commit")), "a?a");
 }
 
 #[test]
@@ -468,6 +560,9 @@ fn s42_publishing_asks_in_every_mode_and_place() {
         for line in lines {
             assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "???", "{line} {shelter:?}");
         }
-        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), "??a", "{shelter:?}");
+        let fetch = if shelter == WHOLE { "a?a" } else { "??a" };
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), fetch, "{shelter:?}");
     }
 }
+
+mod entries;

@@ -19,13 +19,16 @@ pub(super) struct Bash {
     timeout: Option<u64>,
     #[serde(default)]
     outside_sandbox: bool,
+    /// Why it has to leave the sandbox, for the user.
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 #[async_trait]
 impl Tool for Bash {
     const NAME: &'static str = "bash";
-    const DESCRIPTION: &'static str = "Runs a command with `sh -c` in the project folder and returns its output (stdout and stderr in one stream) and exit code. \
-        Standard input is closed. Each call is a new shell. Long output keeps its end.";
+    const DESCRIPTION: &'static str = "Runs a command line in the project folder, with bash where there is one and else with sh (the system prompt says which), and returns its \
+        output (stdout and stderr in one stream) and exit code. Standard input is closed. Each call is a new shell. Long output keeps its end.";
     const EFFECT: Effect = Effect::Executes;
 
     fn parameters() -> Value {
@@ -34,7 +37,8 @@ impl Tool for Bash {
             "properties": {
                 "command": {"type": "string", "description": "The command"},
                 "timeout": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "Seconds it may run (default 120)"},
-                "outside_sandbox": {"type": "boolean", "description": "Run outside of the sandbox, with the network and the user's files; the user is asked. Only after the sandbox stood in the way"}
+                "outside_sandbox": {"type": "boolean", "description": "Run outside of the sandbox, with the network and the user's files; the user is asked. Only after the sandbox stood in the way"},
+                "reason": {"type": "string", "description": "With outside_sandbox: what it needs from outside, in one sentence for the user"}
             },
             "required": ["command"]
         })
@@ -56,6 +60,7 @@ impl Tool for Bash {
                 command: self.command.clone(),
                 cwd: cwd.clone(),
                 unconfined: self.outside_sandbox,
+                reason: self.reason.clone().filter(|_| self.outside_sandbox),
             }],
         }
     }
@@ -77,7 +82,8 @@ impl Tool for Bash {
             return Err(ToolError::message("No command provided"));
         }
         let limit = command::limit(cx, self.timeout);
-        let mut command = Command::shell(&self.command, cx.cwd.clone(), cx.limits.command_output_bytes);
+        let mut command =
+            Command::line(cx.system.shell(), &self.command, cx.cwd.clone(), cx.limits.command_output_bytes);
         if self.outside_sandbox {
             command.confinement = Confinement::Lifted;
         }
@@ -128,7 +134,7 @@ fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
     match !status.success() && SIGNS.iter().any(|sign| said.contains(sign)) {
         true => {
             "\n(This ran in a sandbox: no network, writes only below the project and the temporary folder. If that is why it failed, call bash again \
-             with outside_sandbox set; the user is asked.)"
+             with outside_sandbox set and a reason; the user is asked.)"
         }
         false => "",
     }

@@ -56,7 +56,10 @@ async fn always_is_remembered_until_the_permission_mode_changes() {
     stage.prompt("test").await.unwrap();
     stage.prompt("test").await.unwrap();
     assert_eq!(stage.client.requests().len(), 1);
-    assert_eq!(stage.client.requests()[0].grant_label, "`cargo test …` in this session");
+    assert_eq!(
+        stage.client.requests()[0].grant_label,
+        "`cargo test …` on this machine, unconfined, in this session"
+    );
     stage.session.set_permission_mode(PermissionMode::Guardian).await.unwrap();
     stage.prompt("test").await.unwrap();
     assert_eq!(stage.client.requests().len(), 2);

@@ -4,7 +4,7 @@ use super::key::{InProject, Key};
 use crate::extensions::{self, Offered};
 use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{Network, Options, Terminal, Tools, Wire};
-use agent::{Answer, HookEvent, PermissionRule};
+use agent::{Answer, HookEvent, PermissionRule, check_tool_name, check_tool_pattern};
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
@@ -43,12 +43,22 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "tools.denied_tools",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.denied_tools.extend(v.texts()?)),
+        set: |o, _, v| Ok(o.denied_tools.extend(checked(v.texts()?, check_tool_name)?)),
     },
     Key {
         name: "tools.blocked_paths",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.blocked_paths.extend(v.texts()?)),
+        set: |o, _, v| {
+            let at_home = |pattern: String| match pattern.strip_prefix("~/") {
+                Some(rest) => {
+                    o.folders.home.join(rest).to_string() + if rest.ends_with('/') { "/" } else { "" }
+                }
+                None => pattern,
+            };
+            let patterns: Vec<_> = v.texts()?.into_iter().map(at_home).collect();
+            o.blocked_paths.extend(patterns);
+            Ok(())
+        },
     },
     Key {
         name: "tools.allowed_paths",
@@ -161,7 +171,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "hooks.NAME.tools",
         in_project: InProject::WhenTrusted(HOOKS),
-        set: |o, name, v| Ok(o.hook(name).tools = v.texts()?),
+        set: |o, name, v| Ok(o.hook(name).tools = checked(v.texts()?, check_tool_pattern)?),
     },
     Key {
         name: "hooks.NAME.timeout",
@@ -417,7 +427,18 @@ fn order_of_permission(options: &Options) -> u8 {
 
 fn rules(options: &Options, value: &super::key::Value) -> Result<Vec<PermissionRule>, String> {
     let home = &options.folders.home;
-    value.texts()?.iter().map(|text| Ok(text.parse::<PermissionRule>()?.at_home(home))).collect()
+    let rule = |text: &String| {
+        let rule = text.parse::<PermissionRule>()?;
+        rule.check_tool()?;
+        Ok(rule.at_home(home))
+    };
+    value.texts()?.iter().map(rule).collect()
+}
+
+/// Names of tools, if all are: a misspelt one would protect nothing.
+fn checked(names: Vec<String>, check: fn(&str) -> Result<(), String>) -> Result<Vec<String>, String> {
+    names.iter().try_for_each(|name| check(name))?;
+    Ok(names)
 }
 
 /// A model's full id.

@@ -270,6 +270,27 @@ fn what_is_wrong_is_said_with_its_place() {
             "tools.denied_tools = 'bash'",
             "/c/config.toml:1: tools.denied_tools: takes a list of texts, not text",
         ),
+        // A name that is no tool's would protect nothing.
+        (
+            "tools.denied_tools = ['bsh']",
+            "/c/config.toml:1: tools.denied_tools: there is no tool \"bsh\"; did you mean \"bash\"?",
+        ),
+        (
+            "permissions.deny = ['file_raed(x)']",
+            "/c/config.toml:1: permissions.deny: there is no tool \"file_raed\"; did you mean \"file_read\"?",
+        ),
+        (
+            "permissions.ask = ['Bash']",
+            "/c/config.toml:1: permissions.ask: there is no tool \"Bash\"; did you mean \"bash\"?",
+        ),
+        (
+            "permissions.allow = ['fiel_write']",
+            "/c/config.toml:1: permissions.allow: there is no tool \"fiel_write\"; did you mean \"file_write\"?",
+        ),
+        (
+            "hooks.x.tools = ['file_*', 'fiel_*']",
+            "/c/config.toml:1: hooks.x.tools: no tool's name matches \"fiel_*\"",
+        ),
     ] {
         assert_eq!(run(Case { user, ..Case::default() }).unwrap_err().to_string(), expected);
     }

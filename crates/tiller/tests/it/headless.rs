@@ -44,7 +44,8 @@ fn the_prompt_may_come_from_stdin() {
 #[test]
 fn what_nobody_can_answer_is_denied_and_the_way_out_is_named() {
     let home = Home::new();
-    let denied = home.run(&["-p", "run install -m 600 /dev/null made", "-o", "json"]);
+    let denied =
+        home.run(&["-p", "run install -m 600 /dev/null made && test -f /etc/none.pem", "-o", "json"]);
     let json: Value = serde_json::from_slice(&denied.stdout).unwrap();
     assert_eq!(home.read("made"), None);
     assert_eq!(json["tool_calls"][0]["success"], false, "{json}");
@@ -54,7 +55,7 @@ fn what_nobody_can_answer_is_denied_and_the_way_out_is_named() {
     let told = json["tool_calls"][0]["output"].as_str().unwrap();
     assert!(told.contains("--yolo"), "the model is told the way out: {told}");
 
-    home.run(&["-p", "run install -m 600 /dev/null made", "--yolo"]);
+    home.run(&["-p", "run install -m 600 /dev/null made && test -f /etc/none.pem", "--yolo"]);
     assert_eq!(home.read("made").as_deref(), Some(""));
 }
 

@@ -1,0 +1,200 @@
+//! What is said of commands: denied, asked about in every mode, held by a sandbox, or in the table of those that only look.
+
+use super::{
+    Decision, Policy, Shelter, Subject, question, rules, settings,
+    severe::{self, Severity},
+    shell::{self, Shell, SimpleCommand},
+    table,
+};
+use crate::{Access, PermissionMode};
+use system::{AbsPath, SandboxLevel};
+
+fn shells<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = &'a Shell> {
+    subject.accesses.iter().filter_map(|resolved| resolved.shell.as_ref())
+}
+
+/// The denial of a command that is never run.
+pub(super) fn denied(subject: &Subject<'_>) -> Option<Decision> {
+    shells(subject).find_map(|shell| {
+        if let Shell::Unknown { why: shell::TOO_MUCH, .. } = shell {
+            let reason = format!("Command not run: {}. Split it, or put it into a script.", shell::TOO_MUCH);
+            return Some(Decision::Deny { rule: "TooMuch", reason });
+        }
+        shell.commands().iter().find_map(|command| match severe::of(command) {
+            Some(Severity::Denied(pattern)) => Some(Decision::Deny {
+                rule: "DenyPattern",
+                reason: format!("Command matches the denied pattern '{pattern}' and is never run."),
+            }),
+            _ => None,
+        })
+    })
+}
+
+/// What cannot be taken back, or may be what is denied, asks in every mode, unless a rule of the settings allows it.
+pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    let mut graded = shells(subject).flat_map(Shell::commands).filter_map(severe::of);
+    // What is denied is said by the denial.
+    let severity = graded.find(|severity| !matches!(severity, Severity::Denied(_)))?;
+    if settings::allows(policy, subject) {
+        return None;
+    }
+    let (rule, why) = match severity {
+        Severity::Publishes => ("Publishing", "It publishes".to_owned()),
+        Severity::History(what) => ("History", format!("It cannot be taken back: {what}")),
+        Severity::Denied(pattern) | Severity::Open(pattern) => {
+            ("Unclear", format!("Words of it are only known when it runs, and it may be `{pattern}`"))
+        }
+    };
+    let allowable = match rule {
+        "Unclear" => "",
+        _ => " (the setting permissions.allow can allow it)",
+    };
+    let why = format!("{why}, so it asks in every mode{allowable}.");
+    Some(Decision::Ask { rule, question: question::of(policy, subject, &why) })
+}
+
+/// Whether a command may change something, for the modes that only read.
+pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
+    let read_only = matches!(policy.shelter, Shelter::Sandbox { level: SandboxLevel::ReadOnly, .. });
+    let held = policy.shelter.holds() && read_only;
+    shells(subject).any(|shell| {
+        let commands = shell.commands();
+        let evidently = commands.iter().any(rules::is_mutative);
+        let understood = matches!(shell, Shell::Commands(_)) && !commands.is_empty();
+        let looks = || understood && commands.iter().all(|command| table::look(command).is_some());
+        evidently || !(held || looks())
+    })
+}
+
+/// Why Guardian asks about a command, if it does.
+pub(super) fn obstacle(
+    policy: &Policy<'_>,
+    roots: &[AbsPath],
+    cwd: &AbsPath,
+    shell: &Shell,
+) -> Option<String> {
+    let place = Words { policy, roots, cwd };
+    if policy.shelter.holds() {
+        let away = shell.commands().iter().any(|command| place.leaves(command));
+        let secret = shell.commands().iter().find_map(|command| place.secret_outside(command, away));
+        return secret.map(|word| {
+            format!("It names '{}' outside of the project, which may hold secrets.", crate::one_line(word))
+        });
+    }
+    let unconfined = |why: &str| Some(format!("Nothing confines it, and {why}."));
+    if policy.shelter == Shelter::Lifted {
+        return unconfined("it asks to leave the sandbox");
+    }
+    let commands = match shell {
+        Shell::Commands(commands) if !commands.is_empty() => commands,
+        Shell::Commands(_) => return unconfined("it runs nothing that this check knows"),
+        Shell::Unknown { why, .. } => return unconfined(why),
+    };
+    commands.iter().find_map(|command| {
+        let Some(looks) = table::look(command) else {
+            return unconfined(&format!("`{}` may do more than look", crate::one_line(command.program())));
+        };
+        let secret = command.args().iter().find(|word| place.is_secret(&word.text));
+        if let Some(word) = secret {
+            return Some(format!("It names '{}', which may hold secrets.", crate::one_line(&word.text)));
+        }
+        let outside = looks.files.iter().find(|file| place.is_outside(file) && !place.is_allowed(file));
+        outside.and_then(|file| unconfined(&format!("'{}' is outside of the project", crate::one_line(file))))
+    })
+}
+
+/// Why a call is asked about, as a sentence; nothing where the question says it all.
+pub(super) fn why(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
+    subject
+        .accesses
+        .iter()
+        .find_map(|resolved| {
+            let (Access::Execute { cwd, unconfined, .. }, Some(shell)) = (&resolved.access, &resolved.shell)
+            else {
+                return None;
+            };
+            match policy.permission_mode {
+                _ if *unconfined => None,
+                PermissionMode::Argus => Some("Argus asks about every command.".to_owned()),
+                _ => obstacle(policy, subject.roots, cwd, shell),
+            }
+        })
+        .unwrap_or_default()
+}
+
+/// Words of a command as paths.
+struct Words<'a> {
+    policy: &'a Policy<'a>,
+    roots: &'a [AbsPath],
+    cwd: &'a AbsPath,
+}
+
+impl Words<'_> {
+    /// The path in a word: all of it, or what follows an option.
+    fn path<'w>(&self, word: &'w str) -> &'w str {
+        match word.strip_prefix('-') {
+            None => word.split_once('=').map_or(word, |(_, value)| value),
+            Some(option) => match (option.split_once('='), option.find(['/', '~'])) {
+                (Some((_, value)), _) => value,
+                (None, Some(at)) => &option[at..],
+                (None, None) => word,
+            },
+        }
+    }
+
+    /// Whether a word is a path that leads out of the session's folders.
+    fn is_outside(&self, word: &str) -> bool {
+        let path = self.path(word);
+        if path.starts_with('~') {
+            return true;
+        }
+        if !path.starts_with('/') && !path.contains("..") {
+            return false;
+        }
+        let path = self.cwd.join(path);
+        !self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// Whether it leads to where nothing is asked: the temporary folder, and what the settings allow.
+    fn is_allowed(&self, word: &str) -> bool {
+        let path = self.path(word);
+        if path.starts_with('~') || word == "/dev/null" {
+            return word == "/dev/null";
+        }
+        let path = self.cwd.join(path);
+        self.policy.allowed_paths.iter().any(|allowed| path.starts_with(allowed))
+    }
+
+    fn is_secret(&self, word: &str) -> bool {
+        let path = self.path(word);
+        if path.is_empty() {
+            return false;
+        }
+        rules::names_secret(word)
+            || rules::names_secret(path)
+            || !self.policy.blocked_paths.is_empty()
+                && super::is_blocked(self.policy, self.roots, &self.cwd.join(path))
+    }
+
+    /// Whether a command goes to another folder, so that the words after it lead there too.
+    fn leaves(&self, command: &SimpleCommand) -> bool {
+        matches!(command.program(), "cd" | "pushd")
+            && (command.args().is_empty()
+                || command
+                    .args()
+                    .iter()
+                    .any(|word| !word.is_exact() || word.text == "-" || self.is_outside(&word.text)))
+    }
+
+    /// The first word that names a secret outside; `away` when all words may lead there.
+    fn secret_outside<'c>(&self, command: &'c SimpleCommand, away: bool) -> Option<&'c str> {
+        let words = command.args().iter().map(|word| (word.text.as_str(), word.is_exact()));
+        let files = command.reads.iter().map(|file| (file.as_str(), true));
+        let secret = |(word, exact): &(&str, bool)| {
+            let outside = away || self.is_outside(word);
+            let pattern = !exact && word.contains(['*', '?', '[']) && rules::may_name_secret(word);
+            outside && (self.is_secret(word) || pattern)
+        };
+        words.chain(files).find(secret).map(|(word, _)| word)
+    }
+}

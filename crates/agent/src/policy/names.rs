@@ -1,0 +1,110 @@
+//! Names of tools in settings: one that is no tool's protects nothing, so it is an error.
+
+use super::rule::{INTEGRATION, MCP};
+
+/// Every tool there may be, whether or not this build and this session have it.
+const TOOLS: &[&str] = &[
+    "file_read",
+    "file_write",
+    "file_edit",
+    "apply_patch",
+    "glob",
+    "grep",
+    "bash",
+    "shell_start",
+    "shell_write",
+    "shell_read",
+    "shell_kill",
+    "subagent",
+    "task_create",
+    "task_update",
+    "task_list",
+    "task_get",
+    "get_goal",
+    "create_goal",
+    "update_goal",
+    "ask_user",
+    "ask_choice",
+    "memory_search",
+    "memory_save",
+    "session_search",
+    "session_read",
+    "web_search",
+    "web_fetch",
+    "web_crawl",
+    "lua_list_docs",
+    "lua_search_docs",
+    "lua_read_doc",
+    "execute_lua",
+    "tool_search",
+    "ide_terminal",
+    "ide_read_file",
+    "ide_write_file",
+];
+
+/// How alike a name must be to be what was meant.
+const ALIKE: f64 = 0.7;
+
+/// Refuses what is no tool's name, with the nearest one.
+pub fn check_tool_name(name: &str) -> Result<(), String> {
+    let foreign = name.starts_with(MCP) || name.starts_with(INTEGRATION);
+    if foreign || TOOLS.contains(&name) {
+        return Ok(());
+    }
+    let likeness = |tool: &&str| strsim::jaro_winkler(name, tool);
+    let nearest = TOOLS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = nearest.filter(|tool| likeness(tool) > ALIKE).map_or_else(
+        || "names are those of docs/configuration.md, mcp__SERVER__FUNCTION and integration__PROVIDER__FUNCTION".to_owned(),
+        |tool| format!("did you mean {tool:?}?"),
+    );
+    Err(format!("there is no tool {name:?}; {hint}"))
+}
+
+/// The same for a name that may hold stars: some tool must be meant.
+pub fn check_tool_pattern(pattern: &str) -> Result<(), String> {
+    if !pattern.contains('*') {
+        return check_tool_name(pattern);
+    }
+    // A star at the place of a server or of its function may stand for anything.
+    let before = pattern.split('*').next().unwrap_or_default();
+    let foreign =
+        [MCP, INTEGRATION].iter().any(|start| before.starts_with(start) || start.starts_with(before));
+    if foreign || TOOLS.iter().any(|tool| super::rules::matches(pattern, tool)) {
+        return Ok(());
+    }
+    Err(format!("no tool's name matches {pattern:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p07_a_name_that_is_no_tools_is_an_error_with_the_nearest() {
+        for name in [
+            "bash",
+            "file_read",
+            "mcp__github__create_issue",
+            "mcp__x",
+            "integration__plane__list",
+            "execute_lua",
+        ] {
+            assert_eq!(check_tool_name(name), Ok(()), "{name}");
+        }
+        for (name, nearest) in [
+            ("bsh", "did you mean \"bash\"?"),
+            ("file_reed", "did you mean \"file_read\"?"),
+            ("file_raed", "did you mean \"file_read\"?"),
+            ("Bash", "did you mean \"bash\"?"),
+            ("fileread", "did you mean \"file_read\"?"),
+            ("xyz", "names are those of"),
+        ] {
+            let error = check_tool_name(name).unwrap_err();
+            assert!(error.contains(nearest), "{name}: {error}");
+        }
+        for pattern in ["*", "file_*", "mcp__*", "mcp__a__*", "m*", "task_*"] {
+            assert_eq!(check_tool_pattern(pattern), Ok(()), "{pattern}");
+        }
+        assert!(check_tool_pattern("fiel_*").is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! Questions in words: what would be done, where, what holds it back, and why it is asked.
+
+use super::{Policy, Subject, rule};
+use crate::{Access, one_line};
+
+/// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.
+const LONG_COMMAND: usize = 200;
+/// The most characters that are shown of a model's reason.
+const REASON_CHARS: usize = 200;
+
+/// The question about a call; `why` is a sentence, or nothing.
+pub(super) fn of(policy: &Policy<'_>, subject: &Subject<'_>, why: &str) -> String {
+    let asked = asked(policy, subject);
+    if why.is_empty() { asked } else { format!("{asked} {why}") }
+}
+
+fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
+    let mut writes = Vec::new();
+    for resolved in subject.accesses {
+        match &resolved.access {
+            Access::Execute { command, cwd, unconfined, reason } => {
+                let size = match command.len() {
+                    0..=LONG_COMMAND => String::new(),
+                    long => format!(" ({long} bytes)"),
+                };
+                let line = one_line(command);
+                let asked =
+                    format!("Run `{line}`{size} {}, in {}?", policy.shelter.words(), one_line(cwd.as_str()));
+                return match unconfined {
+                    true => format!("{asked} {}", reason_in_words(reason.as_deref())),
+                    false => asked,
+                };
+            }
+            Access::Write(path) => writes.push(one_line(path.as_str())),
+            _ => {}
+        }
+    }
+    let sampling = subject.tool.strip_suffix(crate::SAMPLING).and_then(|rest| rest.strip_suffix("__"));
+    if let Some(server) = sampling.and_then(|rest| rest.strip_prefix(rule::MCP)) {
+        return format!("Let the MCP server '{server}' ask your model this?");
+    }
+    match writes.as_slice() {
+        [] => format!("Allow '{}'?", subject.tool),
+        writes => format!("Write {}?", writes.join(", ")),
+    }
+}
+
+/// Why the model wants to leave the sandbox, as it says.
+fn reason_in_words(reason: Option<&str>) -> String {
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    let Some(reason) = reason else { return "The model gave no reason for leaving the sandbox.".to_owned() };
+    let shown = one_line(reason);
+    let cut: String = shown.chars().take(REASON_CHARS).collect();
+    let more = if cut.len() < shown.len() { "…" } else { "" };
+    format!("The model's reason: \"{cut}{more}\".")
+}

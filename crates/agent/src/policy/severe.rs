@@ -1,0 +1,253 @@
+//! Commands that are denied, or asked about in every mode: what they do cannot be taken back. Each is read in its worst
+//! reading: options in any order and cut short, and what is only known when it runs as the worst that it could be.
+
+use super::{
+    git::Git,
+    options::Options,
+    rules,
+    shell::{SimpleCommand, Word},
+};
+use system::Folded;
+
+/// What cannot be taken back of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Severity {
+    /// It is never run: the pattern that it matches.
+    Denied(&'static str),
+    /// Words of it are only known when it runs, and it may match this pattern.
+    Open(&'static str),
+    /// It hands something to others.
+    Publishes,
+    /// It takes away what nobody else has: what that is.
+    History(&'static str),
+}
+
+/// Programs that are looked at here.
+const DECIDED: &[&str] = &[
+    "git", "rm", "dd", "shred", "truncate", "chmod", "chown", "docker", "podman", "kubectl", "npm", "pnpm",
+    "yarn", "bun", "cargo", "gh", "glab", "gem", "twine", "poetry", "uv", "mvn", "dotnet", "vsce", "helm",
+    "hub",
+];
+
+/// Whether a program is one that is looked at here.
+pub(super) fn is_decided(program: &str) -> bool {
+    DECIDED.contains(&program) || program.starts_with("mkfs") || program.starts_with("git-")
+}
+
+/// Commands that hand something to others, by their program and its first words that are no options. A star ends a word that may
+/// be cut short.
+const PUBLISHING: &[&str] = &[
+    "npm publish",
+    "npm unpublish",
+    "npm publish*",
+    "npm unpublish*",
+    "npm dist-tag*",
+    "npm deprecate*",
+    "npm owner*",
+    "npm access*",
+    "npm token*",
+    "pnpm publish",
+    "yarn publish",
+    "yarn npm publish",
+    "bun publish",
+    "cargo publish",
+    "cargo yank",
+    "cargo owner",
+    "docker push",
+    "docker image push",
+    "docker manifest push",
+    "docker compose push",
+    "docker buildx imagetools create",
+    "podman push",
+    "podman image push",
+    "helm push",
+    "gem push",
+    "gem yank",
+    "twine upload",
+    "poetry publish",
+    "uv publish",
+    "mvn deploy",
+    "dotnet nuget push",
+    "vsce publish",
+    "gh api",
+    "gh release",
+    "gh pr create",
+    "gh pr merge",
+    "gh pr comment",
+    "gh pr close",
+    "gh pr edit",
+    "gh pr review",
+    "gh pr ready",
+    "gh issue create",
+    "gh issue comment",
+    "gh issue close",
+    "gh issue edit",
+    "gh issue delete",
+    "gh gist create",
+    "gh gist edit",
+    "gh repo create",
+    "gh repo delete",
+    "gh repo edit",
+    "gh repo fork",
+    "gh repo sync",
+    "gh repo rename",
+    "gh workflow run",
+    "gh run rerun",
+    "gh secret",
+    "gh variable",
+    "glab",
+    "hub",
+];
+
+/// Programs of [`PUBLISHING`] whose subcommand decides: one that is only known when it runs may publish.
+const PUBLISHERS: &[&str] = &["npm", "pnpm", "yarn", "cargo", "docker", "gh"];
+
+/// The gravest of what a command cannot take back.
+pub(super) fn of(command: &SimpleCommand) -> Option<Severity> {
+    if command.is_open_program() {
+        return Some(Severity::Open("rm -rf *"));
+    }
+    let program = command.program();
+    let name = Folded::of(program);
+    if let Some(severity) = Git::severity(command) {
+        return Some(severity);
+    }
+    let args = command.args();
+    let severity = match program {
+        "rm" => removes(command),
+        "dd" if args.iter().any(|word| word.text.to_ascii_lowercase().contains("of=")) => {
+            Some(Severity::Denied("dd *of=*"))
+        }
+        "dd" if args.iter().any(Word::is_open) => Some(Severity::Open("dd *of=*")),
+        "shred" if !args.is_empty() => Some(Severity::Denied("shred *")),
+        "truncate" => truncates(args),
+        "chmod" => changes_modes(args),
+        "chown" => recursive(args, "", "chown -R *"),
+        // What is run is on another's input.
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" if reads_its_script(command) => {
+            Some(Severity::Open("rm -rf *"))
+        }
+        "eval" if args.iter().any(Word::is_open) => Some(Severity::Open("rm -rf *")),
+        // A name for any program.
+        "hash" if args.iter().any(|word| word.text.starts_with("-p") || word.is_open()) => {
+            Some(Severity::Open("rm -rf *"))
+        }
+        _ if name.matches("mkfs*") || matches!(program, "mke2fs" | "wipefs") => {
+            Some(Severity::Denied("mkfs*"))
+        }
+        _ => None,
+    };
+    severity.or_else(|| in_order(command)).or_else(|| by_pattern(command)).or_else(|| publishes(command))
+}
+
+fn removes(command: &SimpleCommand) -> Option<Severity> {
+    let options = Options::new(command.args(), "");
+    if options.has_letter('r') || options.has_letter('R') || options.has_long("recursive") {
+        return Some(Severity::Denied("rm -r *"));
+    }
+    if command.elevated {
+        return Some(Severity::Denied("sudo rm *"));
+    }
+    options.is_open().then_some(Severity::Open("rm -r *"))
+}
+
+fn truncates(args: &[Word]) -> Option<Severity> {
+    const PATTERN: &str = "truncate -s 0 *";
+    let options = Options::new(args, "sr");
+    // An empty file's size is nothing too.
+    if options.value('r', "reference").is_some() || args.iter().any(Word::is_open) {
+        return Some(Severity::Open(PATTERN));
+    }
+    let size = options.value('s', "size")?;
+    let size = size.trim_start_matches(['<', '/', '%', ' ']);
+    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let nothing = size.starts_with('-') || digits.bytes().all(|byte| byte == b'0');
+    nothing.then_some(Severity::Denied(PATTERN))
+}
+
+fn changes_modes(args: &[Word]) -> Option<Severity> {
+    const PATTERN: &str = "chmod -R 777 *";
+    let options = Options::new(args, "");
+    let recursive = options.has_letter('R') || options.has_long("recursive");
+    let open_to_all = |word: &Word| {
+        let text = word.text.trim_start_matches(['0', '=', '+']);
+        let octal =
+            text.len() >= 3 && text.ends_with("777") && text.bytes().all(|byte| byte.is_ascii_digit());
+        let symbolic = word.text.split(',').any(|part| {
+            part.split_once(['+', '=']).is_some_and(|(who, what)| {
+                let all = who.is_empty() || who.contains(['a', 'o']);
+                all && what.contains('w') && what.chars().all(|c| "rwxXst".contains(c))
+            })
+        });
+        octal || symbolic
+    };
+    let mode = || args.iter().any(open_to_all);
+    match () {
+        () if recursive && mode() => Some(Severity::Denied(PATTERN)),
+        () if options.is_open() && (recursive || mode()) => Some(Severity::Open(PATTERN)),
+        () => None,
+    }
+}
+
+fn recursive(args: &[Word], valued: &str, pattern: &'static str) -> Option<Severity> {
+    let options = Options::new(args, valued);
+    match options.has_letter('R') || options.has_long("recursive") {
+        true => Some(Severity::Denied(pattern)),
+        false => options.is_open().then_some(Severity::Open(pattern)),
+    }
+}
+
+/// Whether a shell gets its script from its input.
+fn reads_its_script(command: &SimpleCommand) -> bool {
+    let mut operands = command.args().iter().filter(|word| !word.text.starts_with(['-', '+']));
+    let told = command.args().iter().any(|word| word.text == "-s" || word.is_open());
+    told || operands.next().is_none() && !command.args().iter().any(|word| word.text == "--version")
+}
+
+/// Patterns of words that may stand apart, with options between them.
+fn in_order(command: &SimpleCommand) -> Option<Severity> {
+    const PATTERNS: [(&str, &str); 2] =
+        [("docker system prune", "docker system prune*"), ("kubectl delete", "kubectl delete *")];
+    let found = PATTERNS.iter().find(|(words, _)| has_in_order(command, words));
+    found.map(|(_, pattern)| Severity::Denied(pattern))
+}
+
+/// Whether the words of an entry are found in a command in their order, with whatever options between them.
+fn has_in_order(command: &SimpleCommand, entry: &str) -> bool {
+    let mut wanted = entry.split(' ');
+    let mut words = command.args().iter().map(|word| word.text.as_str());
+    if wanted.next() != Some(command.program()) {
+        return false;
+    }
+    let first = command.args().iter().map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
+    wanted.all(|wanted| match wanted.strip_suffix('*') {
+        Some(full) => first.is_some_and(|word| word.len() > 1 && full.starts_with(word)),
+        None => words.any(|word| word == wanted),
+    })
+}
+
+/// The patterns as they are written, for what no reading above is about.
+fn by_pattern(command: &SimpleCommand) -> Option<Severity> {
+    let rest: Vec<_> = command.args().iter().map(|word| word.text.as_str()).collect();
+    let line = format!("{} {}", command.program(), rest.join(" "));
+    let line = Folded::of(line.trim_end());
+    rules::DENIED_COMMANDS.iter().copied().find(|pattern| line.matches(pattern)).map(Severity::Denied)
+}
+
+fn publishes(command: &SimpleCommand) -> Option<Severity> {
+    if PUBLISHING.iter().any(|entry| has_in_order(command, entry)) {
+        return Some(Severity::Publishes);
+    }
+    let pushes =
+        matches!(command.program(), "docker" | "podman") && Options::new(command.args(), "").has_long("push");
+    let first = command.args().iter().find(|word| !word.text.starts_with('-'));
+    let open = PUBLISHERS.contains(&command.program()) && first.is_some_and(Word::is_open);
+    match () {
+        () if pushes => Some(Severity::Publishes),
+        () if open => Some(Severity::Open("a command that publishes")),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Commands that run without a question where nothing confines them: an exact table of words. A command is in it when its program
+//! is, by its bare name, and each of its words is: an option that is listed, with its value where it takes one, or an operand.
+//! Nothing here writes, runs another program, sends anything, or reads from the project what to run. An option that is
+//! not listed is none of ours, and so is one cut short.
+
+mod programs;
+mod search;
+
+use super::{
+    rules,
+    shell::{Certainty, SimpleCommand, Word},
+};
+use programs::PROGRAMS;
+
+/// One program of the table.
+struct Program {
+    name: &'static str,
+    /// Letters of options without a value; they may stand together.
+    letters: &'static str,
+    /// Letters of options with a value, attached or in the next word.
+    valued: &'static str,
+    /// Long options without a value.
+    flags: &'static [&'static str],
+    /// Long options with one, after `=` or in the next word; with `?` at the end, after `=` or none.
+    long: &'static [&'static str],
+    operands: Operands,
+    /// Whether operands are files, so that they say what is read.
+    reads: bool,
+    /// Whether a pattern may stand for words, because no option of the program does harm.
+    globs: bool,
+}
+
+/// What the words may be that are no options.
+enum Operands {
+    None,
+    Any,
+    AtMost(usize),
+    /// Everything after the program, checked as a whole.
+    All(fn(&[&str]) -> bool),
+    /// Each operand, checked.
+    Each(fn(&str) -> bool),
+}
+
+/// What a command of the table reads.
+pub(super) struct Looks<'a> {
+    /// Words that name files.
+    pub(super) files: Vec<&'a str>,
+}
+
+/// Whether a command is in the table, and then what it reads.
+pub(super) fn look(command: &SimpleCommand) -> Option<Looks<'_>> {
+    let plain = command.writes.is_empty()
+        && command.reads.is_empty()
+        && !command.plumbed
+        && !command.elevated
+        && !command.wrapped
+        && !command.words.iter().any(Word::is_open);
+    let (name, words) = command.words.split_first().filter(|_| plain)?;
+    let program = PROGRAMS.iter().find(|program| name.is_exact() && program.name == name.text)?;
+    program.look(words)
+}
+
+impl Program {
+    fn look<'a>(&self, words: &'a [Word]) -> Option<Looks<'a>> {
+        let mut operands = Vec::new();
+        let mut words = words.iter();
+        if let Operands::All(check) = self.operands {
+            let all: Vec<_> = words.clone().map(|word| word.text.as_str()).collect();
+            let exact = words.all(|word| {
+                word.is_exact() || begins_plainly(&word.text) || word.text.starts_with("--include=")
+            });
+            let files = if self.reads { all.clone() } else { Vec::new() };
+            return (exact && check(&all)).then_some(Looks { files });
+        }
+        let mut options = true;
+        while let Some(word) = words.next() {
+            let text = word.text.as_str();
+            if word.certainty == Certainty::Glob {
+                if !(self.globs || !options || begins_plainly(text)) || rules::may_name_secret(text) {
+                    return None;
+                }
+                operands.push(text);
+            } else if options && text == "--" {
+                options = false;
+            } else if options && text.len() > 1 && text.starts_with('-') {
+                if self.takes_next(text)? {
+                    words.next().filter(|word| word.is_exact())?;
+                }
+            } else {
+                operands.push(text);
+            }
+        }
+        let fits = match self.operands {
+            Operands::None => operands.is_empty(),
+            Operands::Any | Operands::All(_) => true,
+            Operands::AtMost(most) => operands.len() <= most,
+            Operands::Each(check) => operands.iter().all(|operand| check(operand)),
+        };
+        let files = if self.reads { operands } else { Vec::new() };
+        fits.then_some(Looks { files })
+    }
+
+    /// Whether an option takes the next word; `None` when it is not in the table.
+    fn takes_next(&self, option: &str) -> Option<bool> {
+        if let Some(long) = option.strip_prefix("--") {
+            return match long.split_once('=') {
+                None if self.flags.contains(&long) => Some(false),
+                None if self.long.contains(&long) => Some(true),
+                None => self.long.iter().any(|own| own.strip_suffix('?') == Some(long)).then_some(false),
+                Some((name, _)) => {
+                    self.long.iter().any(|own| own.strip_suffix('?').unwrap_or(own) == name).then_some(false)
+                }
+            };
+        }
+        let letters = &option[1..];
+        let number = letters.bytes().all(|byte| byte.is_ascii_digit());
+        if number && matches!(self.name, "head" | "tail" | "grep" | "diff") {
+            return Some(false);
+        }
+        for (at, letter) in letters.char_indices() {
+            if self.valued.contains(letter) {
+                return Some(at + letter.len_utf8() == letters.len());
+            }
+            if !self.letters.contains(letter) {
+                return None;
+            }
+        }
+        Some(false)
+    }
+}
+
+/// Whether a pattern begins with what it is written with, so that no file it stands for is called like an option.
+fn begins_plainly(pattern: &str) -> bool {
+    pattern.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_'))
+}
+
+#[cfg(test)]
+mod tests;

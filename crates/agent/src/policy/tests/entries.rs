@@ -1,0 +1,229 @@
+//! What the audit of permissions found, entry by entry.
+
+use super::*;
+
+#[test]
+fn p05_a_grant_is_for_the_place_and_the_shape_that_were_shown() {
+    let roots = [path("/w")];
+    let scoped = |shelter, accesses: &[Resolved]| {
+        let subject = Subject { tool: "bash", effect: Effect::Executes, accesses, roots: &roots };
+        scope(&subject, shelter)
+    };
+    // What was allowed in a sandbox is not allowed outside of it, or elsewhere.
+    let case = Case { shelter: WHOLE, ..Case::new() };
+    case.grants.remember(scoped(WHOLE, &run("tar --version")), true);
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("tar --version")), "aaa", "in Argus too");
+    for shelter in [Shelter::Lifted, Shelter::Off, Shelter::Delegated] {
+        let out = Case { shelter, ..Case::new() };
+        out.grants.remember(scoped(WHOLE, &run("tar --version")), true);
+        assert_eq!(
+            out.verdicts("bash", Effect::Executes, &lift("tar cf ../x a", None)),
+            "??a",
+            "{shelter:?}"
+        );
+        assert_eq!(out.verdicts("bash", Effect::Executes, &run("tar --version")), "??a", "{shelter:?}");
+    }
+    // Where nothing confines, only a subcommand that says what is done stands for more than the line itself.
+    for (line, expected) in [
+        ("git fetch origin", "`git fetch …` on this machine, unconfined, in this session"),
+        ("cargo test -p x", "`cargo test …` on this machine, unconfined, in this session"),
+        ("git -C . fetch", "this exact command on this machine, unconfined, in this session"),
+        ("git -c a.b=c fetch", "this exact command on this machine, unconfined, in this session"),
+        ("tar cf x y", "this exact command on this machine, unconfined, in this session"),
+        ("python3 x.py", "this exact command on this machine, unconfined, in this session"),
+        ("bash x.sh", "this exact command on this machine, unconfined, in this session"),
+        ("make", "this exact command on this machine, unconfined, in this session"),
+        ("npm run x", "this exact command on this machine, unconfined, in this session"),
+        ("env git fetch", "this exact command on this machine, unconfined, in this session"),
+        ("ls | xargs cargo test", "this exact command on this machine, unconfined, in this session"),
+        ("cargo test > x", "this exact command on this machine, unconfined, in this session"),
+        ("git fetch $X", "this exact command on this machine, unconfined, in this session"),
+    ] {
+        assert_eq!(label(&scoped(Shelter::Off, &run(line))), expected, "{line}");
+    }
+    let editor = label(&scoped(Shelter::Delegated, &run("git fetch")));
+    assert_eq!(editor, "`git fetch …` in the editor's terminal, unconfined, in this session");
+    let case = Case::new();
+    case.grants.remember(scoped(Shelter::Off, &run("git -C . fetch")), true);
+    for (line, expected) in [
+        ("git -C . fetch", "aaa"),
+        ("git -C . fetch x", "??a"),
+        ("git fetch", "??a"),
+        ("git -C . push", "???"),
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
+    }
+}
+
+#[test]
+fn p05_the_settings_and_what_cannot_be_taken_back_beat_a_grant() {
+    let roots = [path("/w")];
+    for shelter in [WHOLE, Shelter::Off] {
+        let case = Case { shelter, rules: rules(&[], &["bash(make*)"], &[]), ..Case::new() };
+        for line in ["make", "git push", "git branch -D x", "git $X"] {
+            let accesses = run(line);
+            let subject =
+                Subject { tool: "bash", effect: Effect::Executes, accesses: &accesses, roots: &roots };
+            case.grants.remember(scope(&subject, shelter), true);
+            assert_eq!(case.verdicts("bash", Effect::Executes, &accesses), "???", "{line}");
+            let Decision::Ask { rule, .. } =
+                case.decide(PermissionMode::Guardian, "bash", Effect::Executes, accesses.clone())
+            else {
+                panic!("{line}")
+            };
+            assert!(!remembers(rule), "nothing is offered that would not be kept: {line}");
+            case.grants.remember(scope(&subject, shelter), false);
+            assert_eq!(
+                case.verdicts("bash", Effect::Executes, &accesses),
+                "ddd",
+                "a refusal is kept: {line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn p01_a_denial_holds_in_each_reading_mode_and_place() {
+    for line in ["ls &>/dev/null rm -rf dir", "sh -c 'ls &>/dev/null git push --force'", "ls |& rm -rf x"] {
+        for shelter in [WHOLE, Shelter::Off, Shelter::Delegated, Shelter::Lifted] {
+            for mode in [Mode::Edit, Mode::Plan] {
+                let case = Case { shelter, mode, ..Case::new() };
+                let accesses = run_in(line, Dialect::Unknown);
+                assert_eq!(case.verdicts("bash", Effect::Executes, &accesses), "ddd", "{line} {shelter:?}");
+            }
+        }
+    }
+    let case = Case { shelter: Shelter::Delegated, ..Case::new() };
+    for line in ["ls &>/dev/null cp .env leak.txt", "ls &>/dev/null", "cat a |& cat", "[[ -f a ]]"] {
+        let accesses = run_in(line, Dialect::Unknown);
+        assert_eq!(case.verdicts("bash", Effect::Executes, &accesses), "??a", "{line}");
+    }
+}
+
+#[test]
+fn p02_the_modes_that_only_read_run_what_looks_or_cannot_write() {
+    let held = Shelter::Sandbox {
+        level: system::SandboxLevel::ReadOnly,
+        network: false,
+        holds: true,
+        at: system::Route::Local,
+    };
+    for (line, in_sandbox, without) in [
+        ("ls", "a?a", "a?a"),
+        ("git log", "a?a", "ddd"),
+        ("git difftool -y -x CMD HEAD", "a?a", "ddd"),
+        ("python3 x.py", "a?a", "ddd"),
+        ("ls $(pwd)", "a?a", "ddd"),
+        ("sort --ou=F", "a?a", "ddd"),
+        ("uniq - F", "a?a", "ddd"),
+        ("touch x", "ddd", "ddd"),
+        ("ls > x", "ddd", "ddd"),
+        ("git commit -m x", "ddd", "ddd"),
+        ("rm -rf x", "ddd", "ddd"),
+    ] {
+        for mode in [Mode::Plan, Mode::Ask] {
+            let case = Case { mode, shelter: held, ..Case::new() };
+            assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), in_sandbox, "{line}");
+            for shelter in [Shelter::Off, Shelter::Delegated, Shelter::Lifted] {
+                let case = Case { mode, shelter, ..Case::new() };
+                let expected = if shelter == Shelter::Lifted && line == "ls" { "??a" } else { without };
+                assert_eq!(
+                    case.verdicts("bash", Effect::Executes, &run(line)),
+                    expected,
+                    "{line} {shelter:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn p03_names_that_other_programs_obey_ask_at_any_depth() {
+    let case = Case { shelter: WHOLE, ..Case::new() };
+    for file in [
+        ".vscode/settings.json",
+        "sub/.vscode/tasks.json",
+        ".husky/pre-commit",
+        "a/b/.npmrc",
+        ".envrc",
+        "web/.cargo/config.toml",
+        ".pre-commit-config.yaml",
+        "lefthook.yml",
+        ".CLAUDE/settings.json",
+        ".idea/x.xml",
+        ".devcontainer",
+    ] {
+        assert_eq!(
+            case.verdicts("file_write", Effect::Writes, &write(&format!("/w/{file}"))),
+            "???",
+            "{file}"
+        );
+    }
+    for file in ["config.toml", "cargo/config.toml", "vscode/a", "npmrc", ".github/workflows/a.yml"] {
+        assert_eq!(
+            case.verdicts("file_write", Effect::Writes, &write(&format!("/w/{file}"))),
+            "a?a",
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session() {
+    let blocked =
+        ["secrets/*", "keys/", "./config/prod.json", "/opt/private/*", "token.txt"].map(str::to_owned);
+    let roots = [path("/w"), path("/v")];
+    let (grants, none) = (Grants::default(), PermissionRules::default());
+    let policy = Policy {
+        mode: Mode::Edit,
+        permission_mode: PermissionMode::Prometheus,
+        allowed_paths: &[],
+        blocked_paths: &blocked,
+        denied_tools: &[],
+        rules: &none,
+        grants: &grants,
+        own: &[],
+        shelter: WHOLE,
+    };
+    let options = SandboxOptions::default();
+    let bounds = Bounds {
+        options: &options,
+        mode: Mode::Edit,
+        roots: &roots,
+        blocked_paths: &blocked,
+        rules: &none,
+        temp: &[],
+    };
+    let sandbox = sandbox(&bounds);
+    for (file, expected) in [
+        ("/w/secrets/k.txt", true),
+        ("/v/secrets/deep/k.txt", true),
+        ("/w/SECRETS/k.txt", true),
+        ("/w/keys/a", true),
+        ("/w/config/prod.json", true),
+        ("/opt/private/a", true),
+        ("/w/deep/token.txt", true),
+        ("/w/a/secrets/k.txt", false),
+        ("/w/config/dev.json", false),
+        ("/w/secret/k.txt", false),
+    ] {
+        for (tool, effect, accesses) in
+            [("file_read", Effect::Reads, read(file)), ("file_write", Effect::Writes, write(file))]
+        {
+            let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
+            let denied = matches!(decide(&policy, &subject), Decision::Deny { rule: "BlockedPath", .. });
+            assert_eq!(denied, expected, "{tool} {file}");
+        }
+        if !file.starts_with("/opt") {
+            assert_eq!(sandbox.is_secret(&path(file)), expected, "the sandbox says the same of {file}");
+        }
+    }
+    // The folder itself is not listed, and a link does not help.
+    for accesses in [
+        read("/w/secrets"),
+        vec![Resolved::new(Access::Read(path("/w/a")), Some(path("/w/secrets/k.txt")), Dialect::Bash)],
+    ] {
+        let subject = Subject { tool: "glob", effect: Effect::Reads, accesses: &accesses, roots: &roots };
+        assert!(matches!(decide(&policy, &subject), Decision::Deny { .. }), "{accesses:?}");
+    }
+}
