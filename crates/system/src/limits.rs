@@ -62,6 +62,9 @@ pub(crate) const LABEL_BYTES: usize = 60;
 /// The random bytes in the name of a socket at which a command waits for its launcher.
 pub(crate) const LAUNCH_TOKEN_BYTES: usize = 16;
 
+/// How many entries of a project are looked at for new git directories when a confined command has ended.
+pub(crate) const AFTERMATH_ENTRIES: usize = 300_000;
+
 /// How long a directory must not have changed before what it holds is remembered. Longer than the
 /// resolution of any file system's times.
 pub const SANDBOX_SURVEY_SETTLED: Duration = Duration::from_secs(3);

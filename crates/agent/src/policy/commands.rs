@@ -3,7 +3,7 @@
 use super::{
     Decision, Policy, Shelter, Subject, question, rules, settings,
     severe::{self, Severity},
-    shell::{self, Shell, SimpleCommand},
+    shell::{self, Shell, SimpleCommand, Word},
     table,
 };
 use crate::{Access, PermissionMode};
@@ -90,11 +90,17 @@ pub(super) fn obstacle(
         Shell::Commands(_) => return unconfined("it runs nothing that this check knows"),
         Shell::Unknown { why, .. } => return unconfined(why),
     };
+    // Behind a `cd` the words of later commands lead elsewhere.
+    let moves = commands.len() > 1 && commands.iter().any(|command| command.program() == "cd");
+    if moves && place.hides_folders() {
+        return unconfined("it changes the directory, and some directories are blocked");
+    }
     commands.iter().find_map(|command| {
         let Some(looks) = table::look(command) else {
             return unconfined(&format!("`{}` may do more than look", crate::one_line(command.program())));
         };
-        let secret = command.args().iter().find(|word| place.is_secret(&word.text));
+        let open = |word: &Word| !word.is_exact() && place.hides_folders();
+        let secret = command.args().iter().find(|word| place.is_secret(&word.text) || open(word));
         if let Some(word) = secret {
             return Some(format!("It names '{}', which may hold secrets.", crate::one_line(&word.text)));
         }
@@ -172,8 +178,22 @@ impl Words<'_> {
         }
         rules::names_secret(word)
             || rules::names_secret(path)
-            || !self.policy.blocked_paths.is_empty()
-                && super::is_blocked(self.policy, self.roots, &self.cwd.join(path))
+            || self.hides_folders() && {
+                let path = self.cwd.join(path);
+                let spelled = system::Spelled::of(&path, self.roots);
+                super::is_blocked(self.policy, self.roots, &path)
+                    || self.unread().any(|pattern| spelled.is_in(pattern))
+            }
+    }
+
+    /// Whether the settings name files that nobody reads.
+    fn hides_folders(&self) -> bool {
+        !self.policy.blocked_paths.is_empty() || self.unread().next().is_some()
+    }
+
+    /// The patterns of files that rules keep from being read.
+    fn unread(&self) -> impl Iterator<Item = &str> {
+        self.policy.rules.deny.iter().filter_map(|rule| rule.unread())
     }
 
     /// Whether a command goes to another folder, so that the words after it lead there too.

@@ -340,7 +340,15 @@ impl<'a> Git<'a> {
                 let given = options("bBcC");
                 let throws =
                     given.has_letter('f') || given.has_long("force") || given.has_long("discard-changes");
-                throws.then_some(Severity::History("it throws away changes that are not committed"))
+                let of_files = self.args.iter().any(|word| matches!(word.text.as_str(), "--" | "." | ":/"));
+                (throws || of_files)
+                    .then_some(Severity::History("it throws away changes that are not committed"))
+            }
+            "restore" => {
+                let given = options("s");
+                let staged = given.has_letter('S') || given.has_long("staged");
+                let too = given.has_letter('W') || given.has_long("worktree");
+                (!staged || too).then_some(Severity::History("it throws away changes that are not committed"))
             }
             "read-tree" | "checkout-index" => {
                 let given = options("");

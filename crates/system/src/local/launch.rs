@@ -79,10 +79,11 @@ fn surround(
         return Ok((sandbox, Vec::new()));
     }
     // Before names are reserved: what stands in for them is covered, not guarded.
-    let Found { secrets, guarded } = survey.look(&sandbox).map_err(|TooMany| {
+    let Found { secrets, guarded, missing } = survey.look(&sandbox).map_err(|TooMany| {
         SystemError::NoSandbox("the project holds too many files to find its secret ones")
     })?;
     sandbox.blanked = secrets;
+    sandbox.reserved_blanks.extend(missing);
     for path in guarded {
         if !sandbox.guarded.contains(&path) {
             sandbox.guarded.push(path);

@@ -3,6 +3,9 @@
 use super::screen::{Paint, Screen};
 use std::collections::BTreeSet;
 
+/// What stands behind the words of a command that the agent's launcher confines.
+pub(super) const CONFINED: &str = "(confined: ";
+
 /// Counts what the agent asked of the editor.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -66,7 +69,11 @@ impl Ledger {
                 "the unsaved buffer was not read",
             ),
             (self.writes.iter().any(|path| path == file), "the edit did not go through the editor"),
-            (self.permissions.iter().any(|asked| asked.allowed), "no permission was asked for"),
+            (
+                self.permissions.iter().any(|asked| asked.allowed)
+                    || self.terminals.iter().any(|run| run.command.contains(CONFINED)),
+                "a command ran neither confined nor with a permission",
+            ),
             (self.terminals.iter().any(|run| run.success), "no command succeeded in the editor's terminal"),
         ];
         expected.into_iter().filter(|(happened, _)| !happened).map(|(_, lack)| lack.to_owned()).collect()
@@ -96,6 +103,11 @@ mod tests {
         ledger.writes.push("a".into());
         ledger.permissions.push(Permission { title: "t".into(), answer: "yes".into(), allowed: true });
         ledger.terminals.push(Run { command: "c".into(), success: true, end: "exit 0".into() });
+        assert_eq!(ledger.missing("a"), Vec::<String>::new());
+        ledger.permissions.clear();
+        assert_eq!(ledger.missing("a").len(), 1);
+        let command = format!("c {CONFINED}x)");
+        ledger.terminals.push(Run { command, success: true, end: "exit 0".into() });
         assert_eq!(ledger.missing("a"), Vec::<String>::new());
     }
 }

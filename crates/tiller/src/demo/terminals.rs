@@ -1,6 +1,6 @@
 //! The editor's terminals: commands that really run, with their output shown and kept.
 
-use super::peer::Refusal;
+use super::{ledger::CONFINED, peer::Refusal};
 use crate::limits;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
@@ -63,6 +63,10 @@ impl Terminals {
         let limit = limit.unwrap_or(limits::DEMO_TERMINAL_BYTES);
         let shown = match args.as_slice() {
             [flag, line] if flag == "-c" => line.clone(),
+            // The agent's launcher, and the words that say what it confines.
+            [sandbox, run, _socket, label @ ..] if [sandbox, run] == crate::wiring::IN_TERMINAL => {
+                format!("{} {CONFINED}{sandbox} {run} …)", label.join(" "))
+            }
             args => [std::slice::from_ref(&program), args].concat().join(" "),
         };
         let command = Command {

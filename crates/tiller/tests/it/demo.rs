@@ -15,8 +15,7 @@ fn the_story_happens() {
         "not a language model",
         "from the unsaved buffer",
         "+     echo \"Hello, $1!\"",
-        "may I?",
-        "$ sh test.sh",
+        "$ sh test.sh (confined: sandbox run …)",
         "│ ok: Hello, editor!",
         "└ exit 0",
         "What went through the editor",
@@ -36,11 +35,9 @@ fn a_story_that_does_not_happen_is_a_failure() {
     let home = Home::empty();
     // Without anybody at a terminal, what is asked about the user's own files is refused.
     home.write("a.txt", "one\n");
-    let args = ["demo", "--project", ".", "--prompt", "run sh -c 'touch made'"];
+    let args = ["demo", "--project", ".", "--prompt", "run git push origin made"];
     let output = home.run(&args);
     assert!(stdout(&output).contains("may I?"), "{}\n{}", stdout(&output), stderr(&output));
-    assert_eq!(home.read("made"), None);
-
     let output = home.run(&["demo", "--model", "nobody/x"]);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
     assert!(stderr(&output).contains("nobody"), "{}", stderr(&output));

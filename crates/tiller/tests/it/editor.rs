@@ -11,12 +11,28 @@ pub(crate) struct Editor {
     pub(crate) terminals: bool,
     /// The kind of option that is chosen; questions are dismissed without one.
     pub(crate) answer: Option<&'static str>,
+    /// How its terminals take a command and its arguments.
+    pub(crate) joins: Joins,
     /// Open buffers by absolute path; other files are read from disk. Writes land here and on disk.
     pub(crate) buffers: BTreeMap<String, String>,
     /// What was asked, in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, ….
     pub(crate) log: Vec<String>,
     pub(crate) open: Open,
     pub(crate) created: usize,
+}
+
+/// How a terminal takes a command and its arguments.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// As an argument vector.
+    #[default]
+    Not,
+    /// As one line for a shell, joined with spaces and nothing else.
+    Unquoted,
+    /// As one line for a shell, each word quoted.
+    Quoted,
+    /// Not at all: it answers as if a program had run well, and starts none.
+    AndRunsNothing,
 }
 
 /// The terminals that are not released.
@@ -134,8 +150,29 @@ impl Editor {
             params["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
         assert!(!program.contains(' '), "an argument vector, not a line: {program}");
         self.log.push(format!("terminal {}", args.last().unwrap()));
+        let words: Vec<_> = std::iter::once(program).chain(args.iter().copied()).collect();
+        let quoted = |word: &&str| format!("'{}'", word.replace('\'', "'\\''"));
+        let mut command = match self.joins {
+            Joins::Not => Command::new(program),
+            Joins::Unquoted | Joins::Quoted => Command::new("sh"),
+            Joins::AndRunsNothing => Command::new("true"),
+        };
+        match self.joins {
+            Joins::Not => {
+                command.args(&args);
+            }
+            Joins::Unquoted => {
+                command.args(["-c", &words.join(" ")]);
+            }
+            Joins::Quoted => {
+                let words: Vec<_> = words.iter().map(quoted).collect();
+                command.args(["-c", &words.join(" ")]);
+            }
+            Joins::AndRunsNothing => {}
+        }
+        let cwd = params["cwd"].as_str().unwrap();
         let output =
-            Command::new(program).args(&args).current_dir(params["cwd"].as_str().unwrap()).output().unwrap();
+            command.current_dir(cwd).env("EDITORS_API_KEY", "canary-of-the-editor").output().unwrap();
         self.created += 1;
         let id = format!("t{}", self.created);
         let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();

@@ -18,11 +18,27 @@ const LONG: &str = "run sh -c 'echo $$ > pid; exec sleep 300'";
 fn pid(home: &Home) -> String {
     for _ in 0..3000 {
         match home.read("pid") {
-            Some(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            Some(text) if text.ends_with('\n') => return sleeper(home),
             _ => std::thread::park_timeout(Duration::from_millis(10)),
         }
     }
     panic!("the command never started");
+}
+
+/// The process that sleeps in a home's project, by the number that it has here: a confined command has
+/// numbers of its own.
+fn sleeper(home: &Home) -> String {
+    for _ in 0..300 {
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let read = |name| std::fs::read(entry.path().join(name)).unwrap_or_default();
+            let there = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == home.project());
+            if there && read("comm") == b"sleep\n" {
+                return entry.file_name().into_string().unwrap();
+            }
+        }
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    panic!("nothing sleeps in {}", home.project().display());
 }
 
 /// Whether a process runs. One that has ended and that nobody has waited for yet (its parent is gone too) does not.
@@ -109,5 +125,8 @@ fn limits_end_a_run_with_their_own_code() {
     let time = home.run(&["-p", LONG, "--yolo", "--timeout", "1"]);
     assert_eq!(time.status.code(), Some(2), "{}", stderr(&time));
     assert!(stderr(&time).contains("--timeout"));
-    assert!(!lives(&pid(&home)));
+    let sleeps = |entry: std::fs::DirEntry| {
+        std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == home.project())
+    };
+    assert!(!std::fs::read_dir("/proc").unwrap().flatten().any(sleeps), "the command outlived the run");
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::Agent,
-    editor::Editor,
+    editor::{Editor, Joins},
     home::{Home, stderr, stdout},
 };
 
@@ -60,14 +60,45 @@ fn s26_a_canary_key_does_not_reach_a_command() {
     assert!(said.contains("canary-2") && !said.contains("canary-1"), "{said}");
 }
 
+/// What the editor was asked, and what the model was given, for a line that is run in the editor's terminal.
+fn in_terminal(home: &Home, joins: Joins, line: &str) -> (Editor, String) {
+    let mut editor = Editor { joins, ..Editor::with_everything() };
+    let (mut agent, session) = Agent::open(home, &[], &editor);
+    agent.prompt(&session, &format!("run `{line}`"), &mut editor).unwrap();
+    let said: String = agent.updates.iter().map(|update| update.to_string()).collect();
+    (editor, said)
+}
+
 #[test]
-fn a_builder_in_the_editors_terminal_asks() {
+fn a_command_in_the_editors_terminal_is_confined_and_not_asked_about() {
+    for joins in [Joins::Not, Joins::Unquoted, Joins::Quoted] {
+        let home = Home::new();
+        if !confines(&home) {
+            return;
+        }
+        home.write("Makefile", "all:\n\techo made > out; echo x > /var/tmp/../escaped-$$PPID; env\n");
+        home.write(".env", "CANARY=1");
+        let (editor, said) = in_terminal(&home, joins, "make all; cat .env; exit 3");
+        assert_eq!(editor.verbs(), ["terminal"], "{:?}", editor.log);
+        assert_eq!(home.read("out").as_deref(), Some("made\n"));
+        assert!(said.contains("ermission denied") && said.contains("Exit code: 3"), "{said}");
+        assert!(!said.contains("CANARY") && !said.contains("canary-of-the-editor"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_not_proven_to_be_confined_in_a_terminal_asks_and_runs_once() {
     let home = Home::new();
-    home.write("Makefile", "all:\n\techo made > out\n");
-    let mut editor = Editor::with_everything();
-    let (mut agent, session) = Agent::open(&home, &[], &editor);
-    agent.prompt(&session, "run `make all`", &mut editor).unwrap();
-    assert_eq!(editor.verbs().iter().filter(|verb| **verb == "permission").count(), 1, "{:?}", editor.log);
+    let confined = confines(&home);
+    let (editor, _) = in_terminal(&home, Joins::AndRunsNothing, "make all");
+    let expected: &[&str] = match confined {
+        // The launcher was tried; then the command as it is, asked about.
+        true => &["terminal", "permission", "terminal"],
+        false => &["permission", "terminal"],
+    };
+    assert_eq!(editor.verbs(), expected, "{:?}", editor.log);
+    let plain: Vec<_> = editor.log.iter().filter(|line| line.as_str() == "terminal make all").collect();
+    assert_eq!(plain.len(), 1, "{:?}", editor.log);
 }
 
 #[test]

@@ -86,7 +86,9 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
     let result = rules(sandbox, namespaces).and_then(|rules| {
         // A library that finds no clone3 uses clone, whose flags a filter can look at.
-        let known = (0..=LAST_KNOWN).filter(|call| *call != libc::SYS_clone3);
+        // One that finds no openat2 uses openat, whose mode it can look at.
+        let unseen = [libc::SYS_clone3, libc::SYS_openat2];
+        let known = (0..=LAST_KNOWN).filter(|call| !unseen.contains(call));
         let known = known.map(|call| (call, Vec::new())).collect();
         install(rules, SeccompAction::Allow, errno(libc::EPERM))?;
         install(known, errno(libc::ENOSYS), SeccompAction::Allow)
@@ -118,9 +120,49 @@ fn rules(sandbox: &Sandbox, namespaces: bool) -> Result<Rules, Box<dyn std::erro
     rules.insert(libc::SYS_socket, sockets);
     let kind = SeccompCmpOp::MaskedEq(SOCKET_KIND);
     let datagram = u64::from(libc::SOCK_DGRAM.unsigned_abs());
+    rules.extend(lending()?);
     rules.insert(libc::SYS_socketpair, vec![one(1, SeccompCmpArgLen::Dword, kind, datagram)?]);
     Ok(rules)
 }
+
+/// No file may lend the rights of its owner or group to those who run it. By call: the arguments of the
+/// mode, and of flags that must be there for it to count.
+fn lending() -> Result<Rules, Box<dyn std::error::Error>> {
+    let creates = Some((libc::O_CREAT.unsigned_abs(), 1));
+    let mut calls = vec![
+        (libc::SYS_fchmod, 1, None),
+        (libc::SYS_fchmodat, 2, None),
+        (SYS_FCHMODAT2, 2, None),
+        (libc::SYS_mknodat, 2, None),
+        (libc::SYS_openat, 3, creates.map(|(flag, at)| (flag, at + 1))),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    calls.extend([
+        (libc::SYS_chmod, 1, None),
+        (libc::SYS_creat, 1, None),
+        (libc::SYS_mknod, 1, None),
+        (libc::SYS_open, 2, creates),
+    ]);
+    let mut rules = Rules::new();
+    for (call, mode, flag) in calls {
+        let of_call = [libc::S_ISUID, libc::S_ISGID].map(|bit| {
+            let bit = u64::from(bit);
+            let bits = SeccompCmpOp::MaskedEq(bit);
+            let mut conditions = vec![SeccompCondition::new(mode, SeccompCmpArgLen::Dword, bits, bit)?];
+            if let Some((flag, at)) = flag {
+                let flag = u64::from(flag);
+                let flags = SeccompCmpOp::MaskedEq(flag);
+                conditions.push(SeccompCondition::new(at, SeccompCmpArgLen::Dword, flags, flag)?);
+            }
+            SeccompRule::new(conditions)
+        });
+        rules.insert(call, of_call.into_iter().collect::<Result<_, _>>()?);
+    }
+    Ok(rules)
+}
+
+/// `fchmodat2`; `libc` lacks it.
+const SYS_FCHMODAT2: i64 = 452;
 
 /// The bits of a socket's type that are not flags.
 const SOCKET_KIND: u64 = 0xf;

@@ -7,6 +7,8 @@
 //! with less confinement than asked for.
 
 #[cfg(target_os = "linux")]
+mod aftermath;
+#[cfg(target_os = "linux")]
 mod capabilities;
 #[cfg(target_os = "linux")]
 mod devices;

@@ -112,6 +112,7 @@ impl Order {
             ("cover", &self.sandbox.covered),
             ("hide", &self.sandbox.hidden),
             ("blank", &self.sandbox.blanked),
+            ("shared", &self.sandbox.shared),
         ];
         for (option, paths) in paths {
             strings.extend(paths.iter().map(|path| format!("{option}={path}")));
@@ -178,6 +179,7 @@ impl Order {
                 "cover" => sandbox.covered.push(path()?),
                 "hide" => sandbox.hidden.push(path()?),
                 "blank" => sandbox.blanked.push(path()?),
+                "shared" => sandbox.shared.push(path()?),
                 "backing" => backing = Some(path()?),
                 "temp" => {
                     let backing = backing.take().ok_or_else(unknown)?;
@@ -226,6 +228,7 @@ mod tests {
                 covered: vec![path("/w/.mcp.json")],
                 hidden: vec![path("/home/me/.ssh")],
                 blanked: vec![path("/w/.env")],
+                shared: vec![path("/tmp")],
                 temp: vec![PrivateTemp { at: path("/tmp"), backing: path("/var/tmp/x") }],
                 ..Sandbox::default()
             },

@@ -1,8 +1,8 @@
 //! The outer stage of the launcher: it starts the command, confined or not, and outlives it. When the
 //! command has ended, or the agent's process has, nothing that the command started is left.
 
-use super::{inner, namespaces, order::Order, variables::Hiding};
-use crate::SandboxLevel;
+use super::{aftermath::Before, inner, namespaces, order::Order, variables::Hiding};
+use crate::{AbsPath, SandboxLevel};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
@@ -13,6 +13,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// The exit code of a launcher that could not confine or start the command: the one that `env` and
@@ -32,6 +33,7 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
         Err(error) => return failed(&error.to_string()),
     };
     set_child_subreaper(Some(getpid())).ok();
+    let before = (order.sandbox.level == SandboxLevel::WorkspaceWrite).then(|| Before::look(roots(&order)));
     let started = match order.sandbox.level {
         SandboxLevel::Off => plain(&order),
         _ => confined(&order, again),
@@ -42,6 +44,8 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
     };
     let end = follow(&mut control, child, inner);
     end_descendants();
+    let left = before.map(|before| before.settle(roots(&order)));
+    left.iter().flatten().for_each(|line| complain(line));
     match end {
         Ok(End::Code(code)) => code,
         Ok(End::Signal(signal)) => end_by(signal),
@@ -57,6 +61,14 @@ pub(super) fn complain(problem: &str) {
 fn failed(problem: &str) -> u8 {
     complain(problem);
     FAILED
+}
+
+/// The writable directories in which projects lie.
+fn roots(order: &Order) -> impl Iterator<Item = PathBuf> {
+    let temp = &order.sandbox.temp;
+    let shared =
+        |root: &&AbsPath| temp.iter().any(|temp| &temp.at == *root) || order.sandbox.shared.contains(root);
+    order.sandbox.writable.iter().filter(move |root| !shared(root)).map(|root| root.as_std().to_owned())
 }
 
 /// How the command ended.

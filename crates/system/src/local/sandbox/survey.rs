@@ -16,6 +16,8 @@ const MODULE_DEPTH: usize = 6;
 /// Files of a git directory that decide what git runs.
 const GIT_CONTROLS: [&str; 6] =
     ["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
+/// Of them, those that mean nothing when they are empty, so that an empty one can hold the name.
+const GIT_EMPTY: [&str; 2] = ["config.worktree", "info/attributes"];
 /// Directories of packages that others wrote: what lies in them is obeyed by nobody who does not enter them.
 const PACKAGES: &str = "node_modules";
 
@@ -26,6 +28,8 @@ pub(in crate::local) struct Found {
     pub(in crate::local) secrets: Vec<AbsPath>,
     /// Existing files and directories that decide what is run.
     pub(in crate::local) guarded: Vec<AbsPath>,
+    /// Files of git directories that do not exist, and would decide what is run.
+    pub(in crate::local) missing: Vec<AbsPath>,
 }
 
 /// There are more entries than are looked at.
@@ -145,6 +149,10 @@ fn git(path: &AbsPath, found: &mut Found) {
         // One of them is enough: the others may have been removed to look like something else.
         let is_git = depth == 0 || !controls.is_empty() || exists(&folder.join("HEAD"));
         found.guarded.extend(controls);
+        if is_git {
+            let missing = GIT_EMPTY.iter().map(|name| folder.join(name)).filter(|path| !exists(path));
+            found.missing.extend(missing);
+        }
         let below: Vec<_> = match is_git {
             true => ["modules", "worktrees"].map(|name| folder.join(name)).to_vec(),
             false => vec![folder],

@@ -3,6 +3,10 @@
 use crate::{is_secret_name, is_secret_value, secrets_in};
 use std::ffi::OsString;
 
+/// Variables without which no program is found or knows where it is: passed on whatever they contain. A
+/// secret that is a part of one of them is no secret.
+const ESSENTIAL: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "TERM", "TMPDIR"];
+
 /// What is withheld beyond variables whose names or values look like secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::local) struct Hiding {
@@ -27,6 +31,9 @@ impl Hiding {
         let mut secrets: Vec<&str> = named.chain(&self.values).map(|value| value.trim()).collect();
         secrets.retain(|value| is_secret_value(value));
         let withheld = variables.iter().filter(|(_, name, value)| {
+            if ESSENTIAL.contains(&name.as_str()) {
+                return false;
+            }
             let known = secrets.iter().any(|secret| value.contains(secret));
             is_secret_name(name) || known || !secrets_in(value).is_empty()
         });

@@ -1,0 +1,210 @@
+//! What a confined command left behind that git would run: looked for when it has ended, and put out of
+//! force. What was there before is guarded by mounts; this is about git directories that are new, for
+//! which nothing could be mounted.
+
+use crate::limits::AFTERMATH_ENTRIES;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where a repository keeps what others built or wrote: nobody works in there.
+const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
+
+/// Settings that name no program, by section and name. With any other a configuration is put out of force.
+const HARMLESS: [(&str, &[&str]); 8] = [
+    (
+        "core",
+        &[
+            "repositoryformatversion",
+            "filemode",
+            "bare",
+            "logallrefupdates",
+            "ignorecase",
+            "precomposeunicode",
+            "symlinks",
+            "autocrlf",
+            "eol",
+            "sparsecheckout",
+        ],
+    ),
+    ("extensions", &["objectformat", "refstorage", "partialclone"]),
+    ("remote", &["url", "fetch", "tagopt", "promisor", "partialclonefilter"]),
+    ("branch", &["remote", "merge", "rebase", "vscode-merge-base"]),
+    ("submodule", &["active", "url"]),
+    ("user", &["name", "email"]),
+    ("init", &["defaultbranch"]),
+    ("gc", &["auto"]),
+];
+
+/// The git directories that were there before the command, and their `commondir` files.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    known: HashSet<PathBuf>,
+}
+
+impl Before {
+    /// Takes note of what there is.
+    pub(super) fn look(roots: impl Iterator<Item = PathBuf>) -> Self {
+        let mut known = HashSet::new();
+        visit(roots, |folder| {
+            let commondir = folder.join("commondir");
+            known.extend(commondir.exists().then_some(commondir));
+            known.insert(folder.to_owned());
+        });
+        Self { known }
+    }
+
+    /// Puts out of force what came since and makes git run something; a line for each.
+    pub(super) fn settle(&self, roots: impl Iterator<Item = PathBuf>) -> Vec<String> {
+        let mut lines = Vec::new();
+        visit(roots, |folder| {
+            let commondir = folder.join("commondir");
+            if !self.known.contains(&commondir) && commondir.exists() && !is_of_worktree(&commondir) {
+                lines.extend(put_away(&commondir, "it tells git to obey another directory"));
+            }
+            if self.known.contains(folder) {
+                return;
+            }
+            let config = folder.join("config");
+            if fs::read_to_string(&config).is_ok_and(|text| !is_harmless(&text)) {
+                lines.extend(put_away(&config, "it may name programs that git would run"));
+            }
+            for hook in entries(&folder.join("hooks")) {
+                // Git runs those without an extension only.
+                if hook.extension().is_none() {
+                    lines.extend(put_away(&hook, "git would run it"));
+                }
+            }
+        });
+        lines
+    }
+}
+
+/// Calls `each` with every git directory, bare ones and those of submodules and worktrees included.
+fn visit(roots: impl Iterator<Item = PathBuf>, mut each: impl FnMut(&Path)) {
+    let mut left = AFTERMATH_ENTRIES;
+    let mut folders: Vec<_> = roots.collect();
+    while let Some(folder) = folders.pop() {
+        if is_git(&folder) {
+            each(&folder);
+            folders.extend(["modules", "worktrees"].iter().flat_map(|name| entries(&folder.join(name))));
+            continue;
+        }
+        let Ok(found) = fs::read_dir(&folder) else { continue };
+        for entry in found.flatten() {
+            left -= 1;
+            if left == 0 {
+                return;
+            }
+            let passed = entry.file_name().to_str().is_some_and(|name| PASSED_OVER.contains(&name));
+            if !passed && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+}
+
+/// Whether git may take a directory for a git directory, or for one that such a directory leads to.
+fn is_git(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).exists();
+    folder.file_name().is_some_and(|name| name == ".git")
+        || (has("HEAD") && (has("objects") || has("commondir")))
+        || (has("config") && has("objects") && has("refs"))
+}
+
+/// Whether a `commondir` leads from the git directory of a worktree to the one that holds it.
+fn is_of_worktree(commondir: &Path) -> bool {
+    let above = commondir.parent().and_then(Path::parent).and_then(Path::file_name);
+    let leads = || fs::read_to_string(commondir).is_ok_and(|text| text.trim_end() == "../..");
+    above.is_some_and(|name| name == "worktrees") && leads()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// Gives a file a name that nothing obeys.
+fn put_away(path: &Path, why: &str) -> Option<String> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".not-trusted");
+    let shown = path.display();
+    match fs::rename(path, &name) {
+        Ok(()) => Some(format!("{shown} was renamed to {}: {why}", Path::new(&name).display())),
+        Err(error) => Some(format!("{shown} should be removed, {why}: {error}")),
+    }
+}
+
+/// Whether every setting of a configuration is known to name no program.
+fn is_harmless(config: &str) -> bool {
+    let mut allowed: &[&str] = &[];
+    config.lines().map(str::trim).all(|line| {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            return true;
+        }
+        if let Some(section) = line.strip_prefix('[') {
+            let name = section.split([' ', '.', ']', '"']).next().unwrap_or("").to_ascii_lowercase();
+            allowed = HARMLESS.iter().find(|(known, _)| *known == name).map_or(&[], |(_, keys)| keys);
+            // A setting behind the section on one line, or a line that goes on, is read by nobody here.
+            return line.ends_with(']') && !line.contains('\\') && !allowed.is_empty();
+        }
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        let name = name.trim().to_ascii_lowercase();
+        let plain = !value.contains('\\') && !value.contains("::");
+        plain && allowed.contains(&name.as_str())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_is_harmless_only_if_every_setting_is_known() {
+        let usual = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
+        assert!(is_harmless(usual));
+        for bad in [
+            "[core]\n\tfsmonitor = x\n",
+            "[core] fsmonitor = x\n",
+            "[core]\n\tbare = false \\\n\tfsmonitor = x\n",
+            "[alias]\n\tst = !x\n",
+            "[include]\n\tpath = x\n",
+            "[remote \"o\"]\n\turl = ext::sh -c x\n",
+            "[CORE]\n\tFSMonitor = x\n",
+            "[core]\n\tworktree = /\n",
+            "[filter \"f\"]\n\tclean = x\n",
+            "bare = true\n",
+        ] {
+            assert!(!is_harmless(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_new_and_runs_something_is_put_out_of_force() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path();
+        let roots = || std::iter::once(top.to_owned());
+        let write = |path: &str, text: &str| {
+            let path = top.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let evil = "[core]\n\tfsmonitor = x\n";
+        write(".git/config", evil);
+        write(".git/HEAD", "x");
+        let before = Before::look(roots());
+        write(".git/commondir", "../evil");
+        write("new/.git/config", evil);
+        write("new/.git/hooks/pre-commit", "x");
+        write("new/.git/hooks/pre-push.sample", "x");
+        write("fine/.git/config", "[core]\n\tbare = false\n");
+        write("bare/HEAD", "x");
+        write("bare/objects/x", "x");
+        write("bare/config", evil);
+        assert_eq!(before.settle(roots()).len(), 4);
+        let there = |path: &str| top.join(path).exists();
+        assert!(there(".git/config") && there("fine/.git/config") && there("new/.git/hooks/pre-push.sample"));
+        assert!(!there(".git/commondir") && !there("new/.git/config") && !there("bare/config"));
+        assert!(!there("new/.git/hooks/pre-commit") && there("new/.git/config.not-trusted"));
+        assert_eq!(before.settle(roots()), Vec::<String>::new());
+    }
+}
