@@ -65,6 +65,9 @@ pub(crate) const LAUNCH_TOKEN_BYTES: usize = 16;
 /// How many entries of a project are looked at for new git directories when a confined command has ended.
 pub(crate) const AFTERMATH_ENTRIES: usize = 300_000;
 
+/// How long the temporary files of a session are kept after they were last changed.
+pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 /// How long a directory must not have changed before what it holds is remembered. Longer than the
 /// resolution of any file system's times.
 pub const SANDBOX_SURVEY_SETTLED: Duration = Duration::from_secs(3);

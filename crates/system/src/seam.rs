@@ -1,7 +1,8 @@
 //! The trait that every effect on a workspace goes through.
 
 use crate::{
-    AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, SandboxSupport, ShellProgram, SystemError,
+    AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport, ShellProgram,
+    SystemError,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -161,6 +162,11 @@ pub trait System: Send + Sync {
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         Err(SystemError::NoPipes { program: command.program })
     }
+
+    /// Removes what confined commands of processes that were killed have left on this machine: names
+    /// that were held, and temporary files of sessions that were not used for long. Only what is known
+    /// to be this program's and in nobody's use.
+    async fn sweep(&self, _sandbox: &Sandbox) {}
 
     /// Prepares a command that somebody else is to start, in a terminal of this machine: what to start
     /// instead, which confines itself before it becomes the command. `None` where that cannot be had.

@@ -78,6 +78,22 @@ impl Shelter {
         matches!(self, Self::Sandbox { network: false, holds: true, .. })
     }
 
+    /// What is missing of a sandbox that the settings want, and what follows.
+    pub(crate) fn shortcoming(self) -> Option<&'static str> {
+        match self {
+            Self::Unavailable => {
+                Some("this system cannot confine commands, so all but those that only look ask")
+            }
+            Self::Delegated => Some(
+                "commands in the editor's terminal cannot be confined here, so all but those that only look ask",
+            ),
+            Self::Sandbox { holds: false, network: false, .. } => Some(
+                "without namespaces, hooks and secret files of the project are in reach of commands, so all but those that only look ask",
+            ),
+            Self::Sandbox { .. } | Self::Off | Self::Lifted => None,
+        }
+    }
+
     /// Who runs it and what holds it back, for a question.
     pub(crate) fn words(self) -> String {
         match self {
@@ -102,17 +118,15 @@ impl Shelter {
 
 /// What commands are to get, before it is known what this machine gives.
 pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
-    match (executor, options.level) {
-        (Route::Client, _) => Shelter::Delegated.words(),
-        (_, SandboxLevel::Off) => Shelter::Off.words(),
-        (_, level) => {
-            let network = if options.network { "network" } else { "no network" };
-            format!(
-                "on this machine (sandbox: {}, {network}, if this system can: known with the first command)",
-                level.id()
-            )
-        }
-    }
+    let place = match (executor, options.level) {
+        (Route::Client, SandboxLevel::Off) => return Shelter::Delegated.words(),
+        (_, SandboxLevel::Off) => return Shelter::Off.words(),
+        (Route::Client, _) => "in the editor's terminal",
+        (Route::Local | Route::Refused, _) => "on this machine",
+    };
+    let network = if options.network { "network" } else { "no network" };
+    let level = options.level.id();
+    format!("{place} (sandbox: {level}, {network}, if this system can: known with the first command)")
 }
 
 /// What bounds the commands of a session.

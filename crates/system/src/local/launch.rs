@@ -6,8 +6,10 @@ use super::{
     placeholders::{self, Placeholder},
     sandbox::{self, Found, Order, Survey, TooMany},
 };
+use crate::limits::TEMP_AGE;
 use crate::{AbsPath, Command, Confinement, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, SystemError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::PathBuf;
 use std::{fs, io};
 
 /// Where the temporary files of this user's sessions are kept; outside of the directories that they stand
@@ -113,6 +115,34 @@ fn surround(
         }
     });
     Ok((sandbox, held))
+}
+
+/// Removes the temporary files of other sessions that were not used for long.
+pub(super) fn sweep(sandbox: &Sandbox) {
+    for temp in &sandbox.temp {
+        let (Some(own), Some(base)) =
+            (temp.backing.parent(), temp.backing.parent().and_then(|own| own.parent()))
+        else {
+            continue;
+        };
+        for entry in fs::read_dir(base.as_std()).into_iter().flatten().flatten() {
+            let is_old = |path: PathBuf| {
+                let used = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
+                used.and_then(|used| used.elapsed().ok()).is_none_or(|age| age > TEMP_AGE)
+            };
+            let sessions = entry.path().join("0");
+            let old = is_old(sessions.join("upper")) && is_old(entry.path()) && sessions.is_dir();
+            if old && entry.path() != own.as_std() {
+                // The kernel makes a directory in it that its owner must open first.
+                for work in [sessions.join("work/work"), entry.path().join("1/work/work")] {
+                    fs::set_permissions(work, fs::Permissions::from_mode(0o700)).ok();
+                }
+                if let Err(error) = fs::remove_dir_all(entry.path()) {
+                    tracing::debug!(%error, path = %entry.path().display(), "old temporary files stay");
+                }
+            }
+        }
+    }
 }
 
 /// Makes the directories of a session's temporary files.

@@ -18,7 +18,7 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
+    AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes, Sandbox,
     SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
@@ -203,6 +203,15 @@ impl System for LocalSystem {
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         processes::spawn_piped(command, Arc::clone(&self.watchdog)).await
+    }
+
+    async fn sweep(&self, sandbox: &Sandbox) {
+        let sandbox = sandbox.clone();
+        blocking(move || {
+            placeholders::sweep(&sandbox);
+            launch::sweep(&sandbox);
+        })
+        .await;
     }
 
     async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {

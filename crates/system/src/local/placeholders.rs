@@ -30,6 +30,19 @@ pub(super) fn reserve(sandbox: &Sandbox) -> Vec<Placeholder> {
     files.chain(folders).filter_map(|(path, is_folder)| take(path, is_folder)).collect()
 }
 
+/// Removes those that nobody holds any more.
+pub(super) fn sweep(sandbox: &Sandbox) {
+    let files = sandbox.reserved_files.iter().chain(&sandbox.reserved_blanks).map(|path| (path, false));
+    for (path, is_folder) in files.chain(sandbox.reserved_folders.iter().map(|path| (path, true))) {
+        let ours = |found: fs::Metadata| is_ours(path, &found) && found.is_dir() == is_folder;
+        if fs::symlink_metadata(path.as_std()).is_ok_and(ours)
+            && let Ok(held) = hold(path)
+        {
+            drop(Placeholder { path: path.clone(), is_folder, held });
+        }
+    }
+}
+
 fn take(path: &AbsPath, is_folder: bool) -> Option<Placeholder> {
     // Another command's may be removed in between; then it is made anew.
     for _ in 0..3 {
@@ -127,6 +140,14 @@ mod tests {
         assert!(file.as_std().exists() && folder.as_std().exists());
         drop(second);
         assert!(!file.as_std().exists() && !folder.as_std().exists() && own.as_std().exists());
+        // What a killed process left is removed; what is held is not.
+        for path in [&file, &folder] {
+            make(path, path == &folder).unwrap();
+        }
+        let held = reserve(&Sandbox { reserved_folders: Vec::new(), ..sandbox.clone() });
+        sweep(&sandbox);
+        assert!(file.as_std().exists() && !folder.as_std().exists() && own.as_std().exists());
+        drop(held);
         // One that was filled meanwhile is somebody's.
         let third = reserve(&sandbox);
         fs::write(folder.join("config.toml").as_std(), "x").unwrap();
