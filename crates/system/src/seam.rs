@@ -30,18 +30,6 @@ pub struct Metadata {
     pub modified: Option<SystemTime>,
 }
 
-/// The age, in seconds since 1970, of what holds a name free while a confined command runs.
-pub(crate) const PLACEHOLDER_SECONDS: i64 = 1;
-
-impl Metadata {
-    /// Whether it is an empty file that only holds a name free, for a confined command that runs, or that was killed.
-    pub fn is_placeholder(&self) -> bool {
-        let age = self.modified.and_then(|then| then.duration_since(SystemTime::UNIX_EPOCH).ok());
-        let marked = age.is_some_and(|age| i64::try_from(age.as_secs()) == Ok(PLACEHOLDER_SECONDS));
-        self.kind == FileKind::File && self.size == 0 && marked
-    }
-}
-
 /// What a file on disk holds and how it looks.
 #[derive(Debug)]
 pub struct Look {
@@ -163,9 +151,7 @@ pub trait System: Send + Sync {
         Err(SystemError::NoPipes { program: command.program })
     }
 
-    /// Removes what confined commands of processes that were killed have left on this machine: names
-    /// that were held, and temporary files of sessions that were not used for long. Only what is known
-    /// to be this program's and in nobody's use.
+    /// Removes the temporary files of sessions that were not used for long from this machine.
     async fn sweep(&self, _sandbox: &Sandbox) {}
 
     /// Prepares a command that somebody else is to start, in a terminal of this machine: what to start

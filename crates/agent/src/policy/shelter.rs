@@ -153,7 +153,6 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         roots.iter().flat_map(|root| names.iter().map(|name| root.join(name)).collect::<Vec<_>>()).collect()
     };
     let git = protected::GIT.iter().map(|name| &**name);
-    let is_read = |name: &&str| protected::READ_AT_EVERY_RUN.contains(name);
     let is_kept = |temp: &&PrivateTemp| !roots.iter().any(|root| temp.at.starts_with(root));
     // `.git` is blocked for tools that take a path; a build may look at its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
@@ -167,14 +166,11 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
             .into_iter()
             .chain(options.guarded.iter().cloned())
             .collect(),
-        reserved_files: below(&mut protected::FILES.iter().copied().filter(|name| !is_read(name))),
-        reserved_blanks: below(&mut protected::FILES.iter().copied().filter(is_read)),
-        reserved_folders: below(&mut protected::RESERVED_FOLDERS.iter().chain(protected::FOLDERS).copied()),
+        reserved: below(&mut protected::all().chain([protected::CARGO])),
         nested: protected::all().map(str::to_owned).collect(),
         temp: temp.iter().filter(is_kept).cloned().collect(),
         shared: options.shared.clone(),
         limits: options.limits,
-        covered: Vec::new(),
         hidden: options.hidden.clone(),
         secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),

@@ -1,9 +1,8 @@
-//! What is done right before the launcher starts a command: names are reserved, secret files are looked
-//! for, the session's own temporary directory is made.
+//! What is done right before the launcher starts a command: secret files and what must
+//! stay as it is are looked for, the session's own temporary directory is made.
 
 use super::{
     LocalSystem, blocking,
-    placeholders::{self, Placeholder},
     sandbox::{self, Found, Order, Survey, TooMany},
 };
 use crate::limits::TEMP_AGE;
@@ -21,13 +20,6 @@ pub fn private_temp() -> Option<AbsPath> {
     usable.then(path)
 }
 
-/// A command that the launcher is to start.
-pub(super) struct Prepared {
-    pub(super) order: Order,
-    /// Names that are taken for as long as the command runs.
-    pub(super) held: Vec<Placeholder>,
-}
-
 impl LocalSystem {
     /// Prepares a command for the launcher; `None` where there is none and none is needed. With
     /// `elsewhere` the launcher is started by somebody else, in an environment that is not this
@@ -36,7 +28,7 @@ impl LocalSystem {
         &self,
         command: &Command,
         elsewhere: bool,
-    ) -> Result<Option<Prepared>, SystemError> {
+    ) -> Result<Option<Order>, SystemError> {
         let order = Order {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
             namespaces: false,
@@ -55,14 +47,14 @@ impl LocalSystem {
         };
         let (Confinement::Required(sandbox) | Confinement::HereOnly(sandbox)) = &command.confinement else {
             let supervised = cfg!(target_os = "linux") && !self.options.launcher.is_empty();
-            return Ok((supervised || elsewhere).then_some(Prepared { order, held: Vec::new() }));
+            return Ok((supervised || elsewhere).then_some(order));
         };
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
         let (sandbox, survey) = (sandbox.clone(), self.survey.clone());
-        let (sandbox, held) = blocking(move || surround(sandbox, support, &survey)).await?;
+        let sandbox = blocking(move || surround(sandbox, support, &survey)).await?;
         let order = Order { sandbox, namespaces: support.namespaces, processes: support.processes, ..order };
-        Ok(Some(Prepared { order, held }))
+        Ok(Some(order))
     }
 
     async fn support(&self) -> SandboxSupport {
@@ -71,42 +63,26 @@ impl LocalSystem {
 }
 
 /// Completes a sandbox by what depends on what is on the disk now.
-fn surround(
-    mut sandbox: Sandbox,
-    support: SandboxSupport,
-    survey: &Survey,
-) -> Result<(Sandbox, Vec<Placeholder>), SystemError> {
+fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> Result<Sandbox, SystemError> {
     if !support.namespaces {
         sandbox.temp.clear();
-        return Ok((sandbox, Vec::new()));
+        return Ok(sandbox);
     }
-    // Before names are reserved: what stands in for them is covered, not guarded.
+    let outside: Vec<_> = sandbox.writable.iter().filter_map(sandbox::git_directory).collect();
+    sandbox.writable.extend(outside);
     let Found { secrets, guarded, missing } = survey.look(&sandbox).map_err(|TooMany| {
         SystemError::NoSandbox("the project holds too many files to find its secret ones")
     })?;
-    sandbox.blanked = secrets;
-    sandbox.reserved_blanks.extend(missing);
     for path in guarded {
         if !sandbox.guarded.contains(&path) {
             sandbox.guarded.push(path);
         }
     }
-    let held = match sandbox.level {
-        SandboxLevel::WorkspaceWrite => placeholders::reserve(&sandbox),
-        SandboxLevel::Off | SandboxLevel::ReadOnly => Vec::new(),
-    };
-    for placeholder in &held {
-        let paths = match placeholder.is_folder {
-            true => &mut sandbox.guarded,
-            false if sandbox.reserved_blanks.contains(&placeholder.path) => &mut sandbox.blanked,
-            false => &mut sandbox.covered,
-        };
-        paths.push(placeholder.path.clone());
+    sandbox.reserved.extend(missing);
+    if sandbox.level != SandboxLevel::WorkspaceWrite {
+        sandbox.reserved.clear();
     }
-    // What is covered needs no other mount.
-    let Sandbox { guarded, covered, blanked, .. } = &mut sandbox;
-    guarded.retain(|path| !covered.contains(path) && !blanked.contains(path));
-    blanked.retain(|path| !covered.contains(path));
+    sandbox.blanked = secrets;
     sandbox.temp.retain(|temp| match make(temp) {
         Ok(()) => true,
         Err(error) => {
@@ -114,7 +90,7 @@ fn surround(
             false
         }
     });
-    Ok((sandbox, held))
+    Ok(sandbox)
 }
 
 /// Removes the temporary files of other sessions that were not used for long.
