@@ -160,7 +160,7 @@ fn p13_a_hook_that_guards_goes_on_beside_what_a_project_adds_and_what_is_empty()
     let (home, write) = guarded();
     home.run(&["trust", "--yes"]);
     assert!(write(&home).contains("nothing is written"), "{}", write(&home));
-    for name in [".mcp.json", ".envrc", ".env", ".tiller/new"] {
+    for name in [".mcp.json", ".envrc", ".env"] {
         home.write(name, "");
     }
     std::fs::create_dir_all(home.project().join(".vscode")).unwrap();
