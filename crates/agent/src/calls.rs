@@ -4,9 +4,9 @@
 //! recorded as started before it runs and as ended after it, each before the next side effect.
 
 use crate::{
-    AnyCall, AnyTool, Description, Effect, HookEvent, Location, MalformedArguments, SessionEvent, StoreError,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits, ToolOutput,
-    ToolResult, ToolStatus,
+    AnyCall, AnyTool, Description, Effect, HookEvent, Location, MalformedArguments, SessionEvent, Severity,
+    StoreError, ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits,
+    ToolOutput, ToolResult, ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
     inner::{self, InnerCalls},
@@ -518,6 +518,11 @@ async fn rule(
         && place != state.sandbox
     {
         controls.update(|state| state.sandbox = place);
+        if let Some(why) = ruling.shortcoming() {
+            let (severity, description) = (Severity::Warning, Some(why.to_owned()));
+            let title = "Commands are not fully confined".to_owned();
+            session.log.tell(SessionEvent::Notice { severity, title, description });
+        }
     }
     Ok(ruling)
 }

@@ -88,6 +88,11 @@ impl Ruling {
         (runs && self.shelter != Shelter::Lifted).then(|| self.shelter.words())
     }
 
+    /// What the user should know of how its command is held back, where it is not as it could be.
+    pub(crate) fn shortcoming(&self) -> Option<&'static str> {
+        self.shelter.shortcoming()
+    }
+
     /// Whether commands run in a sandbox.
     pub(crate) fn is_confined(&self) -> bool {
         matches!(self.shelter, Shelter::Sandbox { .. })
@@ -274,6 +279,11 @@ impl Gate {
     /// What a file of the project that nobody asked for must not be, to be read.
     pub(crate) fn found(&self, limit: usize) -> FoundRules {
         found::of_sandbox(policy::sandbox(&self.bounds(Mode::Edit)), limit)
+    }
+
+    /// Removes what confined commands of killed processes left in the session's folders.
+    pub(crate) async fn sweep(&self) {
+        self.system.sweep(&policy::sandbox(&self.bounds(Mode::Edit))).await;
     }
 
     fn bounds(&self, mode: Mode) -> Bounds<'_> {

@@ -393,6 +393,7 @@ impl SessionTask {
             tokio::task::yield_now().await;
         }
         self.read_instructions().await;
+        self.session.gate.sweep().await;
         while self.closing.is_empty() {
             let prompt = match self.waiting.pop_front() {
                 Some(prompt) => prompt,

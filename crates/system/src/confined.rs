@@ -129,6 +129,10 @@ impl System for Confined {
         self.inner.look_on_disk(&self.source(path).await).await
     }
 
+    async fn sweep(&self, sandbox: &Sandbox) {
+        self.inner.sweep(sandbox).await;
+    }
+
     fn shell(&self) -> ShellProgram {
         self.inner.shell()
     }

@@ -65,6 +65,13 @@ pub(crate) const LAUNCH_TOKEN_BYTES: usize = 16;
 /// How many entries of a project are looked at for new git directories when a confined command has ended.
 pub(crate) const AFTERMATH_ENTRIES: usize = 300_000;
 
+/// How long the temporary files of a session are kept after they were last changed.
+pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How many names are put away, of those that must not come into being, before a command is killed; and how
+/// many numbers are tried for the new name of one.
+pub(crate) const PUT_AWAY_MOST: usize = 8;
+
 /// How long a directory must not have changed before what it holds is remembered. Longer than the
 /// resolution of any file system's times.
 pub const SANDBOX_SURVEY_SETTLED: Duration = Duration::from_secs(3);

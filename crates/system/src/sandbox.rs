@@ -45,15 +45,9 @@ pub struct Sandbox {
     pub writable: Vec<AbsPath>,
     /// Paths that stay as they are although they lie below a writable folder.
     pub guarded: Vec<AbsPath>,
-    /// Files below writable folders that must not come into being. Where nothing has the name something empty takes it while a command
-    /// runs; one that exists has to be guarded.
-    pub reserved_files: Vec<AbsPath>,
-    /// The same for files that programs read at every run: while the command runs they read as empty.
-    pub reserved_blanks: Vec<AbsPath>,
-    /// The same for folders.
-    pub reserved_folders: Vec<AbsPath>,
-    /// Files that exist and can be neither opened nor replaced: what stands in for reserved ones.
-    pub covered: Vec<AbsPath>,
+    /// Names below writable folders that must not come into being. One that exists has to be guarded; one
+    /// that appears while a command runs is renamed at once.
+    pub reserved: Vec<AbsPath>,
     /// Files and folders that cannot be read.
     pub hidden: Vec<AbsPath>,
     /// Patterns (`*` for any characters, without case) of files below the writable folders that cannot be read, matched

@@ -1,7 +1,8 @@
 //! The trait that every effect on a workspace goes through.
 
 use crate::{
-    AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, SandboxSupport, ShellProgram, SystemError,
+    AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport, ShellProgram,
+    SystemError,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -27,18 +28,6 @@ pub struct Metadata {
     pub size: u64,
     /// When it was last changed, where the system tells.
     pub modified: Option<SystemTime>,
-}
-
-/// The age, in seconds since 1970, of what holds a name free while a confined command runs.
-pub(crate) const PLACEHOLDER_SECONDS: i64 = 1;
-
-impl Metadata {
-    /// Whether it is an empty file that only holds a name free, for a confined command that runs, or that was killed.
-    pub fn is_placeholder(&self) -> bool {
-        let age = self.modified.and_then(|then| then.duration_since(SystemTime::UNIX_EPOCH).ok());
-        let marked = age.is_some_and(|age| i64::try_from(age.as_secs()) == Ok(PLACEHOLDER_SECONDS));
-        self.kind == FileKind::File && self.size == 0 && marked
-    }
 }
 
 /// What a file on disk holds and how it looks.
@@ -161,6 +150,9 @@ pub trait System: Send + Sync {
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         Err(SystemError::NoPipes { program: command.program })
     }
+
+    /// Removes the temporary files of sessions that were not used for long from this machine.
+    async fn sweep(&self, _sandbox: &Sandbox) {}
 
     /// Prepares a command that somebody else is to start, in a terminal of this machine: what to start
     /// instead, which confines itself before it becomes the command. `None` where that cannot be had.

@@ -26,7 +26,7 @@ use std::{
 };
 use system::{
     AbsPath, Command, Confinement, Entry, FileKind, Launch, Look, Metadata, Pins, Process, Route, Routes,
-    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 
 /// A session's workspace through its client.
@@ -288,6 +288,10 @@ impl System for AcpSystem {
     async fn sandbox_support(&self) -> SandboxSupport {
         let support = self.local.sandbox_support().await;
         SandboxSupport { in_client: support.holds() && self.share.confines(), ..support }
+    }
+
+    async fn sweep(&self, sandbox: &Sandbox) {
+        self.local.sweep(sandbox).await;
     }
 
     fn shell(&self) -> ShellProgram {

@@ -449,7 +449,9 @@ async fn sessions_one_after_the_other_do_not_mix_on_many_threads() {
         let text: String = of_it
             .filter_map(|params| params.pointer("/update/content/text").and_then(Value::as_str))
             .collect();
-        assert_eq!(text, "done");
+        // Once a session, as there is no sandbox behind this editor's terminals.
+        let notice = text.strip_suffix("done").expect("the model's answer is the last");
+        assert_eq!(notice.matches("Commands are not fully confined").count(), 1, "{notice}");
     }
     assert_eq!(stage.editor.calls("terminal/release").len(), 8);
     let methods = stage.editor.methods();

@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{
-    AbsPath, Command, Entry, Look, Metadata, Process, Route, Routes, SandboxSupport, ShellProgram, System,
-    SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, Look, Metadata, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram,
+    System, SystemError, TextRange, WalkOptions,
 };
 
 /// Passes everything on, and notes each change of a file with what was there before. For one call: what the call has read is not read again
@@ -200,6 +200,10 @@ impl System for Recorder {
             self.noted().on_disk.insert(path.clone(), text.clone());
         }
         look
+    }
+
+    async fn sweep(&self, sandbox: &Sandbox) {
+        self.inner.sweep(sandbox).await;
     }
 
     fn shell(&self) -> ShellProgram {

@@ -45,18 +45,12 @@ pub(crate) const FILES: &[&str] = &[
     ".dir-locals.el",
 ];
 
-/// Of the files, those that package managers read at every run: where one is missing its name reads as
-/// an empty file while a confined command runs, instead of as one that cannot be opened.
-pub(crate) const READ_AT_EVERY_RUN: &[&str] =
-    &[".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".mise.toml", "mise.toml"];
-
 /// Files and directories of the project's git directory that decide what git runs.
 pub(crate) const GIT: &[&str] =
     &[".git/config", ".git/config.worktree", ".git/hooks", ".git/info/attributes"];
 
-/// Directories that must not come into being, beside [`FOLDERS`]: one that holds a protected file, and
-/// git's hooks.
-pub(crate) const RESERVED_FOLDERS: &[&str] = &[".cargo", ".git/hooks"];
+/// The directory of protected files, where it is missing: it must not come into being with one in it.
+pub(crate) const CARGO: &str = ".cargo";
 
 /// Every protected file and directory.
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {

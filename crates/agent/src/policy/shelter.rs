@@ -78,6 +78,22 @@ impl Shelter {
         matches!(self, Self::Sandbox { network: false, holds: true, .. })
     }
 
+    /// What is missing of a sandbox that the settings want, and what follows.
+    pub(crate) fn shortcoming(self) -> Option<&'static str> {
+        match self {
+            Self::Unavailable => {
+                Some("this system cannot confine commands, so all but those that only look ask")
+            }
+            Self::Delegated => Some(
+                "commands in the editor's terminal cannot be confined here, so all but those that only look ask",
+            ),
+            Self::Sandbox { holds: false, network: false, .. } => Some(
+                "without namespaces, hooks and secret files of the project are in reach of commands, so all but those that only look ask",
+            ),
+            Self::Sandbox { .. } | Self::Off | Self::Lifted => None,
+        }
+    }
+
     /// Who runs it and what holds it back, for a question.
     pub(crate) fn words(self) -> String {
         match self {
@@ -102,17 +118,15 @@ impl Shelter {
 
 /// What commands are to get, before it is known what this machine gives.
 pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
-    match (executor, options.level) {
-        (Route::Client, _) => Shelter::Delegated.words(),
-        (_, SandboxLevel::Off) => Shelter::Off.words(),
-        (_, level) => {
-            let network = if options.network { "network" } else { "no network" };
-            format!(
-                "on this machine (sandbox: {}, {network}, if this system can: known with the first command)",
-                level.id()
-            )
-        }
-    }
+    let place = match (executor, options.level) {
+        (Route::Client, SandboxLevel::Off) => return Shelter::Delegated.words(),
+        (_, SandboxLevel::Off) => return Shelter::Off.words(),
+        (Route::Client, _) => "in the editor's terminal",
+        (Route::Local | Route::Refused, _) => "on this machine",
+    };
+    let network = if options.network { "network" } else { "no network" };
+    let level = options.level.id();
+    format!("{place} (sandbox: {level}, {network}, if this system can: known with the first command)")
 }
 
 /// What bounds the commands of a session.
@@ -139,7 +153,6 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         roots.iter().flat_map(|root| names.iter().map(|name| root.join(name)).collect::<Vec<_>>()).collect()
     };
     let git = protected::GIT.iter().map(|name| &**name);
-    let is_read = |name: &&str| protected::READ_AT_EVERY_RUN.contains(name);
     let is_kept = |temp: &&PrivateTemp| !roots.iter().any(|root| temp.at.starts_with(root));
     // `.git` is blocked for tools that take a path; a build may look at its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
@@ -153,14 +166,11 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
             .into_iter()
             .chain(options.guarded.iter().cloned())
             .collect(),
-        reserved_files: below(&mut protected::FILES.iter().copied().filter(|name| !is_read(name))),
-        reserved_blanks: below(&mut protected::FILES.iter().copied().filter(is_read)),
-        reserved_folders: below(&mut protected::RESERVED_FOLDERS.iter().chain(protected::FOLDERS).copied()),
+        reserved: below(&mut protected::all().chain([protected::CARGO])),
         nested: protected::all().map(str::to_owned).collect(),
         temp: temp.iter().filter(is_kept).cloned().collect(),
         shared: options.shared.clone(),
         limits: options.limits,
-        covered: Vec::new(),
         hidden: options.hidden.clone(),
         secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),

@@ -122,7 +122,7 @@ fn ending(status: &ExitStatus) -> String {
 
 /// What the model is told when a failure looks like the sandbox's doing.
 fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
-    const SIGNS: [&str; 7] = [
+    const SIGNS: [&str; 11] = [
         "Permission denied",
         "Operation not permitted",
         "Read-only file system",
@@ -130,11 +130,16 @@ fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
         "Temporary failure in name resolution",
         "Network is unreachable",
         "EPERM",
+        "EROFS",
+        "Device or resource busy",
+        "Name or service not known",
+        "Could not connect",
     ];
     match !status.success() && SIGNS.iter().any(|sign| said.contains(sign)) {
         true => {
-            "\n(This ran in a sandbox: no network, writes only below the project and the temporary folder. If that is why it failed, call bash again \
-             with outside_sandbox set and a reason; the user is asked.)"
+            "\n(This ran in a sandbox: no network; writes only below the project and the temporary directory, and not to git's configuration and hooks \
+             or to files that editors and build tools obey, such as .vscode and .npmrc. If that is why it failed, call bash again with \
+             outside_sandbox set and a reason; the user is asked.)"
         }
         false => "",
     }

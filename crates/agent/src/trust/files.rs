@@ -31,9 +31,6 @@ pub(super) async fn read(
     name: &str,
 ) -> Result<Option<Vec<u8>>, String> {
     let path = folder.join(name);
-    if system.metadata(&path).await.is_ok_and(|found| found.is_placeholder()) {
-        return Ok(None);
-    }
     let rules = FoundRules { any_name: true, ..found_rules(folder, &[], TRUST_BYTES) };
     system::read_found(system, folder, &path, &rules).await.map_err(|error| error.to_string())
 }
@@ -46,7 +43,6 @@ async fn read_regular(
 ) -> Result<Option<Vec<u8>>, String> {
     let name = crate::one_line(name);
     match found.kind {
-        FileKind::File if found.is_placeholder() => return Ok(None),
         FileKind::File => {}
         FileKind::Directory => return Err(format!("{name} is a folder")),
         FileKind::Other => return Err(format!("{name} is no regular file")),

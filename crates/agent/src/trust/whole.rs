@@ -43,8 +43,6 @@ impl Content {
             for (at, (path, found)) in level.iter().zip(looks).enumerate() {
                 // Links are followed: what counts is what would be executed.
                 let kind = match found {
-                    // While a confined command runs, it holds names that nothing has.
-                    Ok(found) if found.is_placeholder() => continue,
                     Ok(found) => found.kind,
                     Err(error) if error.is_not_found() => continue,
                     Err(error) => return Err(error.to_string()),

@@ -6,8 +6,7 @@
 //! of the command.
 
 use super::{
-    launch::{Prepared, private_directory, private_temp},
-    placeholders::Placeholder,
+    launch::{private_directory, private_temp},
     sandbox::Order,
 };
 use crate::limits::{LABEL_BYTES, LAUNCH_TOKEN_BYTES};
@@ -34,7 +33,6 @@ pub(super) struct Waiting {
     socket: Socket,
     connection: Option<UnixStream>,
     ordered: bool,
-    _held: Vec<Placeholder>,
 }
 
 /// The name of a socket; removed with it.
@@ -48,8 +46,7 @@ impl Drop for Socket {
 
 impl Waiting {
     /// Waits for a launcher from now on.
-    pub(super) fn listen(prepared: Prepared, launcher: &[String]) -> Result<Self, SystemError> {
-        let Prepared { order, held } = prepared;
+    pub(super) fn listen(order: Order, launcher: &[String]) -> Result<Self, SystemError> {
         let (program, words) = launcher.split_first().expect("checked by the caller");
         let fail = |source| SystemError::Spawn { program: program.clone(), source };
         let socket = Socket(socket_path().map_err(fail)?);
@@ -57,7 +54,7 @@ impl Waiting {
         let label = label(order.command.last().map_or("", String::as_str));
         let args = words.iter().cloned().chain([socket.0.to_string()]).chain(label).collect();
         let program = program.clone();
-        Ok(Self { program, args, order, listener, socket, connection: None, ordered: false, _held: held })
+        Ok(Self { program, args, order, listener, socket, connection: None, ordered: false })
     }
 
     /// Takes the first connection. There is no second one: the name of the socket goes with it.

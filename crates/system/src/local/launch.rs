@@ -1,13 +1,14 @@
-//! What is done right before the launcher starts a command: names are reserved, secret files are looked
-//! for, the session's own temporary directory is made.
+//! What is done right before the launcher starts a command: secret files and what must
+//! stay as it is are looked for, the session's own temporary directory is made.
 
 use super::{
     LocalSystem, blocking,
-    placeholders::{self, Placeholder},
     sandbox::{self, Found, Order, Survey, TooMany},
 };
+use crate::limits::TEMP_AGE;
 use crate::{AbsPath, Command, Confinement, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, SystemError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::PathBuf;
 use std::{fs, io};
 
 /// Where the temporary files of this user's sessions are kept; outside of the directories that they stand
@@ -19,13 +20,6 @@ pub fn private_temp() -> Option<AbsPath> {
     usable.then(path)
 }
 
-/// A command that the launcher is to start.
-pub(super) struct Prepared {
-    pub(super) order: Order,
-    /// Names that are taken for as long as the command runs.
-    pub(super) held: Vec<Placeholder>,
-}
-
 impl LocalSystem {
     /// Prepares a command for the launcher; `None` where there is none and none is needed. With
     /// `elsewhere` the launcher is started by somebody else, in an environment that is not this
@@ -34,7 +28,7 @@ impl LocalSystem {
         &self,
         command: &Command,
         elsewhere: bool,
-    ) -> Result<Option<Prepared>, SystemError> {
+    ) -> Result<Option<Order>, SystemError> {
         let order = Order {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
             namespaces: false,
@@ -53,14 +47,14 @@ impl LocalSystem {
         };
         let (Confinement::Required(sandbox) | Confinement::HereOnly(sandbox)) = &command.confinement else {
             let supervised = cfg!(target_os = "linux") && !self.options.launcher.is_empty();
-            return Ok((supervised || elsewhere).then_some(Prepared { order, held: Vec::new() }));
+            return Ok((supervised || elsewhere).then_some(order));
         };
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
         let (sandbox, survey) = (sandbox.clone(), self.survey.clone());
-        let (sandbox, held) = blocking(move || surround(sandbox, support, &survey)).await?;
+        let sandbox = blocking(move || surround(sandbox, support, &survey)).await?;
         let order = Order { sandbox, namespaces: support.namespaces, processes: support.processes, ..order };
-        Ok(Some(Prepared { order, held }))
+        Ok(Some(order))
     }
 
     async fn support(&self) -> SandboxSupport {
@@ -69,42 +63,26 @@ impl LocalSystem {
 }
 
 /// Completes a sandbox by what depends on what is on the disk now.
-fn surround(
-    mut sandbox: Sandbox,
-    support: SandboxSupport,
-    survey: &Survey,
-) -> Result<(Sandbox, Vec<Placeholder>), SystemError> {
+fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> Result<Sandbox, SystemError> {
     if !support.namespaces {
         sandbox.temp.clear();
-        return Ok((sandbox, Vec::new()));
+        return Ok(sandbox);
     }
-    // Before names are reserved: what stands in for them is covered, not guarded.
+    let outside: Vec<_> = sandbox.writable.iter().filter_map(sandbox::git_directory).collect();
+    sandbox.writable.extend(outside);
     let Found { secrets, guarded, missing } = survey.look(&sandbox).map_err(|TooMany| {
         SystemError::NoSandbox("the project holds too many files to find its secret ones")
     })?;
-    sandbox.blanked = secrets;
-    sandbox.reserved_blanks.extend(missing);
     for path in guarded {
         if !sandbox.guarded.contains(&path) {
             sandbox.guarded.push(path);
         }
     }
-    let held = match sandbox.level {
-        SandboxLevel::WorkspaceWrite => placeholders::reserve(&sandbox),
-        SandboxLevel::Off | SandboxLevel::ReadOnly => Vec::new(),
-    };
-    for placeholder in &held {
-        let paths = match placeholder.is_folder {
-            true => &mut sandbox.guarded,
-            false if sandbox.reserved_blanks.contains(&placeholder.path) => &mut sandbox.blanked,
-            false => &mut sandbox.covered,
-        };
-        paths.push(placeholder.path.clone());
+    sandbox.reserved.extend(missing);
+    if sandbox.level != SandboxLevel::WorkspaceWrite {
+        sandbox.reserved.clear();
     }
-    // What is covered needs no other mount.
-    let Sandbox { guarded, covered, blanked, .. } = &mut sandbox;
-    guarded.retain(|path| !covered.contains(path) && !blanked.contains(path));
-    blanked.retain(|path| !covered.contains(path));
+    sandbox.blanked = secrets;
     sandbox.temp.retain(|temp| match make(temp) {
         Ok(()) => true,
         Err(error) => {
@@ -112,7 +90,35 @@ fn surround(
             false
         }
     });
-    Ok((sandbox, held))
+    Ok(sandbox)
+}
+
+/// Removes the temporary files of other sessions that were not used for long.
+pub(super) fn sweep(sandbox: &Sandbox) {
+    for temp in &sandbox.temp {
+        let (Some(own), Some(base)) =
+            (temp.backing.parent(), temp.backing.parent().and_then(|own| own.parent()))
+        else {
+            continue;
+        };
+        for entry in fs::read_dir(base.as_std()).into_iter().flatten().flatten() {
+            let is_old = |path: PathBuf| {
+                let used = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
+                used.and_then(|used| used.elapsed().ok()).is_none_or(|age| age > TEMP_AGE)
+            };
+            let sessions = entry.path().join("0");
+            let old = is_old(sessions.join("upper")) && is_old(entry.path()) && sessions.is_dir();
+            if old && entry.path() != own.as_std() {
+                // The kernel makes a directory in it that its owner must open first.
+                for work in [sessions.join("work/work"), entry.path().join("1/work/work")] {
+                    fs::set_permissions(work, fs::Permissions::from_mode(0o700)).ok();
+                }
+                if let Err(error) = fs::remove_dir_all(entry.path()) {
+                    tracing::debug!(%error, path = %entry.path().display(), "old temporary files stay");
+                }
+            }
+        }
+    }
 }
 
 /// Makes the directories of a session's temporary files.

@@ -6,7 +6,6 @@ mod group;
 mod ignores;
 mod launch;
 mod place;
-mod placeholders;
 mod processes;
 mod programs;
 mod read;
@@ -18,7 +17,7 @@ mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes,
+    AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes, Sandbox,
     SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
@@ -194,23 +193,26 @@ impl System for LocalSystem {
     }
 
     async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
-        let prepared = self.prepare(&command, false).await?;
-        let (order, held) = prepared.map_or((None, Vec::new()), |launch| (Some(launch.order), launch.held));
+        let order = self.prepare(&command, false).await?;
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
-        let process = processes::spawn(command, order, watchdog, options).await?;
-        Ok(Box::new(process.holding(held)))
+        Ok(Box::new(processes::spawn(command, order, watchdog, options).await?))
     }
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         processes::spawn_piped(command, Arc::clone(&self.watchdog)).await
     }
 
+    async fn sweep(&self, sandbox: &Sandbox) {
+        let sandbox = sandbox.clone();
+        blocking(move || launch::sweep(&sandbox)).await;
+    }
+
     async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
         if self.options.terminal_launcher.is_empty() || !self.sandbox_support().await.holds() {
             return Ok(None);
         }
-        let Some(launch) = self.prepare(command, true).await? else { return Ok(None) };
-        let launch = elsewhere::Waiting::listen(launch, &self.options.terminal_launcher)?;
+        let Some(order) = self.prepare(command, true).await? else { return Ok(None) };
+        let launch = elsewhere::Waiting::listen(order, &self.options.terminal_launcher)?;
         Ok(Some(Box::new(launch)))
     }
 

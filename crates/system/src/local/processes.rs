@@ -3,7 +3,6 @@
 use super::{
     LocalOptions, blocking,
     group::Group,
-    placeholders::Placeholder,
     sandbox::{Hiding, Order},
     watchdog::Watchdog,
 };
@@ -27,16 +26,6 @@ pub(super) struct LocalProcess {
     group: Group,
     stream: Arc<Stream>,
     pump: tokio::task::JoinHandle<()>,
-    /// Given back after the group has ended: dropped after it.
-    held: Vec<Placeholder>,
-}
-
-impl LocalProcess {
-    /// Keeps names taken for as long as it is there.
-    pub(super) fn holding(mut self, held: Vec<Placeholder>) -> Self {
-        self.held = held;
-        self
-    }
 }
 
 /// Starts a command; see [`crate::System::spawn`]. With an order it is the launcher that starts it.
@@ -76,7 +65,7 @@ pub(super) async fn spawn(
         .map_err(|source| SystemError::Spawn { program, source })?;
     let stream = Arc::new(Stream::new(limit));
     let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
-    Ok(LocalProcess { group, stream, pump, held: Vec::new() })
+    Ok(LocalProcess { group, stream, pump })
 }
 
 /// Starts a program that is talked to; see [`crate::System::spawn_piped`].
@@ -100,7 +89,7 @@ pub(super) async fn spawn_piped(
     let errors = pipe::Receiver::from_owned_fd(errors.into()).map_err(failed)?;
     let stream = Arc::new(Stream::new(limit));
     let pump = tokio::spawn(pump(errors, end, Arc::clone(&stream)));
-    let process = LocalProcess { group, stream, pump, held: Vec::new() };
+    let process = LocalProcess { group, stream, pump };
     Ok(Piped { input: Box::new(input), output: Box::new(output), process: Box::new(process) })
 }
 

@@ -135,34 +135,32 @@ async fn s06_guarded_names_cannot_be_taken_from_inside() {
     fs::remove_file(project.join(".mcp.json").as_std()).unwrap();
     fs::remove_dir(project.join(".git/hooks").as_std()).unwrap();
     let below = |names: &[&str]| names.iter().map(|name| project.join(name)).collect::<Vec<_>>();
-    stage.sandbox.reserved_files = below(&[".mcp.json", ".envrc", ".vscode/mcp.json"]);
-    stage.sandbox.reserved_folders = below(&[".tiller", ".vscode", ".git/hooks"]);
+    let names = [".mcp.json", ".envrc", ".tiller", ".vscode", ".git/hooks"];
+    stage.sandbox.reserved = below(&names);
     for line in [
         "echo x > .mcp.json",
         "echo x >> .envrc",
-        "rm -f .mcp.json",
         "cp a.txt .mcp.json",
-        "mv a.txt .mcp.json",
+        "cp a.txt b && mv b .mcp.json",
         "ln -sf a.txt .mcp.json",
         "mkdir -p .tiller && echo x > .tiller/config.toml",
-        "mv .git .tiller/",
         "mkdir -p .vscode && echo x > .vscode/mcp.json",
-        "rmdir .vscode && mkdir .vscode && echo x > .vscode/mcp.json",
-        "echo x > .git/hooks/pre-commit",
+        "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
         "mkdir t && echo x > t/config.toml && mv -T t .tiller",
         "ln -s a.txt evil && mv -T evil .envrc",
+        "mkdir .tiller; cd .tiller; echo x > config.toml; cd ..; mv .tiller.not-trusted .tiller",
+        "for i in $(seq 1000); do echo x > .envrc; done 2>/dev/null",
     ] {
-        stage.check(line, false).await;
+        let (said, _) = stage.run(line).await.unwrap();
+        for name in names {
+            assert!(!project.join(name).as_std().exists(), "{line}: {name} is there: {said}");
+        }
+        assert!(said.contains("not-trusted"), "{line}: {said}");
     }
-    stage.check("test ! -f .mcp.json && test ! -f .envrc", true).await;
-    for name in [".mcp.json", ".envrc", ".tiller", ".vscode", ".git/hooks"] {
-        assert!(!project.join(name).as_std().exists(), "{name} was left behind");
-    }
-    // One that stands already keeps what it holds.
-    fs::create_dir(project.join(".vscode").as_std()).unwrap();
-    stage.check("echo x > .vscode/mcp.json", false).await;
-    stage.check("echo x > .vscode/settings.json", true).await;
-    assert!(!project.join(".vscode/mcp.json").as_std().exists());
+    let (_, status) = stage.run("while true; do echo x > .envrc; done").await.unwrap();
+    assert!(!status.success(), "one that goes on trying is killed");
+    // Nothing stands in their place: programs that look at everything see what there is.
+    stage.check("test -z \"$(ls -A | grep -v not-trusted | grep -E 'mcp|envrc|tiller|vscode')\"", true).await;
 }
 
 /// S-08: another name of a secret file is that file.

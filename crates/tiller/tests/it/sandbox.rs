@@ -241,5 +241,7 @@ fn the_sandbox_is_part_of_a_sessions_configuration() {
         described(&Editor::default(), "workspace-write").contains("sandbox: workspace-write, no network")
     );
     assert!(described(&Editor::default(), "off").contains("on this machine (sandbox off)"));
-    assert!(described(&Editor::with_everything(), "read-only").contains("editor's terminal (no sandbox)"));
+    assert!(
+        described(&Editor::with_everything(), "read-only").contains("editor's terminal (sandbox: read-only")
+    );
 }

@@ -2,6 +2,7 @@
 //! force. What was there before is guarded by mounts; this is about git directories that are new, for
 //! which nothing could be mounted.
 
+use super::watch::put_away;
 use crate::limits::AFTERMATH_ENTRIES;
 use std::collections::HashSet;
 use std::fs;
@@ -60,19 +61,19 @@ impl Before {
         visit(roots, |folder| {
             let commondir = folder.join("commondir");
             if !self.known.contains(&commondir) && commondir.exists() && !is_of_worktree(&commondir) {
-                lines.extend(put_away(&commondir, "it tells git to obey another directory"));
+                lines.push(put_away(&commondir, "it tells git to obey another directory").0);
             }
             if self.known.contains(folder) {
                 return;
             }
             let config = folder.join("config");
             if fs::read_to_string(&config).is_ok_and(|text| !is_harmless(&text)) {
-                lines.extend(put_away(&config, "it may name programs that git would run"));
+                lines.push(put_away(&config, "it may name programs that git would run").0);
             }
             for hook in entries(&folder.join("hooks")) {
                 // Git runs those without an extension only.
                 if hook.extension().is_none() {
-                    lines.extend(put_away(&hook, "git would run it"));
+                    lines.push(put_away(&hook, "git would run it").0);
                 }
             }
         });
@@ -121,17 +122,6 @@ fn is_of_worktree(commondir: &Path) -> bool {
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-}
-
-/// Gives a file a name that nothing obeys.
-fn put_away(path: &Path, why: &str) -> Option<String> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".not-trusted");
-    let shown = path.display();
-    match fs::rename(path, &name) {
-        Ok(()) => Some(format!("{shown} was renamed to {}: {why}", Path::new(&name).display())),
-        Err(error) => Some(format!("{shown} should be removed, {why}: {error}")),
-    }
 }
 
 /// Whether every setting of a configuration is known to name no program.

@@ -29,6 +29,9 @@ mod rules;
 mod supervise;
 mod survey;
 mod variables;
+#[cfg(target_os = "linux")]
+mod watch;
+mod worktree;
 
 #[cfg(target_os = "linux")]
 pub(super) use supervise::{START, TERM};
@@ -36,6 +39,7 @@ pub(super) use {
     order::Order,
     survey::{Found, Survey, TooMany, secret_files},
     variables::Hiding,
+    worktree::git_directory,
 };
 
 use crate::{SandboxSupport, SystemError};

@@ -42,9 +42,6 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
             freeze(path)?;
         }
     }
-    for path in &sandbox.covered {
-        cover(path)?;
-    }
     for path in &sandbox.blanked {
         // One that was moved since it was found is an error: what is not covered could be read.
         mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
@@ -87,12 +84,12 @@ fn private_temp(temp: &PrivateTemp) -> Result<(), String> {
 }
 
 /// What must stay where it is: writable directories, and the directories between them and what is
-/// guarded, covered or hidden in them. Each before what it holds.
+/// guarded or hidden in them. Each before what it holds.
 fn kept(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
     let mut kept: BTreeSet<_> = sandbox.writable.iter().cloned().collect();
     let shared = |path: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == path);
     kept.retain(|root| exists(root) && !shared(root));
-    for path in sandbox.guarded.iter().chain(&sandbox.covered).chain(&sandbox.hidden) {
+    for path in sandbox.guarded.iter().chain(&sandbox.hidden) {
         if !exists(path) {
             continue;
         }
@@ -126,14 +123,6 @@ fn freeze(path: &AbsPath) -> Result<(), String> {
             flags |= flag;
         }
     }
-    mount_remount(path.as_std(), flags, "").map_err(problem(path))
-}
-
-/// Puts a device over a file that nobody may open: to git, and to programs that copy, it is no file.
-fn cover(path: &AbsPath) -> Result<(), String> {
-    mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
-    let flags =
-        MountFlags::BIND | MountFlags::RDONLY | MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_remount(path.as_std(), flags, "").map_err(problem(path))
 }
 

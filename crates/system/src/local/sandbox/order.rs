@@ -109,10 +109,10 @@ impl Order {
         let paths = [
             ("write", &self.sandbox.writable),
             ("guard", &self.sandbox.guarded),
-            ("cover", &self.sandbox.covered),
             ("hide", &self.sandbox.hidden),
             ("blank", &self.sandbox.blanked),
             ("shared", &self.sandbox.shared),
+            ("reserve", &self.sandbox.reserved),
         ];
         for (option, paths) in paths {
             strings.extend(paths.iter().map(|path| format!("{option}={path}")));
@@ -176,9 +176,9 @@ impl Order {
                 },
                 "write" => sandbox.writable.push(path()?),
                 "guard" => sandbox.guarded.push(path()?),
-                "cover" => sandbox.covered.push(path()?),
                 "hide" => sandbox.hidden.push(path()?),
                 "blank" => sandbox.blanked.push(path()?),
+                "reserve" => sandbox.reserved.push(path()?),
                 "shared" => sandbox.shared.push(path()?),
                 "backing" => backing = Some(path()?),
                 "temp" => {
@@ -225,7 +225,7 @@ mod tests {
                 network: true,
                 writable: vec![path("/w"), path("/a b=c")],
                 guarded: vec![path("/w/.git/hooks")],
-                covered: vec![path("/w/.mcp.json")],
+                reserved: vec![path("/w/.mcp.json")],
                 hidden: vec![path("/home/me/.ssh")],
                 blanked: vec![path("/w/.env")],
                 shared: vec![path("/tmp")],

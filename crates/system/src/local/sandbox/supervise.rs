@@ -1,7 +1,7 @@
 //! The outer stage of the launcher: it starts the command, confined or not, and outlives it. When the
 //! command has ended, or the agent's process has, nothing that the command started is left.
 
-use super::{aftermath::Before, inner, namespaces, order::Order, variables::Hiding};
+use super::{aftermath::Before, inner, namespaces, order::Order, variables::Hiding, watch::Watch};
 use crate::{AbsPath, SandboxLevel};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
@@ -34,6 +34,10 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
     };
     set_child_subreaper(Some(getpid())).ok();
     let before = (order.sandbox.level == SandboxLevel::WorkspaceWrite).then(|| Before::look(roots(&order)));
+    let mut watch = match Watch::new(&order.sandbox.reserved) {
+        Ok(watch) => watch,
+        Err(problem) => return failed(&problem),
+    };
     let started = match order.sandbox.level {
         SandboxLevel::Off => plain(&order),
         _ => confined(&order, again),
@@ -42,8 +46,11 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
         Ok(started) => started,
         Err(problem) => return failed(&problem),
     };
-    let end = follow(&mut control, child, inner);
+    let end = follow(&mut control, child, inner, watch.as_mut());
     end_descendants();
+    if let Some(watch) = &mut watch {
+        watch.all().0.iter().for_each(|line| complain(line));
+    }
     let left = before.map(|before| before.settle(roots(&order)));
     left.iter().flatten().for_each(|line| complain(line));
     match end {
@@ -105,7 +112,12 @@ fn confined(order: &Order, again: &[String]) -> Result<Started, String> {
 }
 
 /// Passes words between the agent's process and the inner stage until the command has ended.
-fn follow(control: &mut File, child: Pid, mut inner: Option<UnixStream>) -> io::Result<End> {
+fn follow(
+    control: &mut File,
+    child: Pid,
+    mut inner: Option<UnixStream>,
+    mut watch: Option<&mut Watch>,
+) -> io::Result<End> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
     let mut said = String::new();
     let mut listening = true;
@@ -114,7 +126,16 @@ fn follow(control: &mut File, child: Pid, mut inner: Option<UnixStream>) -> io::
             Some(ended.as_fd()),
             listening.then(|| control.as_fd()),
             inner.as_ref().map(AsFd::as_fd),
+            watch.as_ref().map(|watch| watch.fd()),
         ])?;
+        if let Some(watch) = watch.as_mut().filter(|_| ready[3]) {
+            let (lines, goes_on) = watch.take();
+            lines.iter().for_each(|line| complain(line));
+            if !goes_on {
+                complain("the command was killed: it made such names again and again");
+                end_now(child);
+            }
+        }
         if ready[2] {
             inner = inner.filter(|inner| hear(inner, control, &mut said));
         }
@@ -135,7 +156,7 @@ fn follow(control: &mut File, child: Pid, mut inner: Option<UnixStream>) -> io::
 }
 
 /// Waits until one of the descriptors can be read or has ended; which can.
-fn readable(fds: &[Option<BorrowedFd<'_>>; 3]) -> io::Result<[bool; 3]> {
+fn readable(fds: &[Option<BorrowedFd<'_>>; 4]) -> io::Result<[bool; 4]> {
     let mut waiting: Vec<_> = fds.iter().flatten().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
     rustix::io::retry_on_intr(|| poll(&mut waiting, None))?;
     let mut events = waiting.iter().map(|fd| !fd.revents().is_empty());
@@ -158,11 +179,15 @@ fn obey(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
         }
         // It has ended, or no longer wants the command.
         _ => {
-            kill_process_group(child, Signal::KILL).ok();
-            kill_process(child, Signal::KILL).ok();
+            end_now(child);
             false
         }
     }
+}
+
+fn end_now(child: Pid) {
+    kill_process_group(child, Signal::KILL).ok();
+    kill_process(child, Signal::KILL).ok();
 }
 
 /// Takes what the inner stage says; that it is ready is passed on. Whether more can come.

@@ -16,8 +16,8 @@ const MODULE_DEPTH: usize = 6;
 /// Files of a git directory that decide what git runs.
 const GIT_CONTROLS: [&str; 6] =
     ["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
-/// Of them, those that mean nothing when they are empty, so that an empty one can hold the name.
-const GIT_EMPTY: [&str; 2] = ["config.worktree", "info/attributes"];
+/// Those that must not come into being in a git directory that lacks them.
+const GIT_RESERVED: [&str; 4] = ["config.worktree", "info/attributes", "commondir", "hooks"];
 /// Directories of packages that others wrote: what lies in them is obeyed by nobody who does not enter them.
 const PACKAGES: &str = "node_modules";
 
@@ -61,7 +61,9 @@ impl Survey {
         let mut kept = HashMap::new();
         let mut others = Vec::new();
         let mut left = SANDBOX_SURVEY_ENTRIES;
-        let mut folders: Vec<(AbsPath, bool)> = roots(sandbox).map(|root| (root, false)).collect();
+        let (histories, projects): (Vec<_>, Vec<_>) = roots(sandbox).partition(is_history);
+        histories.iter().for_each(|root| git(root, &mut found));
+        let mut folders: Vec<(AbsPath, bool)> = projects.into_iter().map(|root| (root, false)).collect();
         while let Some((path, in_packages)) = folders.pop() {
             if sandbox.hidden.contains(&path) || kept.contains_key(&path) {
                 continue;
@@ -108,6 +110,11 @@ fn roots(sandbox: &Sandbox) -> impl Iterator<Item = AbsPath> + '_ {
     sandbox.writable.iter().filter(move |root| !shared(root)).cloned()
 }
 
+/// Whether a writable directory is a git directory itself: that of a worktree or a submodule.
+fn is_history(root: &AbsPath) -> bool {
+    ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
+}
+
 fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: bool) -> Directory {
     let mut directory = Directory { changed: settled(changed), ..Directory::default() };
     for entry in std::fs::read_dir(path.as_std()).into_iter().flatten().flatten() {
@@ -150,7 +157,7 @@ fn git(path: &AbsPath, found: &mut Found) {
         let is_git = depth == 0 || !controls.is_empty() || exists(&folder.join("HEAD"));
         found.guarded.extend(controls);
         if is_git {
-            let missing = GIT_EMPTY.iter().map(|name| folder.join(name)).filter(|path| !exists(path));
+            let missing = GIT_RESERVED.iter().map(|name| folder.join(name)).filter(|path| !exists(path));
             found.missing.extend(missing);
         }
         let below: Vec<_> = match is_git {

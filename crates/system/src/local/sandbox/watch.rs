@@ -1,0 +1,155 @@
+//! Names that must not come into being while a confined command runs, because other programs would obey
+//! what they name: a mount needs something to lie on, and there is nothing. The supervisor, which is not
+//! confined, is woken by the kernel when one appears, and renames it; a command that goes on trying is
+//! killed.
+
+use crate::limits::PUT_AWAY_MOST;
+use crate::{AbsPath, Folded};
+use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Why such a name is put away.
+const WHY: &str = "other programs obey it without being told to";
+
+/// The names that are watched for.
+pub(super) struct Watch {
+    notices: OwnedFd,
+    /// Directories by their watch, and the names in each.
+    folders: HashMap<i32, PathBuf>,
+    names: Vec<(PathBuf, String)>,
+    put_away: usize,
+}
+
+impl Watch {
+    /// Watches for what does not exist yet. `None` where nothing needs to be watched.
+    pub(super) fn new(paths: &[AbsPath]) -> Result<Option<Self>, String> {
+        let missing = paths.iter().filter(|path| fs::symlink_metadata(path.as_std()).is_err());
+        let split = |path: &AbsPath| Some((path.parent()?.as_std().to_owned(), path.file_name()?.to_owned()));
+        let names: Vec<_> = missing.filter_map(split).collect();
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let notices = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(problem)?;
+        let mut folders = HashMap::new();
+        let parents: BTreeSet<_> = names.iter().map(|(folder, _)| folder.clone()).collect();
+        for folder in parents.into_iter().filter(|folder| folder.is_dir()) {
+            let events = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
+            folders.insert(add_watch(&notices, &folder, events).map_err(problem)?, folder);
+        }
+        Ok(Some(Self { notices, folders, names, put_away: 0 }))
+    }
+
+    /// Can be read when something has appeared.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.notices.as_fd()
+    }
+
+    /// Puts away what has appeared: a line for each, and whether the command may go on.
+    pub(super) fn take(&mut self) -> (Vec<String>, bool) {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(&self.notices, &mut buffer);
+        let mut appeared = Vec::new();
+        let mut lost = false;
+        while let Ok(event) = reader.next() {
+            lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
+            let name = event.file_name().and_then(|name| name.to_str().ok());
+            if let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), name) {
+                appeared.push((folder.clone(), name.to_owned()));
+            }
+        }
+        if lost {
+            return self.all();
+        }
+        // Some file systems take several spellings for one name.
+        let is_watched = |(folder, name): &(PathBuf, String)| {
+            let name = Folded::of(name);
+            self.names.iter().any(|(known, watched)| known == folder && name.matches(watched))
+        };
+        let found: Vec<_> = appeared.into_iter().filter(is_watched).collect();
+        self.put_away(found)
+    }
+
+    /// The same for whatever there is now.
+    pub(super) fn all(&mut self) -> (Vec<String>, bool) {
+        let names = self.names.clone();
+        self.put_away(names)
+    }
+
+    fn put_away(&mut self, names: Vec<(PathBuf, String)>) -> (Vec<String>, bool) {
+        let mut lines = Vec::new();
+        let mut done = true;
+        for path in names.into_iter().map(|(folder, name)| folder.join(name)) {
+            if fs::symlink_metadata(&path).is_ok() {
+                self.put_away += 1;
+                let (line, renamed) = put_away(&path, WHY);
+                lines.push(line);
+                done &= renamed;
+            }
+        }
+        (lines, done && self.put_away < PUT_AWAY_MOST)
+    }
+}
+
+/// Gives a file or directory a name that nothing obeys: what was done, in a line, and whether it was. Where
+/// all such names are taken it is removed.
+pub(super) fn put_away(path: &Path, why: &str) -> (String, bool) {
+    let shown = path.display();
+    for number in 0..PUT_AWAY_MOST {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".not-trusted");
+        if number > 0 {
+            name.push(format!("-{number}"));
+        }
+        let name = PathBuf::from(name);
+        if fs::symlink_metadata(&name).is_err() && fs::rename(path, &name).is_ok() {
+            return (format!("{shown} was renamed to {}: {why}", name.display()), true);
+        }
+    }
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Ok(()) => (format!("{shown} was removed: {why}"), true),
+        Err(error) => (format!("{shown} could not be removed, and should be: {why} ({error})"), false),
+    }
+}
+
+fn problem(error: rustix::io::Errno) -> String {
+    format!("watching for names that must not appear: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_appears_is_renamed_and_what_was_there_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        let path = |name: &str| top.join(name);
+        fs::write(path(".npmrc").as_std(), "mine").unwrap();
+        let watched = [".npmrc", ".envrc", ".vscode", "none/x"].map(path);
+        let mut watch = Watch::new(&watched).unwrap().unwrap();
+        assert_eq!(watch.take(), (Vec::new(), true));
+        fs::write(path(".envrc").as_std(), "x").unwrap();
+        fs::create_dir(path(".VSCode").as_std()).unwrap();
+        fs::write(path("other").as_std(), "x").unwrap();
+        let (lines, goes_on) = watch.take();
+        assert!(lines.len() == 2 && goes_on, "{lines:?}");
+        assert!(
+            path(".envrc.not-trusted").as_std().exists() && path(".VSCode.not-trusted").as_std().exists()
+        );
+        assert!(path(".npmrc").as_std().exists() && path("other").as_std().exists());
+        let mut goes_on = true;
+        for _ in 0..PUT_AWAY_MOST {
+            fs::write(path(".envrc").as_std(), "x").unwrap();
+            goes_on &= watch.take().1;
+        }
+        assert!(!goes_on && !path(".envrc").as_std().exists());
+        assert_eq!(watch.all().0, Vec::<String>::new());
+        assert!(Watch::new(&[path(".npmrc")]).unwrap().is_none());
+    }
+}

@@ -1,0 +1,66 @@
+//! Where git keeps the history of a project whose `.git` is a file: of a worktree or a submodule. Commands
+//! write there, as git does; what decides what git runs is guarded as in the project itself.
+
+use crate::AbsPath;
+use std::fs;
+
+/// The most bytes of a file that says where a git directory is.
+const BYTES: u64 = 4096;
+
+/// The git directory of a project outside of it, if it has one. The two have to name each other: a file
+/// that merely names a directory makes nothing writable.
+pub(in crate::local) fn git_directory(root: &AbsPath) -> Option<AbsPath> {
+    let named = read(&root.join(".git"))?;
+    let git = root.join(named.strip_prefix("gitdir: ")?);
+    let same = |path: AbsPath| real(&path) == real(root) && real(root).is_some();
+    if git.parent()?.file_name() == Some("worktrees") {
+        let back = git.join(read(&git.join("gitdir"))?);
+        let common = git.parent()?.parent()?;
+        return (same(back.parent()?) && read(&git.join("commondir"))? == "../..").then_some(common);
+    }
+    let config = read(&git.join("config"))?;
+    let work = config.lines().find_map(|line| line.trim().strip_prefix("worktree = ").map(str::to_owned))?;
+    same(git.join(work)).then_some(git)
+}
+
+fn read(path: &AbsPath) -> Option<String> {
+    let found = fs::symlink_metadata(path.as_std()).ok()?;
+    let small = found.is_file() && found.len() <= BYTES;
+    let text = small.then(|| fs::read_to_string(path.as_std()).ok())??;
+    Some(text.trim_end().to_owned())
+}
+
+fn real(path: &AbsPath) -> Option<std::path::PathBuf> {
+    fs::canonicalize(path.as_std()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_directory_outside_counts_if_both_sides_say_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        let write = |path: &str, text: &str| {
+            let path = top.join(path);
+            fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
+            fs::write(path.as_std(), text).unwrap();
+        };
+        let found = |root: &str| git_directory(&top.join(root));
+        write("main/.git/worktrees/w/commondir", "../..\n");
+        write("main/.git/worktrees/w/gitdir", &format!("{}\n", top.join("w/.git")));
+        write("w/.git", &format!("gitdir: {}\n", top.join("main/.git/worktrees/w")));
+        assert_eq!(found("w"), Some(top.join("main/.git")));
+        write("main/.git/modules/m/config", "[core]\n\tworktree = ../../../m\n");
+        write("main/m/.git", "gitdir: ../.git/modules/m\n");
+        assert_eq!(found("main/m"), Some(top.join("main/.git/modules/m")));
+        // One that another project has is not this one's.
+        write("evil/.git", &format!("gitdir: {}\n", top.join("main/.git/worktrees/w")));
+        write("evil2/.git", &format!("gitdir: {}\n", top.join("main/.git/modules/m")));
+        write("evil3/.git", &format!("gitdir: {}\n", top.join("main")));
+        for root in ["main", "evil", "evil2", "evil3", "none"] {
+            assert_eq!(found(root), None, "{root}");
+        }
+    }
+}
