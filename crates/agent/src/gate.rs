@@ -281,7 +281,7 @@ impl Gate {
         found::of_sandbox(policy::sandbox(&self.bounds(Mode::Edit)), limit)
     }
 
-    /// Removes what confined commands of killed processes left in the session's folders.
+    /// Removes the temporary files of other sessions that were not used for long.
     pub(crate) async fn sweep(&self) {
         self.system.sweep(&policy::sandbox(&self.bounds(Mode::Edit))).await;
     }
