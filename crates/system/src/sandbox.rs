@@ -48,6 +48,8 @@ pub struct Sandbox {
     /// Names below writable folders that must not come into being. One that exists has to be guarded; one
     /// that appears while a command runs is renamed at once.
     pub reserved: Vec<AbsPath>,
+    /// Directories that cannot be renamed, because what they hold is secret by its place.
+    pub pinned: Vec<AbsPath>,
     /// Files and folders that cannot be read.
     pub hidden: Vec<AbsPath>,
     /// Patterns (`*` for any characters, without case) of files below the writable folders that cannot be read, matched
@@ -165,6 +167,12 @@ impl SandboxSupport {
 }
 
 impl Sandbox {
+    /// Whether a file of this name is a secret wherever it lies.
+    pub fn is_secret_by_name(&self, name: &str) -> bool {
+        let name = Folded::of(name);
+        self.secrets.iter().any(|pattern| name.matches(pattern))
+    }
+
     /// Whether a file below a writable folder is a secret.
     pub fn is_secret(&self, path: &AbsPath) -> bool {
         let Some(name) = path.file_name() else { return false };

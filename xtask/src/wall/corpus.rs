@@ -88,7 +88,7 @@ pub(super) struct Attack {
     pub(super) may_end: bool,
 }
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "name",
     "mode",
     "agent",
@@ -103,6 +103,7 @@ const KEYS: [&str; 21] = [
     "after",
     "through",
     "documented",
+    "documented_prometheus",
     "selftest",
     "settle",
     "needs",
@@ -188,6 +189,8 @@ fn way(
     }
     let calls = table.get("calls").and_then(Value::as_array).cloned().unwrap_or_default();
     let env = table.get("env").and_then(Value::as_object).cloned().unwrap_or_default();
+    let of_mode = if mode == "prometheus" { table.get("documented_prometheus") } else { None };
+    let documented = of_mode.or_else(|| table.get("documented")).and_then(Value::as_str);
     let no_self_test = match table.get("selftest") {
         None | Some(Value::Bool(true)) => None,
         Some(Value::Bool(false)) => {
@@ -214,7 +217,7 @@ fn way(
         answers: table.get("answers").map_or_else(|| Ok(Vec::new()), |_| list(table, "answers", ""))?,
         after: text("after"),
         through,
-        documented: table.get("documented").and_then(Value::as_str).map(str::to_owned),
+        documented: documented.map(str::to_owned),
         no_self_test,
         settle: table.get("settle").and_then(Value::as_f64).unwrap_or_default(),
         needs: table.get("needs").map_or_else(|| Ok(Vec::new()), |_| list(table, "needs", ""))?,

@@ -175,6 +175,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
         secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
         not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
         blanked: Vec::new(),
+        pinned: Vec::new(),
     }
 }
 

@@ -70,7 +70,7 @@ fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> R
     }
     let outside: Vec<_> = sandbox.writable.iter().filter_map(sandbox::git_directory).collect();
     sandbox.writable.extend(outside);
-    let Found { secrets, guarded, missing } = survey.look(&sandbox).map_err(|TooMany| {
+    let Found { secrets, guarded, pinned, missing } = survey.look(&sandbox).map_err(|TooMany| {
         SystemError::NoSandbox("the project holds too many files to find its secret ones")
     })?;
     for path in guarded {
@@ -83,6 +83,7 @@ fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> R
         sandbox.reserved.clear();
     }
     sandbox.blanked = secrets;
+    sandbox.pinned = pinned;
     sandbox.temp.retain(|temp| match make(temp) {
         Ok(()) => true,
         Err(error) => {

@@ -127,7 +127,8 @@ async fn p04_nothing_outlives_the_command() {
     stage.check(daemon, true).await;
     let command = Command::shell(daemon, stage.project.clone(), 1 << 16);
     assert!(stage.local.spawn(command).await.unwrap().wait().await.unwrap().success());
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    // Nothing tells of what does not happen: they would have written by then.
+    std::thread::park_timeout(std::time::Duration::from_millis(1500));
     assert!(!stage.project.join("late").as_std().exists(), "a process outlived its command");
 }
 
@@ -153,6 +154,22 @@ async fn p08_secret_files_are_found_wherever_they_are() {
         let (said, _) = stage.run(line).await.unwrap();
         assert!(!said.contains("CANARY"), "{line}: {said}");
     }
+}
+
+#[tokio::test]
+async fn p08_a_directory_whose_files_are_secret_by_their_place_stays_there() {
+    let mut stage = stage();
+    if !holds(&stage).await {
+        return;
+    }
+    stage.sandbox.secrets.push("*config/private/*".to_owned());
+    fs::create_dir_all(stage.project.join("config/private").as_std()).unwrap();
+    fs::write(stage.project.join("config/private/k.txt").as_std(), "CANARY=3").unwrap();
+    for line in ["mv config/private p", "mv config c", "mv config/private config/public"] {
+        stage.check(line, false).await;
+    }
+    let (said, _) = stage.run("cat */*/k.txt */k.txt").await.unwrap();
+    assert!(!said.contains("CANARY"), "{said}");
 }
 
 #[tokio::test]

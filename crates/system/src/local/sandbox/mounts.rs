@@ -89,7 +89,9 @@ fn kept(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
     let mut kept: BTreeSet<_> = sandbox.writable.iter().cloned().collect();
     let shared = |path: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == path);
     kept.retain(|root| exists(root) && !shared(root));
-    for path in sandbox.guarded.iter().chain(&sandbox.hidden) {
+    let pinned = sandbox.pinned.iter().filter(|path| !sandbox.writable.contains(path));
+    kept.extend(pinned.cloned());
+    for path in sandbox.guarded.iter().chain(&sandbox.hidden).chain(&sandbox.pinned) {
         if !exists(path) {
             continue;
         }

@@ -113,6 +113,7 @@ impl Order {
             ("blank", &self.sandbox.blanked),
             ("shared", &self.sandbox.shared),
             ("reserve", &self.sandbox.reserved),
+            ("pin", &self.sandbox.pinned),
         ];
         for (option, paths) in paths {
             strings.extend(paths.iter().map(|path| format!("{option}={path}")));
@@ -178,6 +179,7 @@ impl Order {
                 "guard" => sandbox.guarded.push(path()?),
                 "hide" => sandbox.hidden.push(path()?),
                 "blank" => sandbox.blanked.push(path()?),
+                "pin" => sandbox.pinned.push(path()?),
                 "reserve" => sandbox.reserved.push(path()?),
                 "shared" => sandbox.shared.push(path()?),
                 "backing" => backing = Some(path()?),
