@@ -259,7 +259,7 @@ impl System for AcpSystem {
         match started {
             Ok(process) => Ok(Box::new(process)),
             // The client said no before anything ran, so it runs here, once.
-            Err(CallError::Unsupported | CallError::Refused { .. }) => self.local.spawn(command).await,
+            Err(CallError::Unsupported) => self.local.spawn(command).await,
             // Otherwise the command may have run (an answer without a terminal, no answer), so it never runs again.
             Err(error) => Err(self.caller.failure("running", &command.program, error)),
         }

@@ -384,24 +384,31 @@ async fn a_killed_command_keeps_its_output_and_is_released_once() {
     }
 }
 
+/// A terminal that `fault` meets, over a machine that would run the command.
+async fn without_a_terminal(fault: Fault) -> Stage {
+    let script = EditorScript::full().fault("terminal/create", fault);
+    stage_over(script, |disk| {
+        disk.add_dir("/w");
+        disk.on_command("x", |_| Script::exits(0).prints("here"));
+    })
+    .await
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_refused_terminal_runs_the_command_here_once() {
-    for (fault, stays) in [
-        (Fault::Error(-32601, "Method not found"), Route::Local),
-        (Fault::Error(-32603, "the user said no"), Route::Client),
-    ] {
-        let script = EditorScript::full().fault("terminal/create", fault);
-        let stage = stage_over(script, |disk| {
-            disk.add_dir("/w");
-            disk.on_command("x", |_| Script::exits(0).prints("here"));
-        })
-        .await;
-        let mut process = stage.system.spawn(command("x")).await.unwrap();
-        assert_eq!(output(&mut process).await, "here");
-        assert!(process.terminal().is_none());
-        assert_eq!(stage.spawned(), 1);
-        assert_eq!(stage.system.routes().spawn, stays);
-    }
+async fn a_client_without_terminals_after_all_has_the_command_run_here_once() {
+    let stage = without_a_terminal(Fault::Error(-32601, "Method not found")).await;
+    let mut process = stage.system.spawn(command("x")).await.unwrap();
+    assert_eq!(output(&mut process).await, "here");
+    assert!(process.terminal().is_none());
+    assert_eq!((stage.spawned(), stage.system.routes().spawn), (1, Route::Local));
+}
+
+#[tokio::test(start_paused = true)]
+async fn e02_a_refused_terminal_is_obeyed() {
+    let stage = without_a_terminal(Fault::Error(-32603, "the user said no")).await;
+    let Err(error) = stage.system.spawn(command("x")).await else { panic!("it ran") };
+    assert!(error.to_string().contains("the user said no"), "{error}");
+    assert_eq!((stage.spawned(), stage.system.routes().spawn), (0, Route::Client));
 }
 
 #[tokio::test(start_paused = true)]

@@ -127,6 +127,26 @@ async fn what_a_link_leads_to_counts_and_a_link_to_the_folder_is_the_folder() {
 }
 
 #[tokio::test]
+async fn p06_what_leads_out_of_the_folder_or_to_a_secret_is_not_read() {
+    for (name, target, says) in [
+        (".mcp.json", "/home/me/.config/key", "leads out of the project"),
+        (".tiller/config.toml", "/w/.env", "may hold secrets"),
+        (".cursor/mcp.json", "/w/key.pem", "may hold secrets"),
+    ] {
+        let stage = Stage::new();
+        stage.system.add_file("/home/me/.config/key", "secret");
+        stage.system.add_file("/w/.env", "KEY=secret");
+        stage.system.add_file("/w/key.pem", "secret");
+        for folder in ["/w/.tiller", "/w/.cursor"] {
+            stage.system.add_dir(folder);
+        }
+        stage.system.add_link(&format!("/w/{name}"), target);
+        let problem = stage.trust.file(&stage.w, name).await.unwrap_err();
+        assert!(problem.contains(says), "{name}: {problem}");
+    }
+}
+
+#[tokio::test]
 async fn a_name_and_its_content_cannot_change_places() {
     let hash = async |files: &[(&str, &str)], words: &[&str]| {
         let stage = Stage::new();

@@ -104,6 +104,8 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
     };
     match s.system.spawn(command).await {
         Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),
+        // Whoever runs it elsewhere says why in words of its own.
+        Err(SystemError::Client { path, .. }) => assert_eq!(path, "tiller-no-such-program"),
         Err(error) => panic!("another error: {error}"),
         Ok(_) => panic!("it was started"),
     }

@@ -50,10 +50,15 @@ pub(crate) fn with<T>(
 }
 
 fn denial(request: &PermissionRequest) -> String {
-    format!(
-        "{} was denied: {} Nobody can answer in a headless run. To allow it, pass --permission-mode prometheus (or --yolo), \
-         or set tools.default_permission_mode.",
-        request.title,
-        request.question.trim_end()
-    )
+    // What nothing can be remembered of asks each time, in every mode.
+    let advice = match request.grant_label.is_empty() {
+        true => {
+            "It asks in every mode, so --yolo does not allow it: run it yourself, or allow it with the setting permissions.allow."
+        }
+        false => {
+            "To allow it, pass --permission-mode prometheus (or --yolo), or set tools.default_permission_mode."
+        }
+    };
+    let (title, question) = (&request.title, request.question.trim_end());
+    format!("{title} was denied: {question} Nobody can answer in a headless run. {advice}")
 }
