@@ -7,12 +7,12 @@
 
 use super::{
     launch::{private_directory, private_temp},
+    programs,
     sandbox::Order,
 };
 use crate::limits::{LABEL_BYTES, LAUNCH_TOKEN_BYTES};
 use crate::{AbsPath, Launch, SystemError};
 use async_trait::async_trait;
-use std::os::unix::fs::MetadataExt;
 use std::{fs, io};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream, unix::UCred};
@@ -124,11 +124,7 @@ fn socket_path() -> io::Result<AbsPath> {
 /// Whether the other end of a connection belongs to this user and runs the launcher's program.
 fn is_ours(program: &str, peer: &UCred) -> bool {
     let Some(pid) = peer.pid().filter(|pid| *pid > 0) else { return false };
-    let same = || -> io::Result<bool> {
-        let (own, theirs) = (fs::metadata(program)?, fs::metadata(format!("/proc/{pid}/exe"))?);
-        Ok((own.dev(), own.ino()) == (theirs.dev(), theirs.ino()))
-    };
-    peer.uid() == rustix::process::geteuid().as_raw() && same().unwrap_or(false)
+    peer.uid() == rustix::process::geteuid().as_raw() && programs::is_run_by(program, &pid.to_string())
 }
 
 /// Words of a line that say what runs, for people who look at the terminal's title. Only characters that

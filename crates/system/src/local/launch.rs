@@ -83,6 +83,8 @@ fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> R
         sandbox.reserved.clear();
     }
     sandbox.blanked = secrets;
+    // What other sessions keep there is none of this one's commands' business.
+    sandbox.hidden.extend(private_temp());
     sandbox.pinned = pinned;
     sandbox.temp.retain(|temp| match make(temp) {
         Ok(()) => true,

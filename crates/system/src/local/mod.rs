@@ -208,7 +208,9 @@ impl System for LocalSystem {
     }
 
     async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
-        if self.options.terminal_launcher.is_empty() || !self.sandbox_support().await.holds() {
+        let Some(program) = self.options.terminal_launcher.first() else { return Ok(None) };
+        // One that was replaced since this process began is another program.
+        if !programs::is_this(program) || !self.sandbox_support().await.holds() {
             return Ok(None);
         }
         let Some(order) = self.prepare(command, true).await? else { return Ok(None) };

@@ -1,6 +1,7 @@
 //! Where programs are.
 
 use crate::AbsPath;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Whether a program is found in a directory of `PATH`, or, when its name holds a slash, from `cwd`.
@@ -14,4 +15,18 @@ pub(super) fn is_there(program: &str, cwd: &AbsPath) -> bool {
 
 fn is_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file())
+}
+
+/// Whether a path names the program that this process runs.
+pub(super) fn is_this(path: &str) -> bool {
+    is_run_by(path, "self")
+}
+
+/// Whether a path names the program that a process runs.
+pub(super) fn is_run_by(path: &str, process: &str) -> bool {
+    let file = |path: &str| std::fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    match (file(path), file(&format!("/proc/{process}/exe"))) {
+        (Ok(named), Ok(run)) => named == run,
+        _ => false,
+    }
 }

@@ -71,6 +71,8 @@ fn in_memory(input: &str) -> std::io::Result<Stdio> {
 
 /// Starts the command and reaps until it has ended.
 fn first_process(command: &mut Command, order: &Order) -> u8 {
+    // The command runs as the same user; it has no business in this process's memory.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
     let child = match command.spawn() {
         Ok(child) => rustix::process::Pid::from_child(&child),
         Err(error) => return failed(&cannot_run(order, &error)),
