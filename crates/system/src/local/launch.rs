@@ -99,7 +99,9 @@ fn surround(
             false if sandbox.reserved_blanks.contains(&placeholder.path) => &mut sandbox.blanked,
             false => &mut sandbox.covered,
         };
-        paths.push(placeholder.path.clone());
+        if !paths.contains(&placeholder.path) {
+            paths.push(placeholder.path.clone());
+        }
     }
     // What is covered needs no other mount.
     let Sandbox { guarded, covered, blanked, .. } = &mut sandbox;
