@@ -35,11 +35,8 @@ fn take(path: &AbsPath, is_folder: bool) -> Option<Placeholder> {
     for _ in 0..3 {
         match fs::symlink_metadata(path.as_std()) {
             Ok(found) if is_ours(path, &found) && found.is_dir() == is_folder => {
-                let held = hold(path).ok()?;
-                // What is locked may have lost its name by then.
-                let same =
-                    |now: fs::Metadata| rustix::fs::fstat(&held).is_ok_and(|held| held.st_ino == now.ino());
-                if fs::symlink_metadata(path.as_std()).is_ok_and(same) {
+                let held = open(path, OFlags::empty()).and_then(hold).ok()?;
+                if has_name(&held, path) {
                     return Some(Placeholder { path: path.clone(), is_folder, held });
                 }
             }
@@ -47,7 +44,10 @@ fn take(path: &AbsPath, is_folder: bool) -> Option<Placeholder> {
             Ok(_) => return None,
             // Where nothing can be made here the command, which may do less, cannot either.
             Err(error) if error.kind() == io::ErrorKind::NotFound => match make(path, is_folder) {
-                Ok(()) => {}
+                Ok(held) if has_name(&held, path) => {
+                    return Some(Placeholder { path: path.clone(), is_folder, held });
+                }
+                Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(_) => return None,
             },
@@ -57,23 +57,32 @@ fn take(path: &AbsPath, is_folder: bool) -> Option<Placeholder> {
     None
 }
 
-fn make(path: &AbsPath, is_folder: bool) -> io::Result<()> {
-    match is_folder {
-        true => fs::create_dir(path.as_std())?,
-        false => drop(fs::OpenOptions::new().write(true).create_new(true).open(path.as_std())?),
-    }
+/// Makes a placeholder and takes hold of it.
+fn make(path: &AbsPath, is_folder: bool) -> io::Result<OwnedFd> {
+    let fd = match is_folder {
+        true => fs::create_dir(path.as_std()).and_then(|()| open(path, OFlags::empty()))?,
+        false => open(path, OFlags::CREATE | OFlags::EXCL)?,
+    };
     let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
     let times = Timestamps { last_access: mark, last_modification: mark };
-    let fd =
-        rustix::fs::open(path.as_str(), OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    Ok(rustix::fs::futimens(fd, &times)?)
+    rustix::fs::futimens(&fd, &times)?;
+    hold(fd)
 }
 
-fn hold(path: &AbsPath) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let fd = rustix::fs::open(path.as_str(), flags, Mode::empty())?;
+fn open(path: &AbsPath, more: OFlags) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | more;
+    Ok(rustix::fs::open(path.as_str(), flags, Mode::from_raw_mode(0o666))?)
+}
+
+fn hold(fd: OwnedFd) -> io::Result<OwnedFd> {
     rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared)?;
     Ok(fd)
+}
+
+/// What is locked may have lost its name by then.
+fn has_name(held: &OwnedFd, path: &AbsPath) -> bool {
+    let same = |now: fs::Metadata| rustix::fs::fstat(held).is_ok_and(|held| held.st_ino == now.ino());
+    fs::symlink_metadata(path.as_std()).is_ok_and(same)
 }
 
 fn is_ours(path: &AbsPath, found: &fs::Metadata) -> bool {

@@ -42,8 +42,12 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
             freeze(path)?;
         }
     }
-    for path in &sandbox.covered {
-        cover(path)?;
+    if let Some((first, others)) = sandbox.covered.split_first() {
+        cover(first)?;
+        for path in others {
+            // What a mount forbids is forbidden by those that are made from it.
+            mount_bind(first.as_std(), path.as_std()).map_err(problem(path))?;
+        }
     }
     for path in &sandbox.blanked {
         // One that was moved since it was found is an error: what is not covered could be read.
