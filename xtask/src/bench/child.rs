@@ -26,10 +26,19 @@ pub(super) struct Agent {
 impl Agent {
     /// Starts `BINARY acp` with a home of its own that was used once before, and nothing of this process's environment but `PATH`.
     pub(super) fn start(binary: &Path, base_url: &str) -> Result<Self> {
+        Self::start_with(binary, base_url, "")
+    }
+
+    /// The same with settings.
+    pub(super) fn start_with(binary: &Path, base_url: &str, settings: &str) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let project = home.path().join("project");
         std::fs::create_dir(&project)?;
         std::fs::write(project.join(super::script::FILE), "one\ntwo\n")?;
+        if !settings.is_empty() {
+            std::fs::create_dir(home.path().join("tiller"))?;
+            std::fs::write(home.path().join("tiller/config.toml"), settings)?;
+        }
         // The home of somebody who has used it before: the database is made once in a life, not once a start.
         let mut before = command(binary, home.path(), &["sessions", "list"]);
         before.stdout(Stdio::null()).stderr(Stdio::null());

@@ -3,6 +3,7 @@
 mod decisions;
 mod delegation;
 mod events;
+mod launches;
 mod memory;
 mod replay;
 mod scripts;
@@ -48,6 +49,8 @@ const ALL: &[(&str, Measurement)] = &[
     ("tool turn", turns::tools),
     ("servers", servers::measure),
     ("delegation", delegation::measure),
+    ("launches", launches::measure),
+    ("large project", launches::large_project),
     ("cancel", turns::cancel),
     ("memory", memory::measure),
     ("replay", replay::measure),
@@ -94,13 +97,13 @@ impl Bench<'_> {
 }
 
 fn initialize(agent: &mut Agent) -> Result<Reply> {
-    initialize_with(agent, true)
+    initialize_with(agent, true, true)
 }
 
-/// Says whether the editor reads and writes files.
-fn initialize_with(agent: &mut Agent, files: bool) -> Result<Reply> {
+/// Says whether the editor reads and writes files, and whether it runs commands.
+fn initialize_with(agent: &mut Agent, files: bool, terminal: bool) -> Result<Reply> {
     let fs = json!({ "readTextFile": files, "writeTextFile": files });
-    let params = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": fs, "terminal": true } });
+    let params = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": fs, "terminal": terminal } });
     ask(agent, "initialize", &params)
 }
 

@@ -18,6 +18,11 @@ const CALLS: usize = 20;
 /// The file that the tool turn reads and writes, in the project's folder.
 pub(super) const FILE: &str = "notes.txt";
 
+/// What a command makes beside the project's folder if nothing confines it.
+pub(super) const ESCAPED: &str = "escaped";
+/// The command that tries to.
+const ESCAPE: &str = "touch ../escaped";
+
 /// An answer of the model. A prompt asks for it by containing its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Script {
@@ -35,12 +40,14 @@ pub(super) enum Script {
     Reads,
     /// A read, so that the file is known, and [`CALLS`] writes.
     Writes,
+    /// A command that shows by what it leaves behind whether it was confined, and [`CALLS`] that do nothing.
+    Trues,
     /// One chunk, then nothing until the connection is closed.
     Hang,
 }
 
 impl Script {
-    const ALL: [Script; 8] = [
+    const ALL: [Script; 9] = [
         Script::One,
         Script::Burst,
         Script::Paced,
@@ -48,6 +55,7 @@ impl Script {
         Script::Lookups,
         Script::Reads,
         Script::Writes,
+        Script::Trues,
         Script::Hang,
     ];
 
@@ -61,6 +69,7 @@ impl Script {
             Script::Lookups => "bench:lookups",
             Script::Reads => "bench:reads",
             Script::Writes => "bench:writes",
+            Script::Trues => "bench:trues",
             Script::Hang => "bench:hang",
         }
     }
@@ -88,7 +97,7 @@ impl Script {
         match self {
             Script::Tools => TOOLS,
             Script::Lookups | Script::Reads => CALLS,
-            Script::Writes => CALLS + 1,
+            Script::Writes | Script::Trues => CALLS + 1,
             Script::One | Script::Burst | Script::Paced | Script::Hang => 0,
         }
     }
@@ -112,6 +121,10 @@ impl Script {
             Script::Writes => {
                 let content = format!("one\ntwo\n{step}\n");
                 vec![tool_call(step, "file_write", &json!({ "path": FILE, "content": content }))]
+            }
+            Script::Trues => {
+                let command = if step == 0 { ESCAPE.to_owned() } else { format!("true {step}") };
+                vec![tool_call(step, "bash", &json!({ "command": command }))]
             }
             Script::Hang => return vec![text("hanging")],
         };

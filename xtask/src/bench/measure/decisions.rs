@@ -8,19 +8,32 @@ use anyhow::{Context, Result, bail};
 /// How many decisions a sample is the median of.
 const DECISIONS: &str = "2000";
 
-const FILE: Quantity = Quantity { name: "a decision about a file", unit: "µs", target: Some(50.0) };
-const LINE: Quantity =
-    Quantity { name: "a decision about a command of 1 KB", unit: "µs", target: Some(1000.0) };
+/// Each has about 1 KB.
+const LINES: [(&str, &str); 3] = [
+    ("a decision about a command of 1 KB", "git log --oneline"),
+    ("... of 1 KB, of a program that is unknown", "frobnicate --all"),
+    ("... of 1 KB, of sixty commands", ""),
+];
+
+const fn microseconds(name: &'static str, target: f64) -> Quantity {
+    Quantity { name, unit: "µs", target: Some(target) }
+}
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let home = tempfile::tempdir()?;
-    let line = format!("git log --oneline {}", "src/some/file.rs ".repeat(60));
+    let line = |begin: &str| match begin {
+        "" => vec!["cat some/file"; 60].join(" && "),
+        begin => format!("{begin} {}", "src/some/file.rs ".repeat(60)),
+    };
+    let files = [("a decision about a file to read", &[][..]), ("... about a file to write", &["--write"])]
+        .map(|(name, more)| (microseconds(name, 50.0), more, "./src/main.rs".to_owned()));
+    let lines = LINES.map(|(name, begin)| (microseconds(name, 1000.0), &[][..], line(begin)));
     let mut figures = Vec::new();
-    for (quantity, what) in [(FILE, "./src/main.rs"), (LINE, line.as_str())] {
+    for (quantity, more, what) in files.into_iter().chain(lines) {
         let mut figure = Figure::of(quantity);
         for _ in 0..bench.runs {
             let mut explain = command(bench.binary);
-            explain.args(["permissions", "explain", "--time", DECISIONS, what]);
+            explain.args(["permissions", "explain", "--time", DECISIONS]).args(more).arg(&what);
             let output = explain.current_dir(home.path()).env("TILLER_HOME", home.path()).output();
             let output = output.with_context(|| format!("{} did not start", bench.binary.display()))?;
             if !output.status.success() {

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 /// A tool call: its time less the editor's, and how many times it asked the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Call {
-    time: Duration,
+pub(super) struct Call {
+    pub(super) time: Duration,
     asked: u32,
 }
 
@@ -70,7 +70,7 @@ fn round_trip(agent: &mut Agent) -> Duration {
 /// An agent whose editor takes files, or does not.
 fn ready(bench: &Bench<'_>, files: bool) -> Result<Agent> {
     let mut agent = bench.agent()?;
-    initialize_with(&mut agent, files)?;
+    initialize_with(&mut agent, files, true)?;
     call(bench, &mut agent, Script::Reads)?;
     Ok(agent)
 }
@@ -86,7 +86,7 @@ fn call(bench: &Bench<'_>, agent: &mut Agent, script: Script) -> Result<Call> {
 }
 
 /// What lies between the model's answers and the requests that follow them.
-fn calls(events: &[Event], editor: &[(Instant, Duration)]) -> Vec<Call> {
+pub(super) fn calls(events: &[Event], editor: &[(Instant, Duration)]) -> Vec<Call> {
     let between = |pair: &[Event]| match pair {
         [Event::Answered { done, .. }, Event::Answered { received, .. }] => {
             let asked: Vec<_> = editor.iter().filter(|(at, _)| (done..received).contains(&at)).collect();

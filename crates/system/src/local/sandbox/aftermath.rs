@@ -3,10 +3,12 @@
 //! which nothing could be mounted.
 
 use super::watch::put_away;
-use crate::limits::AFTERMATH_ENTRIES;
-use std::collections::HashSet;
+use crate::limits::{AFTERMATH_ENTRIES, SANDBOX_SURVEY_SETTLED};
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Where a repository keeps what others built or wrote: nobody works in there.
 const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
@@ -41,24 +43,42 @@ const HARMLESS: [(&str, &[&str]); 8] = [
 #[derive(Debug, Default)]
 pub(super) struct Before {
     known: HashSet<PathBuf>,
+    /// Whether everything was looked at. What lies beyond is not known to be new.
+    complete: bool,
+    /// Directories that are none, so that those that stay as they are need not be read again.
+    others: HashMap<PathBuf, Directory>,
 }
 
 impl Before {
     /// Takes note of what there is.
     pub(super) fn look(roots: impl Iterator<Item = PathBuf>) -> Self {
-        let mut known = HashSet::new();
-        visit(roots, |folder| {
+        let (mut known, mut others) = (HashSet::new(), HashMap::new());
+        let remembered = |path: &Path| {
+            let directory = Directory::read(path);
+            if !directory.may_become_git {
+                others.insert(path.to_owned(), directory.clone());
+            }
+            directory
+        };
+        let complete = visit(roots, remembered, |folder| {
             let commondir = folder.join("commondir");
             known.extend(commondir.exists().then_some(commondir));
             known.insert(folder.to_owned());
         });
-        Self { known }
+        Self { known, complete, others }
     }
 
     /// Puts out of force what came since and makes git run something; a line for each.
     pub(super) fn settle(&self, roots: impl Iterator<Item = PathBuf>) -> Vec<String> {
         let mut lines = Vec::new();
-        visit(roots, |folder| {
+        if !self.complete {
+            return lines;
+        }
+        let now = |path: &Path| {
+            let same = self.others.get(path).filter(|known| known.id.is_some() && known.id == identity(path));
+            same.cloned().unwrap_or_else(|| Directory::read(path))
+        };
+        visit(roots, now, |folder| {
             let commondir = folder.join("commondir");
             if !self.known.contains(&commondir) && commondir.exists() && !is_of_worktree(&commondir) {
                 lines.push(put_away(&commondir, "it tells git to obey another directory").0);
@@ -81,29 +101,86 @@ impl Before {
     }
 }
 
+/// What a directory holds, as of its change time.
+#[derive(Debug, Clone)]
+struct Directory {
+    /// By what it is recognised: device, number and change time. A directory that changed a moment ago
+    /// is not, see [`settled`].
+    id: Option<(u64, u64, (i64, i64))>,
+    is_git: bool,
+    /// Whether it can become one without a change of its own: a link in it may get something to lead to.
+    may_become_git: bool,
+    entries: usize,
+    folders: Vec<PathBuf>,
+}
+
+impl Directory {
+    fn read(path: &Path) -> Self {
+        // Before the entries: what changes while they are read is not recognised.
+        let id = identity(path).map(|(device, number, changed)| (device, number, settled(changed)));
+        let mut directory = Self { id, is_git: false, may_become_git: true, entries: 0, folders: Vec::new() };
+        if path.file_name().is_some_and(|name| name == ".git") {
+            return Self { is_git: true, ..directory };
+        }
+        // One that cannot be listed may be entered all the same.
+        let Ok(found) = fs::read_dir(path) else { return Self { is_git: is_git(path), ..directory } };
+        directory.may_become_git = false;
+        for entry in found.flatten().take(AFTERMATH_ENTRIES) {
+            directory.entries += 1;
+            let name = entry.file_name();
+            // A file system may pass over the case of letters.
+            directory.may_become_git |= MARKS.iter().any(|mark| name.eq_ignore_ascii_case(mark));
+            let passed = name.to_str().is_some_and(|name| PASSED_OVER.contains(&name));
+            if !passed && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directory.folders.push(entry.path());
+            }
+        }
+        directory.is_git = directory.may_become_git && is_git(path);
+        directory
+    }
+}
+
+/// The change time by which a directory is recognised; one that is so fresh that a further change might
+/// not show in it never is.
+fn settled(changed: (i64, i64)) -> (i64, i64) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let settled = i64::try_from(now.saturating_sub(SANDBOX_SURVEY_SETTLED).as_secs()).unwrap_or(0);
+    if changed.0 < settled { changed } else { (-1, -1) }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64, (i64, i64))> {
+    // A root that is a link is what it leads to.
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino(), (found.ctime(), found.ctime_nsec())))
+}
+
 /// Calls `each` with every git directory, bare ones and those of submodules and worktrees included.
-fn visit(roots: impl Iterator<Item = PathBuf>, mut each: impl FnMut(&Path)) {
+/// `read` says what a directory holds. Whether there were no more entries than are looked at.
+fn visit(
+    roots: impl Iterator<Item = PathBuf>,
+    mut read: impl FnMut(&Path) -> Directory,
+    mut each: impl FnMut(&Path),
+) -> bool {
     let mut left = AFTERMATH_ENTRIES;
     let mut folders: Vec<_> = roots.collect();
     while let Some(folder) = folders.pop() {
-        if is_git(&folder) {
+        let directory = read(&folder);
+        if directory.is_git {
             each(&folder);
             folders.extend(["modules", "worktrees"].iter().flat_map(|name| entries(&folder.join(name))));
             continue;
         }
-        let Ok(found) = fs::read_dir(&folder) else { continue };
-        for entry in found.flatten() {
-            left -= 1;
-            if left == 0 {
-                return;
-            }
-            let passed = entry.file_name().to_str().is_some_and(|name| PASSED_OVER.contains(&name));
-            if !passed && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(entry.path());
-            }
+        left = left.saturating_sub(directory.entries);
+        if left == 0 {
+            return false;
         }
+        folders.extend(directory.folders);
     }
+    true
 }
+
+/// A git directory that has another name than `.git` holds one of these.
+const MARKS: [&str; 2] = ["HEAD", "config"];
 
 /// Whether git may take a directory for a git directory, or for one that such a directory leads to.
 fn is_git(folder: &Path) -> bool {
@@ -196,5 +273,37 @@ mod tests {
         assert!(!there(".git/commondir") && !there("new/.git/config") && !there("bare/config"));
         assert!(!there("new/.git/hooks/pre-commit") && there("new/.git/config.not-trusted"));
         assert_eq!(before.settle(roots()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_directory_that_was_not_read_again_is_the_same_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("folder");
+        fs::create_dir_all(path.join("below")).unwrap();
+        fs::write(path.join("file"), "").unwrap();
+        let fresh = Directory::read(&path);
+        assert_ne!(fresh.id, identity(&path), "a change might not show");
+        assert!(!fresh.is_git && !fresh.may_become_git && fresh.entries == 2 && fresh.folders.len() == 1);
+        // As if it had been read long after its last change.
+        let known = Directory { id: identity(&path), ..fresh };
+        let before = || Before {
+            complete: true,
+            known: HashSet::new(),
+            others: std::iter::once((path.clone(), known.clone())).collect(),
+        };
+        let roots = || std::iter::once(path.clone());
+        assert_eq!(before().settle(roots()), Vec::<String>::new());
+        // Times move on in steps.
+        std::iter::repeat_with(|| fs::write(path.join("HEAD"), "x").and(fs::remove_file(path.join("HEAD"))))
+            .find(|_| identity(&path) != known.id);
+        fs::create_dir(path.join("objects")).unwrap();
+        fs::write(path.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
+        fs::write(path.join("HEAD"), "x").unwrap();
+        assert_eq!(before().settle(roots()).len(), 1);
+        // A link may get something to lead to.
+        let linked = dir.path().join("linked");
+        fs::create_dir(&linked).unwrap();
+        std::os::unix::fs::symlink("../later", linked.join("HEAD")).unwrap();
+        assert!(Directory::read(&linked).may_become_git && !Directory::read(&linked).is_git);
     }
 }

@@ -78,7 +78,6 @@ impl Survey {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Found::default();
         let mut kept = HashMap::new();
-        let mut others = Vec::new();
         let mut left = SANDBOX_SURVEY_ENTRIES;
         let (histories, projects): (Vec<_>, Vec<_>) = roots(sandbox).partition(is_history);
         histories.iter().for_each(|root| git(root, &mut found));
@@ -111,12 +110,10 @@ impl Survey {
             }
             found.secrets.extend(directory.secrets.iter().map(|name| path.join(name)));
             found.guarded.extend(directory.nested.iter().map(|name| path.join(name)));
-            others.extend(directory.files.iter().map(|name| (path.clone(), name.clone())));
             kept.insert(path, directory);
         }
+        linked(sandbox, &mut found, &kept);
         *seen = kept;
-        drop(seen);
-        linked(sandbox, &mut found, others);
         Ok(found)
     }
 }
@@ -198,11 +195,14 @@ fn git(path: &AbsPath, found: &mut Found) {
 }
 
 /// Adds files that are the same as a secret or hidden one, by a hard link.
-fn linked(sandbox: &Sandbox, found: &mut Found, others: Vec<(AbsPath, String)>) {
+fn linked(sandbox: &Sandbox, found: &mut Found, seen: &HashMap<AbsPath, Directory>) {
     let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
     let ids: HashSet<_> = found.secrets.iter().filter_map(shared).chain(hidden(sandbox)).collect();
     if !ids.is_empty() {
-        let others = others.into_iter().map(|(folder, name)| folder.join(name));
+        let below = |(folder, held): (&AbsPath, &Directory)| {
+            held.files.iter().map(|name| folder.join(name)).collect::<Vec<_>>()
+        };
+        let others = seen.iter().flat_map(below);
         found.secrets.extend(others.filter(|path| shared(path).is_some_and(|id| ids.contains(&id))));
     }
 }

@@ -1,0 +1,125 @@
+//! What a command's confinement costs: `true` is called again and again, in a process that confines
+//! commands and in one that does not. No editor takes the commands, so the launcher starts them.
+
+use super::super::child::Agent;
+use super::super::figure::{Figure, Quantity};
+use super::super::script::{ESCAPED, Script};
+use super::delegation::calls;
+use super::{Bench, initialize_with, open};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const UNCONFINED: &str = "sandbox.level = \"off\"\n";
+
+/// A large project: so many folders of so many files.
+const FOLDERS: usize = 1_000;
+const FILES: usize = 20;
+
+/// What a folder holds is remembered once it has not changed for this long, with a margin.
+const SETTLED: Duration = Duration::from_secs(4);
+
+/// What confinement adds to a command that does nothing, in a project under version control.
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut confined = Figure::of(Quantity::time("a confined `true`, from call to result"));
+    let mut unconfined = Figure::of(Quantity::time("an unconfined one"));
+    let mut more = Figure::of(Quantity::ms("... what confinement adds", 10.0));
+    let mut within = ready(bench, "")?;
+    let mut without = ready(bench, UNCONFINED)?;
+    for agent in [&within, &without] {
+        repository(Path::new(&agent.project()))?;
+    }
+    for _ in 0..bench.runs {
+        let pair =
+            [middle(&launches(bench, &mut within, true)?), middle(&launches(bench, &mut without, false)?)];
+        confined.add_time(pair[0]);
+        unconfined.add_time(pair[1]);
+        more.add_difference(pair);
+    }
+    Ok(vec![confined, unconfined, more])
+}
+
+/// The same where a project's files have to be looked through, by a process that has not seen them and by
+/// one that has.
+pub(super) fn large_project(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut first = Figure::of(Quantity::time("20,000 files: the first confined command of a process"));
+    let mut further = Figure::of(Quantity::time("... a further one"));
+    let mut added = Figure::of(Quantity::time("... what confinement adds to a further one"));
+    let [large, other] = ["", UNCONFINED].map(|settings| project(bench, settings));
+    let (large, mut without) = (large?, other?);
+    std::thread::sleep(SETTLED);
+    for _ in 0..bench.runs {
+        let mut within = large.again()?;
+        initialize_with(&mut within, false, false)?;
+        let all = launches(bench, &mut within, true)?;
+        let pair = [middle(&all), middle(&launches(bench, &mut without, false)?)];
+        first.add_time(*all.first().context("the turn called nothing")?);
+        further.add_time(pair[0]);
+        added.add_difference(pair);
+    }
+    Ok(vec![first, further, added])
+}
+
+fn ready(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
+    let mut agent = Agent::start_with(bench.binary, &bench.server.base_url(), settings)?;
+    initialize_with(&mut agent, false, false)?;
+    Ok(agent)
+}
+
+/// An agent whose project is a large one.
+fn project(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
+    let agent = ready(bench, settings)?;
+    let project = PathBuf::from(agent.project());
+    repository(&project)?;
+    for folder in 0..FOLDERS {
+        let folder = project.join(format!("part{}/folder{folder}", folder / 100));
+        std::fs::create_dir_all(&folder)?;
+        for file in 0..FILES {
+            std::fs::write(folder.join(format!("file{file}.rs")), "")?;
+        }
+    }
+    Ok(agent)
+}
+
+/// What git needs to take a folder for a repository, and what the sandbox guards.
+fn repository(project: &Path) -> Result<()> {
+    let git = project.join(".git");
+    for folder in ["objects", "refs", "hooks", "info"] {
+        std::fs::create_dir_all(git.join(folder))?;
+    }
+    std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
+    std::fs::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n")?;
+    Ok(())
+}
+
+/// The times of a turn's commands, the first of which says whether they were confined.
+fn launches(bench: &Bench<'_>, agent: &mut Agent, confined: bool) -> Result<Vec<Duration>> {
+    let escaped = Path::new(&agent.project()).with_file_name(ESCAPED);
+    if escaped.exists() {
+        std::fs::remove_file(&escaped)?;
+    }
+    let (session, _) = open(agent)?;
+    let (_, events) = bench.turn(agent, &session, Script::Trues)?;
+    if escaped.exists() == confined {
+        bail!("the commands were {}confined", if confined { "not " } else { "" });
+    }
+    Ok(calls(&events, &[]).iter().map(|call| call.time).collect())
+}
+
+fn middle(times: &[Duration]) -> Duration {
+    let mut sorted = times.to_vec();
+    sorted.sort();
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_in_the_middle_is_taken() {
+        let of = |ms: &[u64]| middle(&ms.iter().copied().map(Duration::from_millis).collect::<Vec<_>>());
+        assert_eq!(of(&[9, 1, 5]), Duration::from_millis(5));
+        assert_eq!(of(&[]), Duration::ZERO);
+    }
+}
