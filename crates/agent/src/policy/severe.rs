@@ -214,11 +214,11 @@ fn in_order(command: &SimpleCommand) -> Option<Severity> {
 
 /// Whether the words of an entry are found in a command in their order, with whatever options between them.
 fn has_in_order(command: &SimpleCommand, entry: &str) -> bool {
-    let mut wanted = entry.split(' ');
-    let mut words = command.args().iter().map(|word| word.text.as_str());
-    if wanted.next() != Some(command.program()) {
+    let Some(rest) = entry.strip_prefix(command.program()).and_then(|rest| rest.strip_prefix(' ')) else {
         return false;
-    }
+    };
+    let mut wanted = rest.split(' ');
+    let mut words = command.args().iter().map(|word| word.text.as_str());
     let first = command.args().iter().map(|word| word.text.as_str()).find(|word| !word.starts_with('-'));
     wanted.all(|wanted| match wanted.strip_suffix('*') {
         Some(full) => first.is_some_and(|word| word.len() > 1 && full.starts_with(word)),
@@ -228,14 +228,25 @@ fn has_in_order(command: &SimpleCommand, entry: &str) -> bool {
 
 /// The patterns as they are written, for what no reading above is about.
 fn by_pattern(command: &SimpleCommand) -> Option<Severity> {
+    let program = Folded::of(command.program());
+    // Every pattern begins with its program.
+    let begins = |pattern: &&&str| {
+        let first = pattern.split(' ').next().unwrap_or(pattern);
+        program.matches(first)
+    };
+    let mut patterns = rules::DENIED_COMMANDS.iter().filter(begins).copied().peekable();
+    patterns.peek()?;
     let rest: Vec<_> = command.args().iter().map(|word| word.text.as_str()).collect();
     let line = format!("{} {}", command.program(), rest.join(" "));
     let line = Folded::of(line.trim_end());
-    rules::DENIED_COMMANDS.iter().copied().find(|pattern| line.matches(pattern)).map(Severity::Denied)
+    patterns.find(|pattern| line.matches(pattern)).map(Severity::Denied)
 }
 
 fn publishes(command: &SimpleCommand) -> Option<Severity> {
-    if PUBLISHING.iter().any(|entry| has_in_order(command, entry)) {
+    let program = command.program();
+    // Most programs are in none of the entries.
+    let mut entries = PUBLISHING.iter().filter(|entry| entry.starts_with(program));
+    if entries.any(|entry| has_in_order(command, entry)) {
         return Some(Severity::Publishes);
     }
     let pushes =
