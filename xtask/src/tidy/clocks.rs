@@ -11,7 +11,7 @@ const PLACES: [(&str, &str); 7] = [
     ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
-    ("crates/system/src/local/sandbox/aftermath.rs", "files say when they changed as a time of day"),
+    ("crates/system/src/local/sandbox/survey.rs", "files say when they changed as a time of day"),
     ("crates/providers/src/http/exchange.rs", "servers say until when to wait as a time of day"),
 ];
 

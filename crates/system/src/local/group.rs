@@ -3,7 +3,9 @@
 use super::watchdog::Watchdog;
 use crate::{ExitStatus, limits::WAIT_STACK_BYTES};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use std::io::{self, PipeWriter, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::sync::{Arc, mpsc};
 use tokio::sync::oneshot;
@@ -26,7 +28,7 @@ enum Keeper {
     /// A shell that is told of the group.
     Watchdog(Arc<Watchdog>),
     /// The leader itself, a launcher: it obeys words of this pipe, and its end.
-    Launcher(Option<PipeWriter>),
+    Launcher(Option<UnixStream>),
 }
 
 impl Group {
@@ -36,19 +38,24 @@ impl Group {
         watchdog: Arc<Watchdog>,
     ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
         watchdog.watch(Pid::from_child(&child));
-        Self::kept_by(Keeper::Watchdog(watchdog), child)
+        Self::kept_by(Keeper::Watchdog(watchdog), child, None)
     }
 
     /// Takes over a launcher, which ends all that it started when `control` is closed.
     #[cfg(target_os = "linux")]
     pub(super) fn launched(
         child: Child,
-        control: PipeWriter,
+        control: UnixStream,
     ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
-        Self::kept_by(Keeper::Launcher(Some(control)), child)
+        let said = control.try_clone()?;
+        Self::kept_by(Keeper::Launcher(Some(control)), child, Some(said))
     }
 
-    fn kept_by(keeper: Keeper, child: Child) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
+    fn kept_by(
+        keeper: Keeper,
+        child: Child,
+        said: Option<UnixStream>,
+    ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
         let id = Pid::from_child(&child);
         let (release, released) = mpsc::channel();
         let (ended, end) = oneshot::channel();
@@ -56,7 +63,7 @@ impl Group {
         std::thread::Builder::new()
             .name("process".to_owned())
             .stack_size(WAIT_STACK_BYTES)
-            .spawn(move || wait_then_reap(child, id, ended, &released))?;
+            .spawn(move || wait_then_reap(child, id, said, ended, &released))?;
         Ok((group, end))
     }
 
@@ -74,7 +81,12 @@ impl Group {
     pub(super) fn kill(&mut self) {
         match &mut self.keeper {
             Keeper::Watchdog(_) => self.signal(Signal::KILL),
-            Keeper::Launcher(control) => drop(control.take()),
+            Keeper::Launcher(control) => {
+                // Another thread still reads from the other half.
+                if let Some(control) = control.take() {
+                    control.shutdown(Shutdown::Write).ok();
+                }
+            }
         }
     }
 
@@ -100,10 +112,12 @@ impl Drop for Group {
 fn wait_then_reap(
     mut child: Child,
     id: Pid,
+    said: Option<UnixStream>,
     ended: oneshot::Sender<ExitStatus>,
     released: &mpsc::Receiver<()>,
 ) {
-    let status = wait_without_reaping(id).unwrap_or_else(|error| {
+    let said = said.and_then(said_end);
+    let status = said.map_or_else(|| wait_without_reaping(id), Ok).unwrap_or_else(|error| {
         tracing::error!(%error, "the end of a process is unknown");
         ExitStatus::default()
     });
@@ -115,6 +129,23 @@ fn wait_then_reap(
         tracing::debug!(%error, "a process was reaped by somebody else");
     }
 }
+
+/// How a launcher says that its command ended: before it has ended itself. `None` where it says nothing.
+fn said_end(control: UnixStream) -> Option<ExitStatus> {
+    let mut said = String::new();
+    BufReader::new(control).take(SAID_BYTES).read_line(&mut said).ok()?;
+    // One letter comes before, when the command is confined.
+    let (what, number) = said.trim_start_matches('r').trim_end().split_once(' ')?;
+    let number = number.parse().ok()?;
+    match what {
+        "code" => Some(ExitStatus { code: Some(number), signal: None }),
+        "signal" => Some(ExitStatus { code: None, signal: Some(signal_name(number)) }),
+        _ => None,
+    }
+}
+
+/// More than a launcher says.
+const SAID_BYTES: u64 = 64;
 
 fn wait_without_reaping(id: Pid) -> io::Result<ExitStatus> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;

@@ -12,6 +12,8 @@ use crate::{Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemErr
 use async_trait::async_trait;
 use rustix::process::Signal;
 use std::io::{self, PipeReader, PipeWriter, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -139,13 +141,13 @@ fn launch(
     command: &Command,
     order: &Order,
     options: &LocalOptions,
-) -> io::Result<(Child, PipeWriter, PipeReader)> {
+) -> io::Result<(Child, UnixStream, PipeReader)> {
     // A program that is missing is an error here, not an exit code of the launcher.
     if !super::programs::is_there(&command.program, &command.cwd) {
         return Err(io::ErrorKind::NotFound.into());
     }
     let (output, input) = io::pipe()?;
-    let (orders, mut control) = io::pipe()?;
+    let (orders, mut control) = UnixStream::pair()?;
     let (program, args) = options.launcher.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut child = std::process::Command::new(program);
     for name in options.hiding().iter().flat_map(Hiding::withheld) {
@@ -156,7 +158,7 @@ fn launch(
         .current_dir("/")
         .envs(command.environment())
         .process_group(0)
-        .stdin(orders)
+        .stdin(OwnedFd::from(orders))
         .stdout(input.try_clone()?)
         .stderr(input)
         .spawn()?;

@@ -2,13 +2,12 @@
 //! force. What was there before is guarded by mounts; this is about git directories that are new, for
 //! which nothing could be mounted.
 
-use super::watch::put_away;
-use crate::limits::{AFTERMATH_ENTRIES, SANDBOX_SURVEY_SETTLED};
+use super::{survey::settled, watch::put_away};
+use crate::limits::AFTERMATH_ENTRIES;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// Where a repository keeps what others built or wrote: nobody works in there.
 const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
@@ -138,14 +137,6 @@ impl Directory {
         directory.is_git = directory.may_become_git && is_git(path);
         directory
     }
-}
-
-/// The change time by which a directory is recognised; one that is so fresh that a further change might
-/// not show in it never is.
-fn settled(changed: (i64, i64)) -> (i64, i64) {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let settled = i64::try_from(now.saturating_sub(SANDBOX_SURVEY_SETTLED).as_secs()).unwrap_or(0);
-    if changed.0 < settled { changed } else { (-1, -1) }
 }
 
 fn identity(path: &Path) -> Option<(u64, u64, (i64, i64))> {

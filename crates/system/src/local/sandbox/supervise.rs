@@ -54,10 +54,29 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
     let left = before.map(|before| before.settle(roots(&order)));
     left.iter().flatten().for_each(|line| complain(line));
     match end {
-        Ok(End::Code(code)) => code,
-        Ok(End::Signal(signal)) => end_by(signal),
+        Ok(end) => {
+            tell_end(&control, &end);
+            match end {
+                End::Code(code) => code,
+                End::Signal(signal) => end_by(signal),
+            }
+        }
         Err(error) => failed(&format!("supervising the command: {error}")),
     }
+}
+
+/// Says how the command ended, and that nothing more is printed. The kernel takes some ten milliseconds to
+/// give back what the watch holds when this process ends; nobody has to wait for that.
+fn tell_end(control: &File, end: &End) {
+    if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
+        rustix::stdio::dup2_stdout(&nowhere).ok();
+        rustix::stdio::dup2_stderr(&nowhere).ok();
+    }
+    let line = match end {
+        End::Code(code) => format!("code {code}\n"),
+        End::Signal(signal) => format!("signal {signal}\n"),
+    };
+    rustix::io::write(control, line.as_bytes()).ok();
 }
 
 pub(super) fn complain(problem: &str) {

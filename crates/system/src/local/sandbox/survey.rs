@@ -7,7 +7,7 @@ use crate::{AbsPath, Sandbox};
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::SystemTime;
 
 /// Below a hidden directory files are looked for no deeper.
 const HIDDEN_DEPTH: usize = 2;
@@ -45,31 +45,15 @@ pub(in crate::local) struct Survey {
 }
 
 /// What one directory holds, as of its change time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Directory {
+    /// See [`settled`].
     changed: (i64, i64),
-    /// When it was first seen with this change time, and when it was read.
-    since: Instant,
-    read: Instant,
     folders: Vec<String>,
     secrets: Vec<String>,
     nested: Vec<String>,
     /// Regular files that may have further names; kept because a link count can change unseen.
     files: Vec<String>,
-}
-
-impl Directory {
-    fn new(changed: (i64, i64)) -> Self {
-        let now = Instant::now();
-        let (folders, secrets, nested, files) = Default::default();
-        Self { changed, since: now, read: now, folders, secrets, nested, files }
-    }
-
-    /// Whether a change since it was read would show in its change time: not when it was read right
-    /// after a change, as times have a resolution.
-    fn is_settled(&self) -> bool {
-        self.read.duration_since(self.since) > SANDBOX_SURVEY_SETTLED
-    }
 }
 
 impl Survey {
@@ -89,11 +73,7 @@ impl Survey {
             let Ok(metadata) = std::fs::symlink_metadata(path.as_std()) else { continue };
             let changed = (metadata.ctime(), metadata.ctime_nsec());
             let directory = match seen.remove(&path) {
-                Some(known) if known.changed == changed && known.is_settled() => known,
-                // The same change time as last time: known for as long as then.
-                Some(known) if known.changed == changed => {
-                    Directory { since: known.since, ..read(sandbox, &path, changed, in_packages) }
-                }
+                Some(known) if known.changed == changed => known,
                 _ => read(sandbox, &path, changed, in_packages),
             };
             let entries = directory.folders.len() + directory.files.len() + directory.secrets.len();
@@ -133,13 +113,21 @@ fn roots(sandbox: &Sandbox) -> impl Iterator<Item = AbsPath> + '_ {
     sandbox.writable.iter().filter(move |root| !shared(root)).cloned()
 }
 
+/// The change time by which a directory is recognised; one that is so fresh that a further change might
+/// not show in it never is.
+pub(super) fn settled(changed: (i64, i64)) -> (i64, i64) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let settled = i64::try_from(now.saturating_sub(SANDBOX_SURVEY_SETTLED).as_secs()).unwrap_or(0);
+    if changed.0 < settled { changed } else { (-1, -1) }
+}
+
 /// Whether a writable directory is a git directory itself: that of a worktree or a submodule.
 fn is_history(root: &AbsPath) -> bool {
     ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
 }
 
 fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: bool) -> Directory {
-    let mut directory = Directory::new(changed);
+    let mut directory = Directory { changed: settled(changed), ..Directory::default() };
     for entry in std::fs::read_dir(path.as_std()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
