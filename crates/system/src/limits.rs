@@ -72,6 +72,9 @@ pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// many numbers are tried for the new name of one.
 pub(crate) const PUT_AWAY_MOST: usize = 8;
 
+/// For how many sandboxes it is remembered what their directories hold.
+pub(crate) const SANDBOX_SURVEYS: usize = 8;
+
 /// How long a directory must not have changed before what it holds is remembered. Longer than the
 /// resolution of any file system's times.
 pub const SANDBOX_SURVEY_SETTLED: Duration = Duration::from_secs(3);

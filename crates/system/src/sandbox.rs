@@ -167,6 +167,12 @@ impl SandboxSupport {
 }
 
 impl Sandbox {
+    /// The writable directories in which projects lie: all but the shared temporary ones.
+    pub fn projects(&self) -> impl Iterator<Item = &AbsPath> {
+        let is_temp = |root: &AbsPath| self.temp.iter().any(|temp| &temp.at == root);
+        self.writable.iter().filter(move |root| !is_temp(root) && !self.shared.contains(root))
+    }
+
     /// Whether a file of this name is a secret wherever it lies.
     pub fn is_secret_by_name(&self, name: &str) -> bool {
         let name = Folded::of(name);

@@ -2,7 +2,7 @@
 //! command has ended, or the agent's process has, nothing that the command started is left.
 
 use super::{aftermath::Before, inner, namespaces, order::Order, variables::Hiding, watch::Watch};
-use crate::{AbsPath, SandboxLevel};
+use crate::SandboxLevel;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
@@ -89,12 +89,9 @@ fn failed(problem: &str) -> u8 {
     FAILED
 }
 
-/// The writable directories in which projects lie.
+/// The directories in which a new git directory would be obeyed.
 fn roots(order: &Order) -> impl Iterator<Item = PathBuf> {
-    let temp = &order.sandbox.temp;
-    let shared =
-        |root: &&AbsPath| temp.iter().any(|temp| &temp.at == *root) || order.sandbox.shared.contains(root);
-    order.sandbox.writable.iter().filter(move |root| !shared(root)).map(|root| root.as_std().to_owned())
+    order.sandbox.projects().map(|root| root.as_std().to_owned())
 }
 
 /// How the command ended.

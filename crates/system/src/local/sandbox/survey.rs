@@ -2,9 +2,9 @@
 //! execute or obey on sight, at whatever depth. All of it is looked at before each command; what has not
 //! changed since the last time is taken from memory, directory by directory.
 
-use crate::limits::{SANDBOX_SURVEY_ENTRIES, SANDBOX_SURVEY_SETTLED};
+use crate::limits::{SANDBOX_SURVEY_ENTRIES, SANDBOX_SURVEY_SETTLED, SANDBOX_SURVEYS};
 use crate::{AbsPath, Sandbox};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -38,10 +38,29 @@ pub(in crate::local) struct Found {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::local) struct TooMany;
 
-/// Remembers what directories hold.
+/// Remembers what directories hold, for each of the sandboxes that were used last: what is secret or
+/// guarded in a directory depends on the settings and the directories of a session.
 #[derive(Debug, Default)]
 pub(in crate::local) struct Survey {
-    seen: Mutex<HashMap<AbsPath, Directory>>,
+    seen: Mutex<VecDeque<(Scope, Seen)>>,
+}
+
+type Seen = HashMap<AbsPath, Directory>;
+
+/// What of a sandbox decides about what is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Scope {
+    writable: Vec<AbsPath>,
+    secrets: Vec<String>,
+    not_secret: Vec<String>,
+    nested: Vec<String>,
+}
+
+impl Scope {
+    fn of(sandbox: &Sandbox) -> Self {
+        let Sandbox { writable, secrets, not_secret, nested, .. } = sandbox.clone();
+        Self { writable, secrets, not_secret, nested }
+    }
 }
 
 /// What one directory holds, as of its change time.
@@ -59,11 +78,14 @@ struct Directory {
 impl Survey {
     /// Looks at the writable directories of a sandbox, but for hidden ones and shared temporary ones.
     pub(in crate::local) fn look(&self, sandbox: &Sandbox) -> Result<Found, TooMany> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let scope = Scope::of(sandbox);
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|(known, _)| *known == scope).and_then(|at| all.remove(at));
+        let mut seen = known.map_or_else(HashMap::new, |(_, seen)| seen);
         let mut found = Found::default();
         let mut kept = HashMap::new();
         let mut left = SANDBOX_SURVEY_ENTRIES;
-        let (histories, projects): (Vec<_>, Vec<_>) = roots(sandbox).partition(is_history);
+        let (histories, projects): (Vec<_>, Vec<_>) = sandbox.projects().cloned().partition(is_history);
         histories.iter().for_each(|root| git(root, &mut found));
         let mut folders: Vec<(AbsPath, bool)> = projects.into_iter().map(|root| (root, false)).collect();
         while let Some((path, in_packages)) = folders.pop() {
@@ -93,7 +115,8 @@ impl Survey {
             kept.insert(path, directory);
         }
         linked(sandbox, &mut found, &kept);
-        *seen = kept;
+        all.push_front((scope, kept));
+        all.truncate(SANDBOX_SURVEYS);
         Ok(found)
     }
 }
@@ -105,12 +128,6 @@ pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> HashSet<(u64, u64)> {
     let found = Survey::default().look(sandbox).unwrap_or_default();
     ids.extend(found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id)));
     ids
-}
-
-fn roots(sandbox: &Sandbox) -> impl Iterator<Item = AbsPath> + '_ {
-    let shared =
-        |root: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == root) || sandbox.shared.contains(root);
-    sandbox.writable.iter().filter(move |root| !shared(root)).cloned()
 }
 
 /// The change time by which a directory is recognised; one that is so fresh that a further change might
@@ -217,4 +234,32 @@ fn hidden(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
 fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
     let found = std::fs::symlink_metadata(path.as_std()).ok()?;
     Some(((found.dev(), found.ino()), found.nlink()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_one_sandbox_hides_is_not_taken_from_what_another_saw() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        let secret = top.join("notes/plan.txt");
+        fs::create_dir(top.join("notes").as_std()).unwrap();
+        fs::write(secret.as_std(), "x").unwrap();
+        // So old that what it holds is remembered.
+        let mut survey = Survey::default();
+        let open = Sandbox { writable: vec![top.clone()], ..Sandbox::default() };
+        let strict = Sandbox { secrets: vec!["*plan.txt".to_owned()], ..open.clone() };
+        assert_eq!(survey.look(&open).unwrap().secrets, Vec::new());
+        for (_, seen) in survey.seen.get_mut().unwrap() {
+            let real = |path: &AbsPath| fs::symlink_metadata(path.as_std()).unwrap();
+            seen.iter_mut().for_each(|(path, directory)| {
+                directory.changed = (real(path).ctime(), real(path).ctime_nsec());
+            });
+        }
+        assert_eq!(survey.look(&strict).unwrap().secrets, [secret]);
+        assert_eq!(survey.look(&open).unwrap().secrets, Vec::new());
+    }
 }
