@@ -29,6 +29,7 @@ mod mentions;
 mod mode;
 mod model;
 mod outside;
+mod plain;
 mod policy;
 mod prompt;
 mod redact;
