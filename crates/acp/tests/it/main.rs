@@ -15,4 +15,5 @@ mod rewind;
 mod second;
 mod shared;
 mod stage;
+mod taken_back;
 mod wire;
