@@ -6,6 +6,7 @@ mod auth;
 mod conversation;
 mod hostile;
 mod ide;
+mod inputs;
 mod legacy;
 mod methods;
 mod native;
