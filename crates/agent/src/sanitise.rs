@@ -132,6 +132,12 @@ pub fn sanitise(text: &str) -> String {
     Sanitiser::default().push(text)
 }
 
+/// A title or a name: one line of at most `most` characters, and nothing in it that is not shown. Empty where nothing is left.
+pub fn label(text: &str, most: usize) -> String {
+    let text = sanitise(text).replace(['\n', '\t'], " ");
+    text.trim().chars().take(most).collect::<String>().trim_end().to_owned()
+}
+
 /// The longest run of spaces that is shown as it is.
 const RUN: usize = 8;
 
