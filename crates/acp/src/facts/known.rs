@@ -1,6 +1,8 @@
 //! The table.
 
-use super::{Client, Diff, Fact, Facts, Login, Name, Ranges, Shown, Shows, Source, Stdin, Terminal, Versions};
+use super::{
+    Client, Diff, Fact, Facts, Login, Name, Ranges, Shown, Shows, Source, Stdin, Terminal, Versions,
+};
 
 /// Reads, writes and terminals.
 const EVERYTHING: &str = r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}"#;

@@ -68,7 +68,9 @@ impl Learned {
     /// Takes note of whether it honours them.
     pub(super) fn set_ranges(&self, ranges: Ranges) {
         if ranges.is_wrong() {
-            tracing::info!("the client gives other lines than it is asked for; files are read whole from now on");
+            tracing::info!(
+                "the client gives other lines than it is asked for; files are read whole from now on"
+            );
         }
         *self.ranges.lock().unwrap_or_else(PoisonError::into_inner) = Some(ranges);
     }
