@@ -29,8 +29,8 @@ pub const KNOWN: &[Client] = &[
     PYTHON_SDK,
 ];
 
-/// Before 2025-12 it joined `args` as they stood, since then it quotes them; a command without `args` was always a line for the shell. Its
-/// versions since say 0.2xx in `clientInfo`, which does not tell the two apart, so it gets lines. The shell is bash where there is one.
+/// It joined `args` as they stood, and quotes them since the turn of 2026; a command without `args` was always a line for the shell, so it
+/// gets lines. The shell is bash where there is one. Ranges are right since 2025-09, and it says its name since later than that.
 const ZED: Client = Client {
     title: "Zed",
     names: &[Name::Is("zed")],
@@ -64,9 +64,15 @@ const ZED: Client = Client {
             read: "2026-11-22",
         },
         Source {
+            facts: &[Fact::Terminal],
+            at: "https://github.com/zed-industries/zed/pull/42651",
+            version: "arguments are quoted from then on",
+            read: "2026-11-22",
+        },
+        Source {
             facts: &[Fact::Ranges],
-            at: "https://github.com/zed-industries/zed/blob/main/crates/acp_thread/src/acp_thread.rs",
-            version: "0.228.0",
+            at: "https://github.com/zed-industries/zed/pull/38401",
+            version: "merged 2025-09-18",
             read: "2026-11-22",
         },
     ],

@@ -63,7 +63,7 @@ async fn strangers_run_precisely_the_line_after_one_harmless_command_each() {
 async fn what_is_sent_follows_from_what_is_known_of_the_editor() {
     for (name, version, joins) in [
         ("vscode-acp-client", "0.2.0", Joins::Unquoted),
-        ("zed", "0.200.0", Joins::Unquoted),
+        ("zed", "0.215.0", Joins::Unquoted),
         ("toad", "0.6.18", Joins::Quoted),
         ("acpx", "0.19.1", Joins::Not),
     ] {
