@@ -179,7 +179,8 @@ const AGENT_SHELL: Client = Client {
     ],
 };
 
-/// `args` are quoted and joined, but dropped when `command` holds a blank. Standard input is the terminal. Lines also end at form feeds and
+/// `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be one. They are dropped when `command` holds a
+/// blank, which is the line then. Standard input is the terminal. Lines also end at form feeds and
 /// Unicode's separators, so ranges are wrong in files that have them. `terminal/kill` fails, and `terminal/release` kills nothing.
 const TOAD: Client = Client {
     title: "Toad",
@@ -188,7 +189,7 @@ const TOAD: Client = Client {
     version: "0.6.18",
     capabilities: EVERYTHING,
     facts: Facts {
-        terminal: Terminal::Quoted,
+        terminal: Terminal::Joined,
         stdin: Stdin::Waits,
         ranges: Ranges::Inexact,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },
@@ -288,7 +289,8 @@ const AVANTE: Client = Client {
     ],
 };
 
-/// `command` and `args` are quoted, joined and given to a login shell; standard input is a pipe that nobody writes to.
+/// `command` and `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be one. A `command` without `args`
+/// is the line. Standard input is a pipe that nobody writes to.
 const OBSIDIAN: Client = Client {
     title: "Agent Client (Obsidian)",
     names: &[Name::Is("obsidian-agent-client")],
@@ -296,7 +298,7 @@ const OBSIDIAN: Client = Client {
     version: "0.10.6",
     capabilities: r#"{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":true}"#,
     facts: Facts {
-        terminal: Terminal::Quoted,
+        terminal: Terminal::Joined,
         stdin: Stdin::Waits,
         ranges: Ranges::Unknown,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },

@@ -17,8 +17,9 @@ use std::hash::{BuildHasher, RandomState};
 use system::{AbsPath, Command, Output, Process};
 use tokio::time::timeout;
 
-/// What must come through as it is: blanks, quotes, a variable, a backslash, what stands for files, what ends a command.
-const ARGUMENTS: [&str; 3] = ["a  b", "'$0' \"\\\" * ;#", ""];
+/// What must come through as it is: blanks, quotes, a variable, backslashes (not every shell reads them alike between quotes), what stands for
+/// files, what ends a command.
+const ARGUMENTS: [&str; 4] = ["a  b", "'$0' \"\\\\\" * ;#", "\\'", ""];
 /// Prints its arguments. In a client that joins words as they stand, the words that follow `-c` are read by another
 /// shell, which prints other ones.
 const LINE: &str = "exec </dev/null\nprintf '[%s]' \"$@\"\nexit 7";

@@ -28,7 +28,7 @@ pub(super) fn words(command: &Command, terminal: Terminal, stdin: Stdin) -> Word
     match terminal {
         // One simple command for whatever shell joins: it runs the program in its own place.
         Terminal::Joined => {
-            let line: Vec<_> = std::iter::once(program).chain(args).map(|word| quoted(word)).collect();
+            let line: Vec<_> = std::iter::once(program).chain(args).map(|word| for_any_shell(word)).collect();
             Words { command: format!("exec {} </dev/null", line.join(" ")), args: Vec::new() }
         }
         _ if closes => match shell_line(command) {
@@ -59,7 +59,24 @@ pub(super) fn is_plain(word: &str) -> bool {
     word.starts_with(first) && word.chars().all(plain)
 }
 
-/// A word as a shell takes it literally.
+/// A word as any shell takes it literally, also one that is not POSIX and reads backslashes between single quotes: those, and single quotes,
+/// stand between double quotes.
+fn for_any_shell(word: &str) -> String {
+    if is_plain(word) {
+        return word.to_owned();
+    }
+    let mut quoted = String::from("'");
+    for c in word.chars() {
+        match c {
+            '\'' => quoted.push_str("'\"'\"'"),
+            '\\' => quoted.push_str("'\"\\\\\"'"),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "'"
+}
+
+/// A word as a POSIX shell takes it literally.
 pub(super) fn quoted(word: &str) -> String {
     match is_plain(word) {
         true => word.to_owned(),

@@ -167,12 +167,6 @@ async fn commands_on_the_editors_machine_are_sent_as_the_editor_takes_them_and_r
             ("exec wc -l 'a b' </dev/null", vec![]),
             ("exec sh -c 'wc -l; echo $X' </dev/null", vec![]),
         ),
-        (
-            "toad",
-            "0.6.18",
-            ("sh", vec!["-c", "exec \"$0\" \"$@\" </dev/null", "wc", "-l", "a b"]),
-            ("sh", vec!["-c", "exec </dev/null; wc -l; echo $X"]),
-        ),
         ("acpx", "0.19.1", ("wc", vec!["-l", "a b"]), ("sh", vec!["-c", "wc -l; echo $X"])),
     ] {
         let script = EditorScript {

@@ -110,3 +110,11 @@ fn what_needs_nothing_is_left_as_it_is() {
         assert_eq!((sent.command.as_str(), sent.args), ("/usr/bin/tiller", launcher.args.clone()));
     }
 }
+
+/// Between single quotes fish reads a backslash as an escape, between double quotes it is one everywhere.
+#[test]
+fn backslashes_and_quotes_stand_where_every_shell_reads_them_alike() {
+    let sent = words(&command("printf", &["%s", "a\\b'c", "$x"]), Terminal::Joined, Stdin::Empty);
+    assert_eq!(sent.command, r#"exec printf %s 'a'"\\"'b'"'"'c' '$x' </dev/null"#);
+    assert_eq!(said(Joins::Unquoted, &sent), ("a\\b'c$x".to_owned(), Some(0)));
+}
