@@ -38,6 +38,9 @@ pub(crate) fn initialize(
         return Err(errors::invalid_request("already initialized"));
     }
     connection.native.introduced(&params, "clientCapabilities");
+    if connection.native.is_seed() {
+        connection.ids.number();
+    }
     let session = acp::SessionCapabilities::new()
         .list(acp::SessionListCapabilities::new())
         .resume(acp::SessionResumeCapabilities::new())
