@@ -77,7 +77,7 @@ pub(crate) fn initialize(
         .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
-    native::announce(&mut answer, connection.native.is_seed());
+    native::announce(&mut answer);
     Ok(answer)
 }
 
@@ -93,6 +93,8 @@ fn traits(capabilities: &acp::ClientCapabilities, place: TerminalPlace) -> Trait
         takes: Takes {
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
+            // Decided by how the client introduces itself.
+            raw_output: false,
             displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
         },
     }

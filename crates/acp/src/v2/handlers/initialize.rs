@@ -77,6 +77,6 @@ pub(crate) fn initialize(
         .auth_methods(methods)
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
-    native::announce(&mut answer, false);
+    native::announce(&mut answer);
     Ok(answer)
 }
