@@ -67,6 +67,8 @@ pub(crate) const TITLE_CHARS: usize = 200;
 pub(crate) const PATCH_BYTES: usize = 512 * 1024;
 /// Sessions of one page of `session/list`.
 pub(crate) const LIST_PAGE: usize = 50;
+/// The same for clients of the KosmoKrator wire.
+pub(crate) const SEED_LIST_PAGE: usize = 100;
 
 /// The time between two looks at the output of a young command.
 pub(crate) const OUTPUT_POLL: Duration = Duration::from_millis(200);

@@ -40,6 +40,9 @@ pub(crate) fn initialize(
         return Err(errors::invalid_request("already initialized"));
     }
     connection.native.introduced(&params, "clientCapabilities");
+    if connection.native.is_seed() {
+        connection.ids.number();
+    }
     let session = acp::SessionCapabilities::new()
         .list(acp::SessionListCapabilities::new())
         .resume(acp::SessionResumeCapabilities::new())
@@ -76,7 +79,7 @@ pub(crate) fn initialize(
         .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
-    native::announce(&mut answer, connection.native.is_seed());
+    native::announce(&mut answer);
     Ok(answer)
 }
 
@@ -98,6 +101,8 @@ fn traits(capabilities: &acp::ClientCapabilities, facts: facts::Facts, place: Te
         takes: Takes {
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
+            // Decided by how the client introduces itself.
+            raw_output: false,
             displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
         },
     }
