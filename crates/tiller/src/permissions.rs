@@ -26,11 +26,11 @@ pub(crate) async fn run(
     match command {
         PermissionsCommand::Explain { what, write, time } => {
             let system = wiring::local_system(options);
-            let chain = explain(wired.runtime.options(), Arc::clone(&system), cwd, &what, write).await;
+            let settings = wired.runtime.settings_in(cwd).await?;
+            let chain = explain(&settings, Arc::clone(&system), cwd, &what, write).await;
             let mut stdout = screen::stdout();
             if let Some(times) = time {
-                let options = wired.runtime.options();
-                let took = decision_time(options, system, cwd, &what, write, times as usize).await;
+                let took = decision_time(&settings, system, cwd, &what, write, times as usize).await;
                 writeln!(stdout, "{:<18} {:.3} µs", "time", took.as_secs_f64() * 1e6)?;
             }
             for step in &chain {

@@ -5,6 +5,7 @@ use crate::{
     config, extensions, limits,
     options::{self, HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
+    settings::{CountedOn, OfFolders, Settings},
     stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
@@ -13,7 +14,7 @@ use agent::{
 };
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::{Arc, atomic::Ordering};
 use store::SqliteStore;
 use system::{AbsPath, LocalSystem, System};
 
@@ -36,6 +37,7 @@ pub(crate) enum Keep {
 
 /// The runtime behind every surface; `redactor` takes secrets out of what is recorded. Touches no network; the database is opened in the background.
 pub(crate) fn wire(
+    settings: &Arc<Settings>,
     options: &Options,
     redactor: &Redactor,
     cwd: &AbsPath,
@@ -58,7 +60,9 @@ pub(crate) fn wire(
         Arc::new(OfflinePilot::default()),
     );
     let catalog = Arc::new(catalog);
-    let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options, cwd, tool_providers));
+    let settings = Arc::new(OfFolders(Arc::clone(settings)));
+    let models = Arc::clone(&catalog) as Arc<_>;
+    let runtime = Runtime::with_settings(store, models, settings, tool_providers);
     Ok(Wired { runtime, catalog, _temporary: temporary })
 }
 
@@ -97,7 +101,7 @@ fn terminal_launcher() -> Vec<String> {
 #[cfg(feature = "extensions")]
 pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
     agent::Outside {
-        options: sessions(options, cwd, ToolProviders::default()),
+        options: sessions(options, cwd, &mut CountedOn::new()),
         system: local_system(options),
         cwd: cwd.clone(),
         force,
@@ -150,7 +154,8 @@ pub(crate) async fn serve(
     Ok(served?)
 }
 
-fn sessions(options: &Options, cwd: &AbsPath, tool_providers: ToolProviders) -> RuntimeOptions {
+/// What sessions in a folder decide by.
+pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> RuntimeOptions {
     RuntimeOptions {
         mode: options.mode,
         permission_mode: options.permission_mode,
@@ -161,21 +166,25 @@ fn sessions(options: &Options, cwd: &AbsPath, tool_providers: ToolProviders) -> 
         denied_tools: options.denied_tools.clone(),
         rules: options.rules.clone(),
         sandbox: sandbox(options),
-        hooks: hooks(options, cwd),
-        tool_providers,
+        hooks: hooks(options, cwd, counted_on),
+        tool_providers: ToolProviders::default(),
         limits: options.limits.clone(),
     }
 }
 
 /// The hooks of the settings. They run on this machine; one of the project in `cwd` only while it is trusted.
-fn hooks(options: &Options, cwd: &AbsPath) -> Hooks {
-    let brought = |hook: &HookOptions| {
+fn hooks(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> Hooks {
+    let mut brought = |hook: &HookOptions| {
         let options::Brought { name, trusted } = hook.of_project.as_ref()?;
         Some(Brought {
             trust: trust::folder_trust(&options.folders),
             folder: cwd.clone(),
             item: config::hook_item(name, hook),
-            counted_on: Arc::new(AtomicBool::new(*trusted)),
+            counted_on: {
+                let before = counted_on.entry(name.clone()).or_default();
+                before.fetch_or(*trusted, Ordering::Relaxed);
+                Arc::clone(before)
+            },
         })
     };
     let hook = |(name, hook): (&String, &HookOptions)| {

@@ -6,16 +6,20 @@ mod key;
 mod keys;
 mod layers;
 mod parse;
+mod past;
 mod store;
 mod variables;
 
 pub(crate) use items::{hook_item, trust_items};
-pub(crate) use key::{InProject, Key};
+pub(crate) use key::{InProject, Key, Value};
 pub(crate) use keys::KEYS;
-pub(crate) use layers::{Flags, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths};
+pub(crate) use layers::{
+    Flags, InForce, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
+};
+pub(crate) use past::Past;
 pub(crate) use store::with_setting;
 
-use crate::options::Folders;
+use crate::options::{Folders, Options};
 use system::{AbsPath, LocalSystem};
 
 /// A settings file's text.
@@ -100,6 +104,12 @@ pub(crate) async fn read_project(
         Ok(Some(bytes)) => text(path, bytes).map(|file| Ok(Some(file))),
         Err(error) => Ok(Err(format!("the settings of the project are not used: {error}"))),
     }
+}
+
+/// Whether every setting of a file is one, and has a value that it takes.
+pub(crate) fn check(file: &SettingsFile, folders: &Folders) -> Result<(), ConfigError> {
+    let mut options = Options::built_in(folders.clone());
+    parse::parse(file)?.iter().try_for_each(|setting| setting.apply(&mut options))
 }
 
 fn text(path: AbsPath, bytes: Vec<u8>) -> Result<SettingsFile, ConfigError> {

@@ -150,6 +150,7 @@ pub(super) async fn add_server(
         }
     }
     services.stay_trusted(on, before).await?;
+    services.runtime.settings_changed();
     let direct = services.direct(on, false).await?;
     let trusted = direct.known().await.iter().any(|server| server.config.name == name && server.trusted);
     Ok(json!({
