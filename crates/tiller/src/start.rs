@@ -14,7 +14,7 @@ use crate::{
     permissions,
     services::Services,
     sessions,
-    settings::{Settings, Snapshot},
+    settings::{self, Settings, Snapshot},
     setup,
     signals::Signals,
     trust,
@@ -101,6 +101,12 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Lua(command)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             extensions::run_lua(&options, environment, &cwd, command).await
+        }
+        Some(Command::Config(command)) => {
+            let cwd = folder(None)?;
+            let settings = Settings::new(environment, &cwd, Flags::default())?;
+            let options = settings.built_in();
+            settings::run(&settings, &options, environment, &cwd, command).await
         }
         Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Schema(SchemaCommand::Native)) => {

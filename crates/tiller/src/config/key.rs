@@ -99,6 +99,17 @@ impl Value {
         }
     }
 
+    /// The value for programs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Text(text) => text.as_str().into(),
+            Self::Number(number) => (*number).into(),
+            Self::Flag(flag) => (*flag).into(),
+            Self::List(items) => items.iter().map(Self::to_json).collect(),
+            Self::Other(kind) => (*kind).into(),
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",

@@ -47,6 +47,14 @@ pub(super) fn parse(file: &SettingsFile) -> Result<Vec<Setting>, ConfigError> {
     Ok(settings)
 }
 
+/// Whether there is a setting of that name.
+pub(super) fn check_name(name: &str) -> Result<(), ConfigError> {
+    match KEYS.iter().any(|key| key.matches(name).is_some()) {
+        true => Ok(()),
+        false => Err(ConfigError::NoSuchName { nearest: nearest(name), key: name.to_owned() }),
+    }
+}
+
 fn collect(
     file: &SettingsFile,
     prefix: &str,

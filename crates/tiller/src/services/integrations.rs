@@ -96,12 +96,12 @@ pub(super) async fn configure(
     })?;
     let trusted = services.trusted_so_far(on, set.scope).await;
     if let Some(enabled) = set.enabled {
-        services.store(on, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled)).await?;
+        services.store(on, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled), true).await?;
     }
     let said = [("read", set.permissions.read), ("write", set.permissions.write)];
     for (operation, word) in said.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
         let setting = format!("integrations.{name}.permissions.{operation}");
-        services.store(on, set.scope, &setting, &json!(word)).await?;
+        services.store(on, set.scope, &setting, &json!(word), true).await?;
     }
     services.stay_trusted(on, trusted).await?;
     services.runtime.settings_changed();

@@ -18,7 +18,7 @@ use system::AbsPath;
 pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
     let name = ["kosmokrator.", "tiller."].iter().find_map(|root| set.path.strip_prefix(root));
     let before = services.trusted_so_far(on, set.scope).await;
-    services.store(on, set.scope, name.unwrap_or(&set.path), &set.value).await?;
+    services.store(on, set.scope, name.unwrap_or(&set.path), &set.value, true).await?;
     services.stay_trusted(on, before).await?;
     services.runtime.settings_changed();
     Ok(json!({ "path": set.path, "scope": set.scope.id(), "configured": true }))
@@ -100,18 +100,21 @@ impl Services {
         trusted.map_err(|error| self.failed(&error))
     }
 
-    /// Stores a setting in a file of the scope. It holds from the next decision on: a project's too, whatever else of it waits for trust.
+    /// Stores a setting in a file of the scope. It holds from the next decision on: where it is `trusted`, a project's too, whatever else of
+    /// that file waits for trust.
     pub(super) async fn store(
         &self,
         on: &Scene,
         scope: Scope,
         name: &str,
         value: &Value,
+        trusted: bool,
     ) -> Result<(), ServiceError> {
         let _one_at_a_time = self.writing.lock().await;
         let file = path(&self.options.folders, &on.cwd, scope);
-        setup::store_setting(&self.options, &file, name, value).await?;
-        if let (Scope::Project, Some(value)) = (scope, config::Value::of_json(value)) {
+        let value = setup::store_setting(&self.options, &file, name, value).await?;
+        let counts = trusted && scope == Scope::Project;
+        if let (true, Some(value)) = (counts, config::Value::of_json(&value)) {
             self.settings.set_in_project(&on.cwd, name, value).await;
         }
         Ok(())

@@ -5,8 +5,10 @@
 
 mod files;
 mod follower;
+mod line;
 
 pub(crate) use follower::Follower;
+pub(crate) use line::run;
 
 use crate::{
     config::{self, Flags, InForce, Layers, Past, ProjectLayer, Resolved, SettingsFile, Value},
@@ -78,6 +80,11 @@ impl Settings {
         self.lay(folder, &files, &Past::default(), &mut CountedOn::new()).await
     }
 
+    /// What holds where no file says anything: enough to write one, right or wrong as it is.
+    pub(crate) fn built_in(&self) -> Options {
+        Options::built_in(self.folders.clone())
+    }
+
     /// The settings of an open session.
     pub(crate) fn of_session(&self, session: &SessionId) -> Option<Arc<Follower>> {
         let followers = self.followers();
@@ -87,22 +94,12 @@ impl Settings {
     /// The user has set something, through this program, in the file of the project in a folder. It counts for what is running too, and
     /// whatever of the file waits for trust.
     pub(crate) async fn set_in_project(&self, folder: &AbsPath, name: &str, value: Value) {
-        self.said_in(folder, |said| drop(said.insert(name.to_owned(), value)));
-        self.forget_in_project(folder, name).await;
-    }
-
-    /// The user has taken a setting out of the project's file in a folder, through this program.
-    pub(crate) async fn unset_in_project(&self, folder: &AbsPath, name: &str) {
-        self.said_in(folder, |said| drop(said.remove(name)));
-        self.forget_in_project(folder, name).await;
-    }
-
-    fn said_in(&self, folder: &AbsPath, change: impl FnOnce(&mut BTreeMap<String, Value>)) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        change(said.entry(folder.clone()).or_default());
-    }
-
-    async fn forget_in_project(&self, folder: &AbsPath, name: &str) {
+        self.said
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(folder.clone())
+            .or_default()
+            .insert(name.to_owned(), value);
         let followers: Vec<_> = self.followers().iter().filter_map(Weak::upgrade).collect();
         for follower in followers.iter().filter(|follower| follower.is_in(folder)) {
             follower.forget(name).await;
