@@ -198,7 +198,8 @@ impl Runtime {
         let lease = self.store.create(record).await?;
         let surface = attach(&id);
         let heeded = Heeded { mode: Some(state.mode), permission_mode: Some(state.permission_mode) };
-        Ok(self.start(new.cwd, state, lease, surface, 0, new.servers, (settings, heeded)))
+        let begin = Begin { cwd: new.cwd, state, last: 0, servers: new.servers, settings, heeded };
+        Ok(self.start(begin, lease, surface))
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
@@ -292,7 +293,8 @@ impl Runtime {
         let surface = attach(&record.id);
         // Somebody may have chosen the modes that it comes back with.
         let heeded = Heeded::default();
-        Ok(self.start(record.cwd, state, lease, surface, last, servers, (settings, heeded)))
+        let begin = Begin { cwd: record.cwd, state, last, servers, settings, heeded };
+        Ok(self.start(begin, lease, surface))
     }
 
     /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
@@ -400,17 +402,9 @@ impl Runtime {
         futures::future::join_all(open.iter().map(SessionHandle::close)).await;
     }
 
-    /// Starts the task of a session in a folder whose client needs no news of events up to number `last`.
-    fn start(
-        self: &Arc<Self>,
-        cwd: AbsPath,
-        mut state: SessionState,
-        lease: Lease,
-        surface: Surface,
-        last: u64,
-        servers: Vec<ClientServer>,
-        (settings, heeded): (Arc<Live>, Heeded),
-    ) -> SessionHandle {
+    /// Starts the task of a session.
+    fn start(self: &Arc<Self>, begin: Begin, lease: Lease, surface: Surface) -> SessionHandle {
+        let Begin { cwd, mut state, last, servers, settings, heeded } = begin;
         let id = lease.session.clone();
         let options = settings.seen();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
@@ -449,6 +443,7 @@ impl Runtime {
             tasks: Arc::new(TaskList::default()),
             models: models.clone(),
             current_model: None,
+            model_of: None,
             disclosed: HashSet::new(),
             instructions: None,
             append_system_prompt: options.append_system_prompt.clone(),
@@ -517,6 +512,17 @@ impl Runtime {
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a session's task begins with.
+struct Begin {
+    cwd: AbsPath,
+    state: SessionState,
+    /// Of events up to this number its client needs no news.
+    last: u64,
+    servers: Vec<ClientServer>,
+    settings: Arc<Live>,
+    heeded: Heeded,
 }
 
 /// The stricter of two permission modes: a stored session never comes back looser than the policy of today.

@@ -104,6 +104,8 @@ pub(crate) struct Session {
     pub(crate) tasks: Arc<TaskList>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) current_model: Option<(String, Arc<dyn LanguageModel>)>,
+    /// The settings that the current model was made by.
+    pub(crate) model_of: Option<Arc<RuntimeOptions>>,
     pub(crate) disclosed: HashSet<String>,
     pub(crate) instructions: Option<String>,
     /// What the settings add to the system prompt of the running round.
@@ -211,6 +213,15 @@ impl Session {
             }
         }
         Ok(report)
+    }
+
+    /// A model that was made before the settings changed is made anew.
+    fn renew_model(&mut self) {
+        let now = self.settings();
+        if !self.model_of.as_ref().is_some_and(|then| Arc::ptr_eq(then, &now)) {
+            self.current_model = None;
+            self.model_of = Some(now);
+        }
     }
 
     /// Bounds the session to its folder and these further ones.
@@ -497,6 +508,7 @@ impl SessionTask {
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
         self.controls.heed_settings().await;
+        self.session.renew_model();
         self.session.move_on(&self.controls);
         self.session.work_in(self.controls.state().additional_directories);
         let result = {

@@ -58,14 +58,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
             let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(
-                &settings,
-                &options,
-                environment.redactor(),
-                &cwd,
-                Keep::InData,
-                ToolProviders::default(),
-            )?;
+            let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
@@ -75,14 +68,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         }
         Some(Command::Permissions(command)) => {
             let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(
-                &settings,
-                &options,
-                environment.redactor(),
-                &cwd,
-                Keep::InData,
-                ToolProviders::default(),
-            )?;
+            let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
             permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
@@ -114,16 +100,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             Ok(exit::OK)
         }
         Some(Command::Models) => {
-            let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            models::run(&wiring::wire(
-                &settings,
-                &options,
-                environment.redactor(),
-                &cwd,
-                Keep::ForThisRun,
-                ToolProviders::default(),
-            )?)
-            .await
+            let Settled { settings, options, .. } = settle(environment, None, Flags::default()).await?;
+            models::run(&wiring::wire(&settings, &options, Keep::ForThisRun, ToolProviders::default())?).await
         }
         None => print(cli.print, environment).await,
     }
@@ -142,21 +120,13 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let Settled { settings, options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
-    let wired = wiring::wire(
-        &settings,
-        &options,
-        environment.redactor(),
-        &cwd,
-        Keep::InData,
-        extensions.tool_providers(),
-    )?;
+    let wired = wiring::wire(&settings, &options, Keep::InData, extensions.tool_providers())?;
     let services = Services {
         runtime: wired.runtime.clone(),
         settings,
         options: options.clone(),
         notices,
         environment: environment.clone(),
-        catalog: wired.catalog.clone(),
         extensions,
         writing: tokio::sync::Mutex::default(),
     };
@@ -193,7 +163,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
     let Settled { settings, options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
-    let wired = wiring::wire(&settings, &options, environment.redactor(), &cwd, keep, providers)?;
+    let wired = wiring::wire(&settings, &options, keep, providers)?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,

@@ -14,7 +14,10 @@ use agent::{
 };
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+};
 use store::SqliteStore;
 use system::{AbsPath, LocalSystem, System};
 
@@ -35,12 +38,10 @@ pub(crate) enum Keep {
     ForThisRun,
 }
 
-/// The runtime behind every surface; `redactor` takes secrets out of what is recorded. Touches no network; the database is opened in the background.
+/// The runtime behind every surface. Touches no network; the database is opened in the background.
 pub(crate) fn wire(
     settings: &Arc<Settings>,
     options: &Options,
-    redactor: &Redactor,
-    cwd: &AbsPath,
     keep: Keep,
     tool_providers: ToolProviders,
 ) -> Result<Wired> {
@@ -54,16 +55,17 @@ pub(crate) fn wire(
     };
     let store: Arc<dyn SessionStore> =
         Arc::new(SqliteStore::open_in_background(folder.join("sessions.db").as_std())?);
-    let catalog = Catalog::new(
-        providers(options, redactor, cwd),
-        local_system(options),
-        Arc::new(OfflinePilot::default()),
-    );
-    let catalog = Arc::new(catalog);
+    let catalog = settings.catalog(options);
     let settings = Arc::new(OfFolders(Arc::clone(settings)));
     let models = Arc::clone(&catalog) as Arc<_>;
     let runtime = Runtime::with_settings(store, models, settings, tool_providers);
     Ok(Wired { runtime, catalog, _temporary: temporary })
+}
+
+/// The models, as settings have them; recordings are named from a folder.
+pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Catalog {
+    let pilot = Arc::new(OfflinePilot::default());
+    Catalog::new(providers(options, redactor, cwd), local_system(options), pilot)
 }
 
 /// The first argument of this program when it is to confine a command and nothing else.
@@ -286,7 +288,7 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     ProvidersOptions {
         openai: vendor(&options.openai),
         anthropic: vendor(&options.anthropic),
-        custom: options.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect(),
+        custom: vendors(options),
         local: LocalOptions { discover: options.local.discover, urls: options.local.urls.clone() },
         default_model: options.model.clone(),
         record_to: options.record.clone(),
@@ -296,16 +298,18 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     }
 }
 
-/// Reaches a provider from now on as the options say, and takes their model for sessions that name none.
-pub(crate) fn reconfigure(catalog: &Catalog, options: &Options, provider: &str) {
+/// Reaches providers from now on as the options say, and takes their model for sessions that name none.
+pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
-        match provider {
-            "openai" => known.openai = vendor(&options.openai),
-            "anthropic" => known.anthropic = vendor(&options.anthropic),
-            name => known.custom.extend(options.custom.get(name).map(|set| (name.to_owned(), vendor(set)))),
-        }
+        known.openai = vendor(&options.openai);
+        known.anthropic = vendor(&options.anthropic);
+        known.custom = vendors(options);
         known.default_model.clone_from(&options.model);
     });
+}
+
+fn vendors(options: &Options) -> BTreeMap<String, VendorOptions> {
+    options.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect()
 }
 
 fn vendor(provider: &Provider) -> VendorOptions {

@@ -24,7 +24,6 @@ use acp::native::{
 use acp::native::{ConfigureProvider, GiveTrust, NativeServices, Scene, ServiceError, SetSetting};
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
-use providers::Catalog;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -37,7 +36,6 @@ pub(crate) struct Services {
     /// What was ignored of the settings, and why.
     pub(crate) notices: Vec<String>,
     pub(crate) environment: Environment,
-    pub(crate) catalog: Arc<Catalog>,
     pub(crate) extensions: Extensions,
     /// One change of a file at a time.
     pub(crate) writing: tokio::sync::Mutex<()>,

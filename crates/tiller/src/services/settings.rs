@@ -47,11 +47,11 @@ pub(super) async fn configure_provider(
     let before = services.trusted_so_far(on, set.scope).await;
     let stored = setup::set_up(options, &values, &file, &wanted).await?;
     services.stay_trusted(on, before).await?;
+    services.settings.look_at_models().await;
     services.runtime.settings_changed();
     // As the settings of the session's folder come out now, so that a project's redirect counts only where it is trusted.
     let now = services.options_on(on).await?;
     let name = set.provider.as_str();
-    wiring::reconfigure(&services.catalog, &now, name);
     let known = match name {
         "openai" => Some(&now.openai),
         "anthropic" => Some(&now.anthropic),

@@ -3,14 +3,15 @@
 use super::{
     CountedOn, Settings, Snapshot,
     files::{Files, Stamps},
+    models::OfSession,
 };
 use crate::config::{InForce, Past};
-use agent::{FollowedSettings, RuntimeOptions, SessionId, SettingsNews, Severity};
+use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNews, Severity};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering},
 };
 use system::AbsPath;
 
@@ -25,6 +26,7 @@ pub(crate) struct Follower {
     state: tokio::sync::Mutex<State>,
     seen: Mutex<Arc<Snapshot>>,
     news: Mutex<Vec<SettingsNews>>,
+    models: Option<Arc<dyn Models>>,
 }
 
 /// What the last look found.
@@ -61,7 +63,16 @@ impl Follower {
             state: tokio::sync::Mutex::new(state),
             seen: Mutex::new(Arc::new(snapshot)),
             news: Mutex::default(),
+            models: None,
         })
+    }
+
+    /// With models that follow the settings too.
+    pub(super) fn with_models(mut self, own: Weak<Self>) -> Self {
+        let catalog = self.settings.catalog(&self.seen().options);
+        let models = OfSession { settings: self.settings.clone(), follower: own, catalog };
+        self.models = Some(Arc::new(models));
+        self
     }
 
     /// Whether it is of that session.
@@ -168,5 +179,9 @@ impl FollowedSettings for Follower {
 
     fn news(&self) -> Vec<SettingsNews> {
         std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn models(&self) -> Option<Arc<dyn Models>> {
+        self.models.clone()
     }
 }

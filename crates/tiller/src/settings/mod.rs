@@ -6,6 +6,7 @@
 mod files;
 mod follower;
 mod line;
+mod models;
 
 pub(crate) use follower::Follower;
 pub(crate) use line::run;
@@ -22,6 +23,7 @@ use agent::{FollowedSettings, ItemKind, RuntimeOptions, SessionId};
 use anyhow::Result;
 use async_trait::async_trait;
 use files::Files;
+use providers::Catalog;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
@@ -41,6 +43,8 @@ pub(crate) struct Settings {
     /// What the user has set in projects' files through this program, by folder and name.
     said: Mutex<HashMap<AbsPath, BTreeMap<String, Value>>>,
     followers: Mutex<Vec<Weak<Follower>>>,
+    /// How models are reached: first those of the process, then those of sessions that reach them otherwise.
+    catalogs: Mutex<Vec<(models::Reach, Arc<Catalog>)>>,
     /// How often something was set through this program.
     changes: AtomicU64,
 }
@@ -70,6 +74,7 @@ impl Settings {
             start: start.clone(),
             said: Mutex::default(),
             followers: Mutex::default(),
+            catalogs: Mutex::default(),
             changes: AtomicU64::default(),
         }))
     }
@@ -171,8 +176,12 @@ pub(crate) struct OfFolders(pub(crate) Arc<Settings>);
 #[async_trait]
 impl agent::Settings for OfFolders {
     async fn of(&self, folder: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String> {
-        let read = self.0.read(folder.unwrap_or(&self.0.start)).await;
-        read.map(|snapshot| snapshot.session).map_err(|error| self.0.shown(&error))
+        let snapshot = self.0.read(folder.unwrap_or(&self.0.start)).await;
+        let snapshot = snapshot.map_err(|error| self.0.shown(&error))?;
+        if folder.is_none_or(|folder| *folder == self.0.start) {
+            self.0.renew_models(&snapshot.options);
+        }
+        Ok(snapshot.session)
     }
 
     async fn follow(
@@ -181,7 +190,8 @@ impl agent::Settings for OfFolders {
         folder: &AbsPath,
     ) -> Result<Arc<dyn FollowedSettings>, String> {
         let follower = Follower::new(self.0.clone(), session, folder).await;
-        let follower = Arc::new(follower.map_err(|error| self.0.shown(&error))?);
+        let follower = follower.map_err(|error| self.0.shown(&error))?;
+        let follower = Arc::new_cyclic(|own| follower.with_models(own.clone()));
         let mut followers = self.0.followers();
         followers.retain(|known| known.strong_count() > 0);
         followers.push(Arc::downgrade(&follower));

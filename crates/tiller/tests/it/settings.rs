@@ -120,6 +120,39 @@ fn two_sessions_of_one_process_obey_their_own_projects_and_not_the_start_folder(
 }
 
 #[test]
+fn a_session_reaches_its_models_as_its_own_project_says_and_not_as_the_start_folder_does() {
+    let home = Home::new();
+    let text = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Done.\"},\"finish_reason\":\"stop\"}]}\n\n";
+    let [users, starts, others] = [1, 1, 2].map(|answers| ModelServer::start(vec![text.to_owned(); answers]));
+    let provider =
+        |url: &str| format!("providers.openai.wire = 'chat'\nproviders.openai.base_url = '{url}'\n");
+    home.settings(&format!("agent.default_model = 'openai/test'\n{}", provider(&users.url)));
+    home.write(".tiller/config.toml", &provider(&starts.url));
+    let other = project(&home, "other", &provider(&others.url));
+    let plain = project(&home, "plain", "");
+    for folder in [home.project(), other.clone()] {
+        assert!(home.run(&["trust", "--yes", folder.to_str().unwrap()]).status.success());
+    }
+    let mut user = User::of(Agent::start_with(&home, &[], &[("OPENAI_API_KEY", "key")]));
+    for folder in [&home.project(), &other, &plain] {
+        let session = user.open(folder);
+        user.turn(&session, "hello");
+    }
+    for server in [&users, &starts, &others] {
+        assert!(server.requests.recv().unwrap().1.contains("hello"), "each got its own session's prompt");
+    }
+    // A session that runs is not sent elsewhere by a file that changed, and is by its user.
+    let session = user.open(&other);
+    user.turn(&session, "again");
+    assert!(others.requests.recv().unwrap().1.contains("again"));
+    let moved = ModelServer::start(vec![text.to_owned(); 2]);
+    std::fs::write(other.join(".tiller/config.toml"), provider(&moved.url)).unwrap();
+    home.settings(&format!("agent.default_model = 'openai/test'\n{}", provider(&moved.url)));
+    user.turn(&session, "moved");
+    assert!(moved.requests.recv().unwrap().1.contains("moved"), "as the user's own file says now");
+}
+
+#[test]
 fn a_session_in_a_project_with_wrong_settings_is_not_opened_and_the_others_go_on() {
     let home = Home::new();
     let broken = project(&home, "broken", "[tools]\ndenied_tool = ['bash']\n");
@@ -217,7 +250,10 @@ fn a_script_in_an_open_session_sees_an_integration_that_was_just_configured() {
     let last: Value = serde_json::from_str(&last).unwrap();
     let results = last["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
     let results: Vec<_> = results.map(|message| message["content"].as_str().unwrap().to_owned()).collect();
-    assert!(results[0].contains("not found") && results[1].contains("app.integrations.plane."), "{results:?}");
+    assert!(
+        results[0].contains("not found") && results[1].contains("app.integrations.plane."),
+        "{results:?}"
+    );
 }
 
 #[test]
