@@ -296,6 +296,7 @@ mod tests {
             method: "GET".to_owned(),
             path: "/".to_owned(),
             parameters: parameters.map(parameter).to_vec(),
+            operation_id: None,
             form: false,
             security: Vec::new(),
             pages: None,

@@ -161,6 +161,7 @@ impl List {
             method: method.to_owned(),
             path: path.to_owned(),
             parameters,
+            operation_id: None,
             form: false,
             security,
             pages: said.map(Pages::from),

@@ -60,6 +60,7 @@ pub(super) fn function(
     Ok(Function {
         provider: String::new(),
         name: String::new(),
+        operation_id: operation["operationId"].as_str().map(|id| id.trim().to_owned()),
         title,
         description: cut(&about, DESCRIPTION_CHARS),
         operation: Operation::of_method(method),

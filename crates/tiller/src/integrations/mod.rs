@@ -1,6 +1,7 @@
 //! Integrations: services whose functions people, scripts and models call. What there is, what the user says of it, and who calls.
 
 mod accounts;
+mod advice;
 mod desk;
 mod functions;
 mod library;
@@ -10,6 +11,7 @@ pub(crate) mod rows;
 mod settings;
 
 pub(crate) use accounts::{Change, KeptAccounts};
+pub(crate) use advice::Whose;
 pub(crate) use desk::run;
 pub(crate) use functions::{IntegrationFunctions, NativeTools, tools_of};
 pub(crate) use settings::Store;

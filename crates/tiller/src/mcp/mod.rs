@@ -6,6 +6,7 @@ mod direct;
 mod file;
 mod kept;
 mod login;
+mod names;
 mod preset;
 mod script;
 mod serve;

@@ -30,6 +30,7 @@ mod parity;
 mod permissions;
 mod protocol;
 mod providers;
+mod samples;
 mod sandbox;
 mod scripts;
 #[cfg(feature = "v2")]
