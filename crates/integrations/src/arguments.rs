@@ -297,7 +297,7 @@ mod tests {
             path: "/".to_owned(),
             parameters: parameters.map(parameter).to_vec(),
             operation_id: None,
-            form: false,
+            written: Default::default(),
             security: Vec::new(),
             pages: None,
             headers: Vec::new(),

@@ -162,7 +162,7 @@ impl List {
             path: path.to_owned(),
             parameters,
             operation_id: None,
-            form: false,
+            written: Default::default(),
             security,
             pages: said.map(Pages::from),
             headers: self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),

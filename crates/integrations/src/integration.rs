@@ -69,14 +69,26 @@ pub struct Function {
     pub path: String,
     /// What it takes.
     pub parameters: Vec<Parameter>,
-    /// Whether its body is a form and not JSON.
-    pub form: bool,
+    /// How its body is written.
+    pub written: Written,
     /// Sets of schemes, any one of which it takes; an empty set is none at all. Nothing is asked for where there is no set.
     pub security: Vec<Vec<String>>,
     /// How more of a long answer is had.
     pub pages: Option<Pages>,
     /// What is sent along always.
     pub headers: Vec<(String, String)>,
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Written {
+    /// As JSON.
+    #[default]
+    Json,
+    /// As a form: `a=1&b=2`.
+    Form,
+    /// In parts (`multipart/form-data`), some of which may be files.
+    Parts,
 }
 
 /// Whether something is changed.
@@ -116,6 +128,8 @@ pub enum Place {
     Member,
     /// It is the body.
     Body,
+    /// Into the body, as files: the value is a path, or a list of them. The schema may say the type of what is in them as `contentMediaType`.
+    File,
 }
 
 /// How a list or an object is written into a query.

@@ -17,6 +17,7 @@ mod listener;
 mod names;
 mod oauth;
 mod pins;
+mod progress;
 mod prompts;
 mod provider;
 mod reference;
@@ -25,7 +26,9 @@ mod search;
 mod serve;
 mod server;
 mod session_servers;
+mod sse;
 mod tool;
+mod trouble;
 mod upstreams;
 
 pub use config::{ConfigError, Described, How, Origin, ServerConfig, parse};

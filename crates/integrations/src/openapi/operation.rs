@@ -67,7 +67,7 @@ pub(super) fn function(
         method: method.to_owned(),
         path: path.to_owned(),
         parameters,
-        form: body.form,
+        written: body.written,
         security: security::of(document, operation),
         pages: None,
         headers: Vec::new(),
@@ -146,7 +146,7 @@ fn place_word(place: Place) -> &'static str {
         Place::Path => "path",
         Place::Query(_) => "query",
         Place::Header => "header",
-        Place::Member | Place::Body => "body",
+        Place::Member | Place::Body | Place::File => "body",
     }
 }
 

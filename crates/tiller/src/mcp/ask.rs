@@ -6,7 +6,7 @@ use ::mcp::{Client, Listed, ServerConfig, server_name, tool_name};
 use anyhow::{Context, Result, bail};
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
-use std::{fmt::Write as _, time::Instant};
+use std::{fmt::Write as _, io, time::Instant};
 
 impl Desk<'_> {
     /// The enabled servers, or the one that is named.
@@ -139,7 +139,16 @@ impl Desk<'_> {
         }
         let began = Instant::now();
         let client = self.connect(&server).await?;
-        let result = client.call(row["name"].as_str().unwrap_or_default(), Value::Object(arguments)).await;
+        // Standard output is the result's.
+        let show = |said: String| {
+            if let Some(last) = said.lines().next_back() {
+                let line = format!("{}\n", self.environment.redactor().shown(last));
+                // Nobody may be reading.
+                let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+            }
+        };
+        let tool = row["name"].as_str().unwrap_or_default();
+        let result = client.call_showing(tool, Value::Object(arguments), &show).await;
         client.close().await;
         let ms = began.elapsed().as_millis() as u64;
         let result = result.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;

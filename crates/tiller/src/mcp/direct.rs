@@ -248,7 +248,9 @@ impl Known {
         };
         let (kind, command, args, url) = match &config.how {
             How::Stdio { command, args, .. } => ("stdio", Some(command), args.as_slice(), None),
-            How::Http { url, .. } => ("http", None, &[][..], url.split(['?', '#']).next()),
+            How::Http { url, sse, .. } => {
+                (if *sse { "sse" } else { "http" }, None, &[][..], url.split(['?', '#']).next())
+            }
         };
         direct.without_secrets(json!({
             "name": config.name,

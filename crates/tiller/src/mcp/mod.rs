@@ -382,8 +382,9 @@ impl Desk<'_> {
                 How::Stdio { command, args, env } => {
                     json!({ "command": command, "args": args, "env": exported(env) })
                 }
-                How::Http { url, headers } => {
-                    json!({ "type": "http", "url": url, "headers": exported(headers) })
+                How::Http { url, headers, sse } => {
+                    let kind = if *sse { "sse" } else { "http" };
+                    json!({ "type": kind, "url": url, "headers": exported(headers) })
                 }
             };
             servers.insert(server.name.clone(), described);
@@ -413,7 +414,8 @@ fn source(server: &ServerConfig) -> &'static str {
 fn described(server: &ServerConfig, trusted: bool) -> Value {
     let kind = match server.how {
         How::Stdio { .. } => "stdio",
-        How::Http { .. } => "http",
+        How::Http { sse: true, .. } => "sse",
+        How::Http { sse: false, .. } => "http",
     };
     json!({
         "name": server.name, "type": kind, "enabled": server.enabled, "trusted": trusted, "source": source(server),

@@ -5,7 +5,7 @@ use crate::integrations::{
     Change, Said, Whose,
     rows::{self, Standing},
 };
-use ::integrations::{Accounts as _, Blocked, Call, Catalogue, Function, Given, Integration, Unmade};
+use ::integrations::{Accounts as _, Blocked, Call, Catalogue, Files, Function, Given, Integration, Unmade};
 use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, ServiceError};
 use agent::{Answer, ServerRule};
 use serde_json::{Map, Value, json};
@@ -70,8 +70,12 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
         given: Given { json: call.args, ..Given::default() },
         force: call.force,
         dry_run: call.dry_run,
+        files: Some(Files {
+            system: crate::wiring::outside(&options, &on.cwd, call.force).system,
+            cwd: on.cwd.clone(),
+        }),
     };
-    let denial = services.extensions.integrations.denial(&options, &on.cwd, &call).await;
+    let denial = services.extensions.integrations.denial(&options, &on.cwd, &call, true).await;
     let outcome = services.extensions.integrations.caller.call(&call, &options.switches(), denial).await;
     let told = |unmade: Unmade| match (unmade, unready) {
         (Unmade::Blocked(Blocked::NoCredentials { .. }), Some(why)) => ServiceError::Failed(why),

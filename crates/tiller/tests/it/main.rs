@@ -8,6 +8,7 @@
 
 mod agent;
 mod cli;
+mod dead_servers;
 mod demo;
 mod durability;
 mod editor;
@@ -42,4 +43,5 @@ mod setup;
 mod soak;
 mod takeover;
 mod trust;
+mod uploads;
 mod web;

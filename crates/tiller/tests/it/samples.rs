@@ -92,7 +92,13 @@ fn a_program_calls_a_tool_by_every_name_that_it_is_told() {
     let session = agent.new_session(&home);
     let mut call = |function: &str| {
         let params = json!({ "sessionId": session, "function": function, "args": { "a": 1 } });
-        agent.ask("_tiller/mcp/call_tool", params).unwrap()
+        let id = agent.post("_tiller/mcp/call_tool", params);
+        loop {
+            let message = agent.receive().expect("an answer, not the end");
+            if message["id"] == id && message.get("method").is_none() {
+                return message["result"].clone();
+            }
+        }
     };
     for (function, name) in [
         ("n.get-sum", "get-sum"),
@@ -255,9 +261,7 @@ fn inline(text: &str) -> Vec<String> {
     let outside: String = text.split("```").step_by(2).collect();
     let spans = outside.split('`').skip(1).step_by(2);
     let is_lua = |span: &&str| span.starts_with("local ") || (span.starts_with("app.") && span.contains('{'));
-    let is_shape = |span: &&str| {
-        span.contains('…') || span.chars().filter(char::is_ascii_uppercase).count() > 4 || span.contains("[.")
-    };
+    let is_shape = |span: &&str| ["…", "{...}", "{...", "[.ACCOUNT]"].iter().any(|part| span.contains(part));
     spans.filter(is_lua).filter(|span| !is_shape(span)).map(str::to_owned).collect()
 }
 
@@ -330,7 +334,8 @@ fn every_example_that_is_printed_of_a_function_runs_as_it_is() {
         let examples: Vec<_> =
             said["examples"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
         // Starting the program for each takes its time: of all of them the script, and of some the lines too.
-        for line in examples.iter().filter(|line| line.starts_with("tiller") && ran < 12) {
+        let few = if ran < 12 { examples.len() - 1 } else { 0 };
+        for line in &examples[..few] {
             let output = in_shell(&home, line, &[]);
             assert!(output.status.success(), "{line}: {}{}", stdout(&output), stderr(&output));
             ran += 1;

@@ -119,8 +119,21 @@ fn in_a_turn(settings: &str, code: &str) -> String {
 
 /// The same in a home whose settings say that OpenAI is spoken to as `chat`.
 pub(crate) fn run_in_a_turn(home: &Home, code: &str) -> String {
+    turn(home, code).0
+}
+
+/// The same, and what the editor was told meanwhile.
+pub(crate) fn turn(home: &Home, code: &str) -> (String, Vec<Value>) {
+    turn_with(home, code, &[])
+}
+
+/// The same with an editor that has these files open, changed and not saved.
+pub(crate) fn turn_with(home: &Home, code: &str, open: &[(&str, &str)]) -> (String, Vec<Value>) {
     let server = ModelServer::start(answers(code));
     let mut editor = Editor::with_everything();
+    for (name, text) in open {
+        editor.buffers.insert(home.file(name), (*text).to_owned());
+    }
     let variables = [("OPENAI_API_KEY", "key"), ("OPENAI_BASE_URL", server.url.as_str())];
     let mut agent = Agent::start_with(home, &["-m", "openai/test"], &variables);
     agent.initialize(editor.capabilities());
@@ -132,7 +145,7 @@ pub(crate) fn run_in_a_turn(home: &Home, code: &str) -> String {
     let messages = request["messages"].as_array().unwrap();
     let result = messages.iter().find(|message| message["role"] == "tool").unwrap();
     let text = result["content"].as_str().unwrap();
-    text.split("\nExecution time: ").next().unwrap().to_owned()
+    (text.split("\nExecution time: ").next().unwrap().to_owned(), std::mem::take(&mut agent.updates))
 }
 
 #[test]

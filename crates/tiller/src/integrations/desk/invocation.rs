@@ -9,7 +9,7 @@ use crate::{
         report::Report,
     },
 };
-use ::integrations::{Blocked, Call, Unmade};
+use ::integrations::{Blocked, Call, Files, Unmade};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
@@ -23,8 +23,10 @@ impl Desk<'_> {
         let whose = Whose::of(&self.integrations, &integration.name).await;
         let account = account.unwrap_or_else(|| whose.meant().to_owned());
         let unready = whose.unready(&integration, &function, &account);
-        let call = Call { integration, function, account, given, force, dry_run };
-        let denial = self.integrations.denial(self.options, self.cwd, &call).await;
+        let files = Some(Files { system: self.system.clone(), cwd: self.cwd.clone() });
+        let call = Call { integration, function, account, given, force, dry_run, files };
+        // Whoever types the name of a file decides about it.
+        let denial = self.integrations.denial(self.options, self.cwd, &call, false).await;
         let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
             Ok(outcome) => outcome,
             Err(Unmade::Blocked(blocked)) => match (&blocked, unready) {
