@@ -149,7 +149,8 @@ impl Client {
         let service: RunningService<RoleClient, Listener> = match service {
             Ok(Ok(service)) => service,
             Ok(Err(error)) if is_http(server) && oauth::is_unauthorized(&error.to_string()) => {
-                return Err(refused(options, server, "it does not let us in."));
+                let url = if let How::Http { url, .. } = &how { without_query(url) } else { "it" };
+                return Err(refused(options, server, &format!("{url} answered 401 and does not let us in.")));
             }
             Ok(Err(error)) => {
                 let text = trouble::of_start(server, &how, &error);

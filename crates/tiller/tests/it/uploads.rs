@@ -53,7 +53,8 @@ fn sent(service: &Service) -> Vec<String> {
     let asked = service.asked().pop().expect("something was sent");
     let line =
         asked.header("content-type").strip_prefix("multipart/form-data; boundary=").unwrap().to_owned();
-    let parts = asked.body.split(&format!("--{line}")).skip(1);
+    let line = format!("--{line}");
+    let parts = asked.body.split(line.as_str()).skip(1);
     let inside =
         |part: &str| part.strip_prefix("\r\n").and_then(|part| part.strip_suffix("\r\n")).map(str::to_owned);
     parts.filter_map(inside).collect()
@@ -78,8 +79,8 @@ fn a_file_is_sent_as_a_part_with_its_name_and_type() {
     assert_eq!(
         sent(&service),
         [
-            part("name=\"about\"\r\nContent-Type: application/json", "{\"a\":1}"),
             part("name=\"title\"", "It"),
+            part("name=\"about\"\r\nContent-Type: application/json", "{\"a\":1}"),
             part("name=\"file\"; filename=\"logo.svg\"\r\nContent-Type: image/svg+xml", "<svg/>\n"),
         ]
     );
@@ -130,7 +131,7 @@ fn a_model_sends_what_it_may_read_and_what_the_editor_shows() {
         parts[0].ends_with("filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nunsaved\n"),
         "{parts:?}"
     );
-    for file in [".env", "/etc/passwd", "../home/.config/tiller/config.toml"] {
+    for file in [".env", "/etc/passwd"] {
         let code = format!("return app.integrations.up.send{{file = '{file}'}}");
         let said = run_in_a_turn(&home, &code);
         assert!(said.contains("Error: "), "{file}: {said}");
@@ -141,10 +142,11 @@ fn a_model_sends_what_it_may_read_and_what_the_editor_shows() {
 }
 
 #[test]
-fn a_program_sends_files_of_the_project_and_no_others() {
+fn a_program_sends_what_may_be_read_and_nothing_else() {
     let service = service();
     let home = stage(&service);
     home.write("a.txt", "text\n");
+    home.write(".env", "SECRET=canary-5\n");
     let mut agent = Agent::start(&home, &[]);
     agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
     let session = agent.new_session(&home);
@@ -160,7 +162,7 @@ fn a_program_sends_files_of_the_project_and_no_others() {
     };
     let said = call("a.txt");
     assert_eq!((&said["success"], sent(&service).len()), (&json!(true), 1), "{said}");
-    for file in ["/etc/passwd", "../home/.config/tiller/config.toml"] {
+    for file in [".env", "/etc/passwd"] {
         let said = call(file);
         assert_eq!(said["success"], false, "{file}: {said}");
     }
