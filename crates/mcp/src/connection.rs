@@ -2,6 +2,7 @@
 
 use crate::{
     config::{How, ServerConfig, without_query},
+    http::Over,
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     lines::{Fault, Lines},
     listed::Listed,
@@ -11,10 +12,8 @@ use crate::{
     provider::McpOptions,
     reference,
     serve::OUR_NAME,
-    sse::Sse,
     trouble,
 };
-use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
     Peer, RoleClient, ServiceError, ServiceExt as _,
     model::{
@@ -24,17 +23,15 @@ use rmcp::{
         PaginatedRequestParams, Prompt, ReadResourceRequestParams, RequestId, Resource, ResourceContents,
         ResourceTemplate, RootsCapabilities, SamplingCapability, ServerResult,
     },
-    service::{ClientInitializeError, PeerRequestOptions, RunningService},
-    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
+    service::{PeerRequestOptions, RunningService},
 };
 use serde_json::Value;
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use system::{AbsPath, Output, PipedCommand, Process};
-use tokio::{sync::Notify, time::error::Elapsed};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// The variables of this process that a server gets, beside those that its description gives it.
@@ -154,6 +151,10 @@ impl Client {
             }
             Ok(Err(error)) => {
                 let text = trouble::of_start(server, &how, &error);
+                // A program that ends because nobody speaks to it any more did not end by itself.
+                if trouble::is_answered(&error) {
+                    locked(&fault).get_or_insert_with(|| text.clone());
+                }
                 return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
             }
             Err(_) => {
@@ -511,49 +512,6 @@ fn not_renewed(options: &McpOptions, server: &ServerConfig, why: &str) -> Connec
         true => refused(options, server, &format!("{why}.")),
         false => ConnectError::Failed(options.redactor.redact(why)),
     }
-}
-
-type Served = Result<Result<RunningService<RoleClient, Listener>, ClientInitializeError>, Elapsed>;
-
-/// How a server over HTTP is spoken to.
-struct Over<'a> {
-    url: &'a str,
-    /// By the older wire.
-    sse: bool,
-    headers: Vec<(String, String)>,
-    fault: &'a Fault,
-    deadline: Duration,
-}
-
-impl Over<'_> {
-    async fn serve(self, options: &McpOptions, listener: Listener) -> Result<Served, ConnectError> {
-        let client = (options.http)(self.url).map_err(ConnectError::Failed)?;
-        let headers = header_map(&self.headers).map_err(ConnectError::Hopeless)?;
-        if self.sse {
-            let serving = async {
-                let headers = headers.into_iter().collect();
-                let opened = Sse::open(client, self.url, headers, Arc::clone(self.fault)).await;
-                let transport =
-                    opened.map_err(|error| ClientInitializeError::transport::<Sse>(error, "opening"))?;
-                listener.serve(transport).await
-            };
-            return Ok(tokio::time::timeout(self.deadline, serving).await);
-        }
-        let config =
-            StreamableHttpClientTransportConfig::with_uri(self.url.to_owned()).custom_headers(headers);
-        let transport = StreamableHttpClientTransport::with_client(client, config);
-        Ok(tokio::time::timeout(self.deadline, listener.serve(transport)).await)
-    }
-}
-
-fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
-    let header = |(name, value): &(String, String)| {
-        let wrong = || format!("the header {} cannot be sent", agent::one_line(name));
-        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value))
-    };
-    headers.iter().map(header).collect()
 }
 
 /// What is behind a lock, whoever panicked while holding it.

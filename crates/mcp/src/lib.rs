@@ -7,6 +7,7 @@ mod config;
 mod connection;
 mod content;
 mod files;
+mod http;
 mod hub;
 mod inquiry;
 mod limits;

@@ -33,6 +33,12 @@ pub(crate) fn of_start(server: &ServerConfig, how: &How, error: &ClientInitializ
     placed(how, &said)
 }
 
+/// Whether a server that was started answered, and wrongly.
+pub(crate) fn is_answered(error: &ClientInitializeError) -> bool {
+    use ClientInitializeError as E;
+    !matches!(error, E::ConnectionClosed(_) | E::TransportError { .. } | E::Cancelled)
+}
+
 /// Why a request came to nothing on the way.
 pub(crate) fn of_request(server: &ServerConfig, error: &ServiceError) -> String {
     match error {

@@ -21,8 +21,10 @@ fn slow(machine: &Arc<Machine>, every: Duration, said: Vec<Value>) {
                     }
                     continue;
                 }
+                let mut clock = tokio::time::interval(every);
+                clock.tick().await;
                 for mut notice in said.clone() {
-                    tokio::time::sleep(every).await;
+                    clock.tick().await;
                     if notice["method"] == "notifications/progress" {
                         notice["params"]["progressToken"] =
                             message["params"]["_meta"]["progressToken"].clone();

@@ -220,7 +220,7 @@ impl Desk<'_> {
         let mut server = Map::new();
         match &add.url {
             Some(url) => {
-                server.insert("type".to_owned(), json!("http"));
+                server.insert("type".to_owned(), json!(if add.sse { "sse" } else { "http" }));
                 server.insert("url".to_owned(), json!(url));
                 if !add.header.is_empty() {
                     server.insert("headers".to_owned(), json!(pairs(&add.header)?));

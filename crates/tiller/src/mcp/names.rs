@@ -60,7 +60,7 @@ pub(super) fn nearest<'a>(rows: impl Iterator<Item = &'a Value> + Clone, functio
     let wanted = folded(wanted);
     let likeness = |row: &&Value| strsim::jaro_winkler(&folded(text(row, "name")), &wanted);
     let row = rows.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&row) > 0.8).then(|| format!("{}.{}", text(row, "server"), text(row, "name")))
+    (likeness(&row) > 0.9).then(|| format!("{}.{}", text(row, "server"), text(row, "name")))
 }
 
 fn text<'a>(row: &'a Value, member: &str) -> &'a str {

@@ -120,7 +120,7 @@ fn a_session_with_a_dead_server_says_so_once_and_nothing_on_standard_error() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{nobody}/mcp");
     let home = with(json!({ "dead": { "url": url } }));
-    let output = home.run(&["say hello"]);
+    let output = home.run(&["-p", "say hello"]);
     assert!(output.status.success(), "{}", stderr(&output));
     is_plain(&stderr(&output));
     is_plain(&stdout(&output));
