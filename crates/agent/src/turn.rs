@@ -318,6 +318,13 @@ impl Session {
         let system = self.gate.system.as_ref();
         let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
         let content = attachments::expand(content, system, &open).await;
+        for path in attachments::files(&content) {
+            // Searches ask the editor for it, as far as the tools may read it.
+            let canonical = system.resolve(&path).await;
+            if canonical.is_ok_and(|canonical| open(&path, &canonical).is_some()) {
+                self.files.named(&path);
+            }
+        }
         if self.sources.is_empty() {
             return content;
         }

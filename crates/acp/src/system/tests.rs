@@ -234,9 +234,10 @@ async fn writes_go_to_the_client_and_null_is_a_success() {
 #[tokio::test]
 async fn the_folder_of_a_file_that_was_seen_is_not_looked_at_again() {
     let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/sub/a", "disk")).await;
-    let AcpSystem { caller, share, .. } = stage.system.as_ref();
-    let (caller, share) = (caller.clone(), share.clone());
-    let call = AcpSystem { local: stage.disk.clone(), caller, share, folders: Some(Mutex::default()) };
+    let AcpSystem { caller, share, marks, .. } = stage.system.as_ref();
+    let (caller, share, marks) = (caller.clone(), share.clone(), marks.clone());
+    let looks = Some(Mutex::default());
+    let call = AcpSystem { local: stage.disk.clone(), caller, share, marks, looks };
     let file = path("/w/sub/a");
     let looks = || stage.disk.calls().iter().filter(|call| call.subject == "/w/sub").count();
     call.write_text(&file, "one").await.unwrap();

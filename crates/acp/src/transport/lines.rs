@@ -1,15 +1,14 @@
 //! The incoming side: bytes to lines that the protocol library can take.
 //!
-//! The library ends the connection at the first line that is no UTF-8, buffers a line without a bound and echoes bad ones. So this
-//! reader stands in front of it. A line that cannot be passed on becomes a request by the reserved method [`BAD_LINE`] with a null id, which the
+//! The library ends the connection at the first line that is no UTF-8, buffers a line without a bound and echoes bad ones whole. So this
+//! reader stands in front of it, and passes on only what the library can read. A line that cannot be passed on becomes a request by the reserved method [`BAD_LINE`] with a null id, which the
 //! dispatcher answers with the error: the answer keeps its place among the others and needs no second way out.
 
-use super::shape;
+use super::{checked::Checked, shape};
 use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES, READ_BYTES};
 use futures::{Stream, stream};
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::io;
+use std::{borrow::Cow, io};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// The method that stands for a line that could not be passed on.
@@ -57,7 +56,11 @@ fn accept(line: String) -> Option<String> {
             &format!("the message nests {} levels deep; {JSON_DEPTH} are allowed", shape.depth),
         ));
     }
-    if let Err(error) = serde_json::from_str::<IgnoredAny>(&line) {
+    let line = match agent::without_halves(&line) {
+        Cow::Owned(replaced) => replaced,
+        Cow::Borrowed(_) => line,
+    };
+    if let Err(error) = serde_json::from_str::<Checked>(&line) {
         return Some(bad_line(-32700, &format!("the line is not JSON: {error}")));
     }
     if shape.result_and_error {
@@ -185,6 +188,42 @@ mod tests {
         assert!(lines[0].len() < 300);
         assert_eq!(lines[1], r#"{"b":2}"#);
         assert_eq!(error_of(&check(b"{\"a\":", 100).await[0]).0, -32700);
+    }
+
+    /// What this reader takes the library takes too: it would send back the whole line, with what the user wrote in it.
+    #[tokio::test]
+    async fn no_line_is_echoed() {
+        for line in [
+            r#"{"secret":"\ud83d","n":1e999}"#,
+            r#"{"secret":-1e999}"#,
+            r#"{"secret":"\uzzzz"}"#,
+            r#"{"secret":"\ud8"}"#,
+            r#"{"secret":01}"#,
+            "{\"secret\":\"tab\there\"}",
+            r#"{"secret"}"#,
+            r#"{secret:1}"#,
+        ] {
+            let lines = check(format!("{line}\n").as_bytes(), 1000).await;
+            assert_eq!(error_of(&lines[0]).0, -32700, "{line}");
+            assert!(!lines[0].contains("secret"), "{}", lines[0]);
+        }
+    }
+
+    #[tokio::test]
+    async fn half_a_pair_costs_one_character() {
+        let lines = check(br#"{"id":1,"a":"x\ud83d","\uDE00":"\ud83d\ude00 \\ud83d"}"#, 1000).await;
+        let value: Value = serde_json::from_str(&lines[0]).unwrap();
+        assert_eq!(value, json!({"id": 1, "a": "x\u{fffd}", "\u{fffd}": "😀 \\ud83d"}));
+    }
+
+    proptest::proptest! {
+        /// Whatever comes in, what goes on to the library is JSON to the library.
+        #[test]
+        fn only_json_goes_on(line in "[{}\\[\\]\":,\\\\ude08D9a.+-]{0,40}") {
+            if let Some(line) = accept(line) {
+                proptest::prop_assert!(serde_json::from_str::<Value>(&line).is_ok(), "{}", line);
+            }
+        }
     }
 
     #[tokio::test]

@@ -14,7 +14,9 @@ mod output;
 mod patch;
 mod path;
 mod search;
+mod taken;
 mod task;
+mod unsaved;
 pub(crate) mod write_through;
 
 #[cfg(test)]
@@ -23,6 +25,7 @@ mod testing;
 mod tests;
 
 pub use output::cap;
+pub use taken::{Taken, same_text, taken};
 
 use crate::{AnyTool, Typed};
 use std::sync::Arc;
