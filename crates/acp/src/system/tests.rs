@@ -1,5 +1,7 @@
 //! The workspace through a scripted editor, over a real pipe.
 
+mod clients;
+
 use super::*;
 use crate::{
     TerminalPlace, limits,
@@ -340,6 +342,14 @@ async fn exits_are_told_as_they_were() {
         ),
         (json!({"exitCode": null, "signal": null}), ExitStatus::default()),
         (json!({}), ExitStatus::default()),
+        // Windows has codes of 32 bits without a sign.
+        (json!({"exitCode": 3_221_225_786_u32}), ExitStatus { code: Some(3_221_225_786), signal: None }),
+        (json!({"exitCode": 4_294_967_295_u32}), ExitStatus { code: Some(4_294_967_295), signal: None }),
+        (json!({"exitCode": -1}), ExitStatus { code: Some(-1), signal: None }),
+        (json!({"exitCode": 3.0}), ExitStatus { code: Some(3), signal: None }),
+        (json!({"exitCode": 0.5}), ExitStatus::default()),
+        (json!({"exitCode": 1e300}), ExitStatus::default()),
+        (json!({"exitCode": u64::MAX}), ExitStatus::default()),
     ] {
         let terminal = TerminalScript { looks: Vec::new(), exit: Some(exit.clone()), stubborn: false };
         let stage = stage(EditorScript::full().command("x", terminal)).await;

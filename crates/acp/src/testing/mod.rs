@@ -7,7 +7,7 @@
 mod desk;
 mod script;
 
-pub use script::{Answer, EditorScript, Fault, TerminalScript};
+pub use script::{Answer, Decoding, EditorScript, Fault, TerminalScript};
 
 use crate::{AcpOptions, ServeError, serve};
 use agent::Runtime;

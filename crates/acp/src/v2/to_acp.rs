@@ -317,7 +317,7 @@ impl Projection {
             LiveOutput::Text(text) => vec![Update::Display { call: call.clone(), data: text.clone() }],
             LiveOutput::Ended(status) => {
                 let status = acp::TerminalExitStatus::new()
-                    .exit_code(status.code.map(i64::from))
+                    .exit_code(status.code)
                     .signal(status.signal.clone());
                 vec![told(of().exit_status(status))]
             }

@@ -115,6 +115,9 @@ impl Plan {
         for step in &mut self.steps {
             // Something new stands where it was: that must not be carried off by the rename.
             step.moved_from = step.moved_from.take().filter(|from| !kept.contains(from));
+            if step.moved_from.is_none() {
+                step.was.clone_from(&step.change.before);
+            }
         }
         let renamed: Vec<AbsPath> = self.steps.iter().filter_map(|step| step.moved_from.clone()).collect();
         let steps = std::mem::take(&mut self.steps).into_iter();

@@ -10,7 +10,7 @@ fn say(text: &str) -> Step {
     Step::Say(Output::Text(text.to_owned()))
 }
 
-fn exit(code: i32) -> Option<ExitStatus> {
+fn exit(code: i64) -> Option<ExitStatus> {
     Some(ExitStatus { code: Some(code), signal: None })
 }
 
