@@ -145,7 +145,9 @@ pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
 pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);
 /// How long the files around a prompt may take: what is attached, where a path leads.
 pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
-/// How long a call that reads or writes may take.
+/// How long a call that writes may take: the user may review what is written.
+pub(crate) const REVIEW_WAIT: Duration = Duration::from_secs(60 * 60);
+/// How long a call that reads may take.
 pub(crate) const FILES_WAIT: Duration = Duration::from_secs(600);
 /// How long any other call may take; commands have limits of their own below it.
 pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);

@@ -224,6 +224,7 @@ impl Desk {
                 let lines = text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit);
                 Ok(json!({ "content": lines.collect::<String>() }))
             }
+            None if self.script.missing_is_empty => Ok(json!({ "content": "" })),
             None => Err(json!({ "code": -32002, "message": "Resource not found", "data": { "uri": path } })),
         }
     }

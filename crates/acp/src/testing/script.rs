@@ -39,6 +39,8 @@ pub struct EditorScript {
     pub fault_at: Option<(usize, Fault)>,
     /// Saves what it is given to the files below, instead of keeping it in a buffer.
     pub saves: bool,
+    /// Answers a read of a file that is not there with no text.
+    pub missing_is_empty: bool,
     /// How it decodes the files below, and what it puts there where it saves.
     pub decoding: Decoding,
     /// Answers writes at once and does them after this time.
