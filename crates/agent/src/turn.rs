@@ -444,9 +444,11 @@ impl Session {
 
     pub(crate) fn ingredients(&mut self, state: &SessionState) -> prompt::Ingredients<'_> {
         let offered = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
+        let apart = self.gate.system.is_apart();
         prompt::Ingredients {
             session: &self.id,
-            tools: self.told.of(offered),
+            tools: self.told.of(offered, apart),
+            apart,
             mode: state.mode,
             effort: state.effort,
             cwd: &self.cwd,

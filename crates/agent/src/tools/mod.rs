@@ -1,5 +1,6 @@
 //! The built-in tools, one a file.
 
+pub(crate) mod apart;
 mod args;
 mod ask;
 mod bash;
@@ -25,6 +26,7 @@ mod testing;
 mod tests;
 
 pub use output::cap;
+pub use file_edit::edited;
 pub use taken::{Taken, same_text, taken};
 
 use crate::{AnyTool, Typed};
