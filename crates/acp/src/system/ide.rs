@@ -129,7 +129,8 @@ impl IdeTool {
             CallError::Unsupported => {
                 let demoted = &self.system.share().demoted;
                 match self.verb {
-                    Verb::Terminal => demoted.terminal(self.verb.name()),
+                    Verb::Terminal if self.system.share().runs() => demoted.terminal(self.verb.name()),
+                    Verb::Terminal => {}
                     Verb::Read => demoted.read(self.verb.name()),
                     Verb::Write => demoted.write(self.verb.name()),
                 }
