@@ -148,7 +148,8 @@ impl IdeTool {
             CallError::Unsupported => {
                 let demoted = &self.system.share().demoted;
                 match self.verb {
-                    Verb::Terminal => demoted.terminal(self.verb.name()),
+                    Verb::Terminal if self.system.share().runs() => demoted.terminal(self.verb.name()),
+                    Verb::Terminal => {}
                     Verb::Read => demoted.read(self.verb.name()),
                     // What it reads has failed before that.
                     Verb::Write | Verb::Edit => demoted.write(self.verb.name()),

@@ -240,7 +240,8 @@ impl AcpSystem {
             Err(error) => Err(error),
         };
         match &started {
-            Err(CallError::Unsupported | CallError::BadAnswer(_)) => {
+            // Where no form is safe, that was said when it was found out.
+            Err(CallError::Unsupported | CallError::BadAnswer(_)) if self.share.runs() => {
                 self.share.demoted.terminal("terminal/create")
             }
             Err(CallError::Refused { code, message }) => {
