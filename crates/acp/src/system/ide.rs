@@ -244,13 +244,12 @@ impl AnyCall for Terminal {
         vec![Access::Execute { command, cwd, unconfined: false, reason: None }]
     }
 
-    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
         self.tool.check_available()?;
         if self.run.command.trim().is_empty() {
             return Err(ToolError::message("No command provided"));
         }
-        let text = format!("{}\n\nRuns in the editor's terminal, in {}", self.line(), self.cwd(&cx.cwd));
-        Ok(vec![ToolContent::Content(Content::text(text))])
+        Ok(agent::command_block(&self.line()))
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -70,7 +70,7 @@ impl Wire for V1 {
         session: &SessionId,
         request: PermissionRequest,
     ) -> Result<PermissionOutcome, Error> {
-        let request = permission::request(session, request);
+        let request = permission::request(session, request, permission::Shows::default());
         let response = connection.send_request(request).block_task().await?;
         Ok(permission::outcome(&response.outcome))
     }

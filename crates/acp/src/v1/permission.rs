@@ -5,12 +5,35 @@ use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
-/// The request.
-pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
-    let mut content = vec![ToolContent::Content(agent::Content::text(request.question))];
-    content.extend(request.content);
+/// How much of a question a client shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Shows {
+    /// The title and the content.
+    #[default]
+    Everything,
+    /// The title, and a diff where there is one.
+    Title,
+}
+
+/// The request. Diffs come first: some clients look for one there and nowhere else. Then comes the question, then what else there is to
+/// see. A command is in the title or in a block of the content, once. Where the client shows no more than the title, that is the question.
+pub(crate) fn request(
+    session: &SessionId,
+    request: PermissionRequest,
+    shows: Shows,
+) -> acp::RequestPermissionRequest {
+    let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
+    let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
+    let title = match shows {
+        Shows::Everything => {
+            content.push(ToolContent::Content(agent::Content::text(request.brief)));
+            request.title
+        }
+        Shows::Title => request.question,
+    };
+    content.extend(rest);
     let fields = acp::ToolCallUpdateFields::new()
-        .title(request.title)
+        .title(title)
         .name(request.name)
         .kind(to_acp::tool_kind(request.kind))
         .status(acp::ToolCallStatus::Pending)
@@ -62,26 +85,64 @@ mod tests {
     }
 
     #[test]
+    fn diffs_come_before_the_question_and_before_everything_else() {
+        let diff = agent::Diff {
+            path: system::AbsPath::new("/w/a").unwrap(),
+            old_text: None,
+            new_text: Some("x".to_owned()),
+        };
+        let note = ToolContent::Content(agent::Content::text("a note"));
+        let request = PermissionRequest {
+            id: "tool_0".into(),
+            name: "apply_patch".to_owned(),
+            title: "Edit a".to_owned(),
+            question: "Write /w/a?".to_owned(),
+            brief: "Write /w/a?".to_owned(),
+            kind: agent::ToolKind::Edit,
+            content: vec![note, ToolContent::Diff(diff)],
+            locations: vec![agent::Location { path: system::AbsPath::new("/w/a").unwrap(), line: Some(7) }],
+            raw_input: json!({}),
+            grant_label: String::new(),
+        };
+        for shows in [Shows::Everything, Shows::Title] {
+            let value = super::request(&"s".into(), request.clone(), shows);
+            let value = serde_json::to_value(value).unwrap();
+            let call = &value["toolCall"];
+            assert_eq!(call["content"][0]["type"], "diff", "{call}");
+            assert_eq!(call["locations"], json!([{ "path": "/w/a", "line": 7 }]));
+            assert_eq!(call.to_string().matches("Write /w/a?").count(), 1, "{call}");
+        }
+    }
+
+    #[test]
     fn a_request_offers_four_options_whose_ids_are_their_kinds() {
         let request = PermissionRequest {
             id: "tool_0".into(),
             name: "bash".to_owned(),
             title: "Run ls".to_owned(),
-            question: "Run ls in your terminal?".to_owned(),
+            question: "Run `ls` in your terminal?".to_owned(),
+            brief: "Run this in your terminal?".to_owned(),
             kind: agent::ToolKind::Execute,
             content: Vec::new(),
             locations: Vec::new(),
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
         };
-        let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
+        let title_only = super::request(&"s".into(), request.clone(), Shows::Title);
+        let value = serde_json::to_value(super::request(&"s".into(), request, Shows::Everything)).unwrap();
         let options = value["options"].as_array().unwrap();
         assert_eq!(options.len(), 4);
         for option in options {
             assert_eq!(option["optionId"], option["kind"]);
         }
         assert_eq!(options[1]["name"], "Always allow: `ls …` in this session");
-        assert_eq!(value["toolCall"]["content"][0]["content"]["text"], "Run ls in your terminal?");
+        let call = &value["toolCall"];
+        assert_eq!(call["title"], "Run ls");
+        assert_eq!(call["content"].as_array().unwrap().len(), 1);
+        assert_eq!(call["content"][0]["content"]["text"], "Run this in your terminal?");
+        let title_only = serde_json::to_value(title_only).unwrap();
+        assert_eq!(title_only["toolCall"]["title"], "Run `ls` in your terminal?");
+        assert_eq!(title_only["toolCall"]["content"], json!([]));
         assert_eq!(value["toolCall"]["rawInput"], json!({"command": "ls"}));
     }
 }

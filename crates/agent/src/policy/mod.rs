@@ -23,6 +23,7 @@ mod shelter;
 mod table;
 
 pub(crate) use grants::{Grants, label, scope};
+pub(crate) use question::beside_command;
 pub use names::{check_tool_name, check_tool_pattern};
 pub use rule::PermissionRule;
 pub use servers::{Answer, ServerRule, ServerRules};
