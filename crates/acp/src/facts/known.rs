@@ -21,6 +21,7 @@ pub const KNOWN: &[Client] = &[
     OBSIDIAN,
     ACPX,
     ACP_FACTORY,
+    HARBOR,
     AI_SDK_PROVIDER,
     TYPESCRIPT_SDK,
     PYTHON_SDK,
@@ -378,6 +379,37 @@ const ACP_FACTORY: Client = Client {
             read: "2026-11-22",
         },
     ],
+};
+
+/// It does not say who it is. Commands get the standard input of the program itself. Lines also end at form feeds and Unicode's separators,
+/// so ranges are wrong in files that have them. `terminal/release` kills nothing.
+const HARBOR: Client = Client {
+    title: "Harbor",
+    names: &[],
+    versions: Versions::ALL,
+    version: "0.25.0",
+    capabilities: r#"{"auth":{"terminal":false},"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}"#,
+    facts: Facts {
+        terminal: Terminal::Vector,
+        stdin: Stdin::Waits,
+        ranges: Ranges::Inexact,
+        shows: Shows { diff: Diff::Nowhere, terminals: Shown::No, plan: Shown::No },
+        login: Login::Configured,
+    },
+    sources: &[Source {
+        facts: &[
+            Fact::Name,
+            Fact::Capabilities,
+            Fact::Terminal,
+            Fact::Stdin,
+            Fact::Ranges,
+            Fact::Shows,
+            Fact::Login,
+        ],
+        at: "https://pypi.org/project/harbor (the runner that is copied into the container, `acp_runner.py`)",
+        version: "0.25",
+        read: "2026-11-22",
+    }],
 };
 
 /// It does not say who it is unless its settings do, and offers nothing to act through.
