@@ -103,8 +103,8 @@ pub use store::{
 pub use swarm::{
     KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
 };
-pub use titles::{command_block, command_title, path_title};
 pub use task::{Task, TaskList, TaskStatus};
+pub use titles::{command_block, command_title, path_title};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
 pub use tool_specs::ToolSpecs;
 pub use trust::{FolderTrust, ItemKind, Judged, TrustItem, TrustRecord, TrustRecords, TrustState};

@@ -19,7 +19,8 @@ pub fn command_title(line: &str, cwd: &AbsPath) -> String {
     let enter = |end: &str| format!("cd {cwd}{end} ");
     let line = [" &&", ";"].iter().find_map(|end| line.strip_prefix(&enter(end))).unwrap_or(&line);
     let below = format!("{}/", cwd.as_str().trim_end_matches('/'));
-    let words = line.split(' ').map(|word| word.strip_prefix(&below).filter(|rest| !rest.is_empty()).unwrap_or(word));
+    let words =
+        line.split(' ').map(|word| word.strip_prefix(&below).filter(|rest| !rest.is_empty()).unwrap_or(word));
     let line = words.collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(limits::COMMAND_TITLE_CHARS) {
         Some((cut, _)) => format!("Run {}...", &line[..cut]),
@@ -59,7 +60,8 @@ pub(crate) fn changed_lines(locations: &[Location], content: &[ToolContent]) -> 
             _ => None,
         })
     };
-    let place = |place: &Location| Location { path: place.path.clone(), line: line(&place.path).or(place.line) };
+    let place =
+        |place: &Location| Location { path: place.path.clone(), line: line(&place.path).or(place.line) };
     locations.iter().map(place).collect()
 }
 

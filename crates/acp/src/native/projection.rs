@@ -192,7 +192,7 @@ impl Projection {
     /// A permission is about to be asked for.
     pub(crate) fn asking(&mut self, session: &SessionId, request: &PermissionRequest) -> Frame {
         self.asked.insert(request.id.clone(), request.name.clone());
-        let wire = v1::permission::request(session, request.clone(), v1::permission::Shows::default());
+        let wire = v1::permission::request(session, request.clone());
         // Plain data that always serialises.
         let mut wire = serde_json::to_value(wire).unwrap_or_default();
         self.frame(Event::PermissionRequested {

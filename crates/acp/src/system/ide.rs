@@ -6,8 +6,8 @@
 use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, words::quoted};
 use crate::ClientTools;
 use agent::{
-    Access, AnyCall, AnyTool, Content, Description, Diff, Effect, FileTracker, Freshness, Location,
-    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec, tools,
+    Access, AnyCall, AnyTool, Description, Diff, Effect, FileTracker, Freshness, Location, ToolContent,
+    ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec, tools,
 };
 use async_trait::async_trait;
 use serde::{Deserialize, de::DeserializeOwned};

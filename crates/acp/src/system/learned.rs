@@ -1,6 +1,6 @@
 //! How a client does what it advertises: what the table of clients knows, and what was found out since, for the connection.
 
-use crate::facts::{Facts, Ranges, Stdin, Terminal};
+use crate::facts::{Buffers, Facts, Ranges, Stdin, Terminal};
 use std::{
     future::Future,
     sync::{Mutex, PoisonError},
@@ -55,6 +55,11 @@ impl Learned {
         found.await.copied()
     }
 
+    /// Whether what it reads is what the disk holds.
+    pub(super) fn reads_the_disk(&self) -> bool {
+        self.facts.buffers == Buffers::None
+    }
+
     /// What a command in its terminals reads from its standard input.
     pub(super) fn stdin(&self) -> Stdin {
         self.facts.stdin
@@ -68,7 +73,9 @@ impl Learned {
     /// Takes note of whether it honours them.
     pub(super) fn set_ranges(&self, ranges: Ranges) {
         if ranges.is_wrong() {
-            tracing::info!("the client gives other lines than it is asked for; files are read whole from now on");
+            tracing::info!(
+                "the client gives other lines than it is asked for; files are read whole from now on"
+            );
         }
         *self.ranges.lock().unwrap_or_else(PoisonError::into_inner) = Some(ranges);
     }

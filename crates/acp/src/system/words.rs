@@ -130,13 +130,15 @@ mod tests {
 
     fn command(program: &str, args: &[&str]) -> Command {
         let mut command = Command::shell("", AbsPath::new("/").unwrap(), 1000);
-        (command.program, command.args) = (program.to_owned(), args.iter().map(|&arg| arg.to_owned()).collect());
+        (command.program, command.args) =
+            (program.to_owned(), args.iter().map(|&arg| arg.to_owned()).collect());
         command
     }
 
     /// What a command says and its exit code, with a standard input that never ends.
     fn said(mut spawn: Spawn) -> (String, Option<i32>) {
-        let mut child = spawn.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            spawn.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let open = child.stdin.take();
         let output = child.wait_with_output().unwrap();
         drop(open);

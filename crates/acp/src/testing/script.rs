@@ -1,6 +1,6 @@
 //! What a scripted editor has and how it answers.
 
-use crate::facts::{self, Facts, KNOWN, Ranges, Stdin, Terminal};
+use crate::facts::{self, Facts, SCRIPTED};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, VecDeque},
@@ -175,14 +175,10 @@ impl Introduced {
         match self {
             Self::Not => None,
             Self::As(name, version) => Some((name, version)),
-            Self::Known => KNOWN.iter().find_map(|client| {
-                let Facts { terminal, stdin, ranges, .. } = client.facts;
-                let proper = (terminal, stdin, ranges) == (Terminal::Vector, Stdin::Empty, Ranges::Honoured);
-                match client.names {
-                    [facts::Name::Is(name), ..] if proper => Some((*name, client.version)),
-                    _ => None,
-                }
-            }),
+            Self::Known => match SCRIPTED.names {
+                [facts::Name::Is(name), ..] => Some((*name, SCRIPTED.version)),
+                _ => None,
+            },
         }
     }
 }

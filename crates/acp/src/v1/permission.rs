@@ -5,35 +5,17 @@ use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
-/// How much of a question a client shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Shows {
-    /// The title and the content.
-    #[default]
-    Everything,
-    /// The title, and a diff where there is one.
-    Title,
-}
-
 /// The request. Diffs come first: some clients look for one there and nowhere else. Then comes the question, then what else there is to
-/// see. A command is in the title or in a block of the content, once. Where the client shows no more than the title, that is the question.
-pub(crate) fn request(
-    session: &SessionId,
-    request: PermissionRequest,
-    shows: Shows,
-) -> acp::RequestPermissionRequest {
+/// see. A command is in the title or in a block of the content, once.
+pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
     let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
-    let title = match shows {
-        Shows::Everything => {
-            content.push(ToolContent::Content(agent::Content::text(request.brief)));
-            request.title
-        }
-        Shows::Title => request.question,
-    };
+    if !request.brief.is_empty() {
+        content.push(ToolContent::Content(agent::Content::text(request.brief)));
+    }
     content.extend(rest);
     let fields = acp::ToolCallUpdateFields::new()
-        .title(title)
+        .title(request.title)
         .name(request.name)
         .kind(to_acp::tool_kind(request.kind))
         .status(acp::ToolCallStatus::Pending)
@@ -44,6 +26,13 @@ pub(crate) fn request(
     let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
     let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
+}
+
+/// The same question for a client that shows the title and no more: the title has all of it. Content that is no diff is left out.
+pub(crate) fn in_title(request: PermissionRequest) -> PermissionRequest {
+    let mut content = request.content;
+    content.retain(|content| matches!(content, ToolContent::Diff(_)));
+    PermissionRequest { title: request.question.clone(), brief: String::new(), content, ..request }
 }
 
 /// The kind of an option, by its id.
@@ -104,9 +93,8 @@ mod tests {
             raw_input: json!({}),
             grant_label: String::new(),
         };
-        for shows in [Shows::Everything, Shows::Title] {
-            let value = super::request(&"s".into(), request.clone(), shows);
-            let value = serde_json::to_value(value).unwrap();
+        for request in [request.clone(), in_title(request)] {
+            let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
             let call = &value["toolCall"];
             assert_eq!(call["content"][0]["type"], "diff", "{call}");
             assert_eq!(call["locations"], json!([{ "path": "/w/a", "line": 7 }]));
@@ -128,8 +116,8 @@ mod tests {
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
         };
-        let title_only = super::request(&"s".into(), request.clone(), Shows::Title);
-        let value = serde_json::to_value(super::request(&"s".into(), request, Shows::Everything)).unwrap();
+        let title_only = super::request(&"s".into(), in_title(request.clone()));
+        let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
         let options = value["options"].as_array().unwrap();
         assert_eq!(options.len(), 4);
         for option in options {

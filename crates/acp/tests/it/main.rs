@@ -14,5 +14,6 @@ mod rewind;
 #[cfg(feature = "v2")]
 mod second;
 mod shared;
+mod shown;
 mod stage;
 mod wire;

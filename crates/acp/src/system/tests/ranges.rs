@@ -43,13 +43,25 @@ fn requests(stage: &Stage) -> usize {
 #[tokio::test(start_paused = true)]
 async fn the_model_gets_the_lines_it_asked_for_whatever_the_editor_gives() {
     for (what, cuts) in wrong() {
-        for text in [TEN, &TEN.replace('\n', "\r\n"), TEN.trim_end(), "same\nsame\nsame\nsame\n", "a\nb", "", "\n\n\n"] {
+        for text in [
+            TEN,
+            &TEN.replace('\n', "\r\n"),
+            TEN.trim_end(),
+            "same\nsame\nsame\nsame\n",
+            "a\nb",
+            "",
+            "\n\n\n",
+        ] {
             let stage = over(Some(cuts.clone()), text).await;
             // The second time it is known, if the text could tell.
             for _ in 0..2 {
                 for (line, limit) in [(3, 2), (1, 2), (2, 2000), (10, 2000), (11, 1), (1, 1), (400, 5)] {
                     let expected: String = text.split_inclusive('\n').skip(line - 1).take(limit).collect();
-                    assert_eq!(read(&stage, "/w/a", line, limit).await, expected, "{what}: {line}, {limit} of {text:?}");
+                    assert_eq!(
+                        read(&stage, "/w/a", line, limit).await,
+                        expected,
+                        "{what}: {line}, {limit} of {text:?}"
+                    );
                 }
             }
         }
@@ -109,7 +121,8 @@ async fn a_known_editor_is_asked_for_ranges_at_once_until_it_ships_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_known_editor_that_counts_otherwise_is_never_asked_for_a_range() {
-    let script = EditorScript { name: Introduced::As("toad", "0.6.18"), cuts: Some(from(0)), ..EditorScript::full() };
+    let script =
+        EditorScript { name: Introduced::As("toad", "0.6.18"), cuts: Some(from(0)), ..EditorScript::full() };
     let stage = stage(script.buffer("/w/a", TEN)).await;
     assert_eq!(read(&stage, "/w/a", 9, 1).await, "nine\n");
     let calls = stage.editor().calls("fs/read_text_file");
@@ -132,6 +145,7 @@ async fn reads_at_the_same_time_ask_for_one_telling_line() {
     let reads = (1..=8).map(|line| read(&stage, "/w/a", line, 1));
     let lines = futures::future::join_all(reads).await;
     assert_eq!(lines.concat(), TEN.split_inclusive('\n').take(8).collect::<String>());
-    let asked = stage.editor().calls("fs/read_text_file").into_iter().filter(|call| call.get("line").is_some());
+    let asked =
+        stage.editor().calls("fs/read_text_file").into_iter().filter(|call| call.get("line").is_some());
     assert_eq!(asked.count(), 1);
 }

@@ -33,7 +33,9 @@ fn really(joins: Joins) -> Starts {
         match joins {
             Joins::Not => {}
             Joins::Blanks => {
-                words.iter_mut().for_each(|word| *word = word.split(' ').collect::<Vec<_>>().join(" ").replace("  ", " "));
+                words.iter_mut().for_each(|word| {
+                    *word = word.split(' ').collect::<Vec<_>>().join(" ").replace("  ", " ")
+                });
             }
             Joins::CommandOnly => words.truncate(1),
             Joins::Quoted | Joins::Unquoted => {
@@ -58,7 +60,8 @@ fn really(joins: Joins) -> Starts {
         let open = child.stdin.take();
         let output = child.wait_with_output().unwrap();
         drop(open);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         // As a terminal has it.
         TerminalScript::exits(&said.replace('\n', "\r\n"), output.status.code().map_or(-1, i64::from))
     })
@@ -174,7 +177,8 @@ async fn a_finding_that_is_given_up_is_released_and_made_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_of_the_first_terminal_is_obeyed_and_says_nothing_about_its_form() {
-    let script = EditorScript { name: Introduced::Not, starts: Some(really(Joins::Not)), ..EditorScript::full() };
+    let script =
+        EditorScript { name: Introduced::Not, starts: Some(really(Joins::Not)), ..EditorScript::full() };
     let stage = stage(script.fault_at(1, Fault::Error(-32603, "the user said no"))).await;
     let Err(error) = stage.system.spawn(command("echo x")).await else { panic!("it ran") };
     assert!(error.to_string().contains("the user said no"), "{error}");

@@ -88,6 +88,7 @@ fn traits(capabilities: &acp::ClientCapabilities, facts: facts::Facts, place: Te
     };
     let (meta, session) = (capabilities.meta.as_ref(), capabilities.session.as_ref());
     Traits {
+        facts,
         share: Share {
             advertised,
             demoted: Arc::default(),

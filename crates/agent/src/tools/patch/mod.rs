@@ -4,7 +4,12 @@ mod apply;
 mod parse;
 mod plan;
 
-use super::{args, cancel::unless_cancelled, path::{self, GivenPath}, write_through};
+use super::{
+    args,
+    cancel::unless_cancelled,
+    path::{self, GivenPath},
+    write_through,
+};
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
 };

@@ -1,8 +1,8 @@
 //! `task_create`: one task, or several at once.
 
 use crate::{
-    Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolOutput,
-    limits::TASKS, tools::args,
+    Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolOutput, limits::TASKS,
+    tools::args,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};

@@ -12,7 +12,8 @@ pub(super) use update::TaskUpdate;
 
 use super::output;
 use crate::{
-    Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput, limits::TASK_TITLE_CHARS, task,
+    Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput, limits::TASK_TITLE_CHARS,
+    task,
 };
 
 /// The plan is what people look at; the call itself is a thought about it.
