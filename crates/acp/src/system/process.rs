@@ -320,10 +320,13 @@ impl Drop for Terminal {
 async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Terminal, CallError> {
     let env = command.environment().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
     let request = acp::CreateTerminalRequest::new(caller.session_id(), words.command)
-        .args(words.args)
         .env(env)
         .cwd(command.cwd.as_std().to_owned())
         .output_byte_limit(u64::try_from(command.output_limit).ok());
+    let mut request =
+        serde_json::to_value(request).map_err(|error| CallError::BadAnswer(error.to_string()))?;
+    // Also where there are none: some clients count on the list.
+    request["args"] = Value::from(words.args);
     caller.outbox.flush(&caller.session);
     let request = caller.send("terminal/create", &request)?;
     let (made, making) = oneshot::channel();

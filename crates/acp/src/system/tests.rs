@@ -16,7 +16,9 @@ use system::{
 use tokio::sync::oneshot;
 
 mod ranges;
+mod shells;
 mod terminals;
+mod words;
 
 /// An editor and a session's workspace through it.
 struct Stage {

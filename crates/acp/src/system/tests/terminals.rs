@@ -1,69 +1,22 @@
 //! Commands in terminals of editors that take them in their own ways.
 
-use super::*;
+use super::{
+    shells::{Joins, run},
+    *,
+};
 use crate::testing::{Introduced, Starts};
 use serde_json::Value;
-use std::process::{Command as Spawn, Stdio};
-
-/// How an editor makes `command` and `args` a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joins {
-    /// As words.
-    Not,
-    /// Quoted, to a line.
-    Quoted,
-    /// As they stand, to a line.
-    Unquoted,
-    /// As words, but with the blanks in each made one.
-    Blanks,
-    /// `command` only.
-    CommandOnly,
-}
 
 fn words(params: &Value) -> Vec<String> {
     let args = params["args"].as_array().into_iter().flatten();
     std::iter::once(&params["command"]).chain(args).map(|word| word.as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs a command to its end, as a fast terminal would; its standard input is a pipe that nobody writes to. What waits for it is told as a
-/// command that goes on.
+/// Runs a command to its end, as a fast terminal would, with the ends of lines that a terminal has.
 fn really(joins: Joins) -> Starts {
-    Arc::new(move |params| {
-        let mut words = words(params);
-        match joins {
-            Joins::Not => {}
-            Joins::Blanks => {
-                words.iter_mut().for_each(|word| {
-                    *word = word.split(' ').collect::<Vec<_>>().join(" ").replace("  ", " ")
-                });
-            }
-            Joins::CommandOnly => words.truncate(1),
-            Joins::Quoted | Joins::Unquoted => {
-                let quoted = |word: &String| match joins {
-                    Joins::Quoted => format!("'{}'", word.replace('\'', "'\\''")),
-                    _ => word.clone(),
-                };
-                let line = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
-                words = ["/bin/sh".to_owned(), "-c".to_owned(), line].to_vec();
-            }
-        }
-        let mut spawn = Spawn::new(&words[0]);
-        spawn.args(&words[1..]).current_dir("/").stdin(Stdio::piped());
-        let Ok(mut child) = spawn.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
-            return TerminalScript::exits("no such program\n", 127);
-        };
-        if joins == Joins::CommandOnly {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            return TerminalScript::hangs("");
-        }
-        let open = child.stdin.take();
-        let output = child.wait_with_output().unwrap();
-        drop(open);
-        let said =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        // As a terminal has it.
-        TerminalScript::exits(&said.replace('\n', "\r\n"), output.status.code().map_or(-1, i64::from))
+    Arc::new(move |params| match run(joins, &words(params)) {
+        Some((said, code)) => TerminalScript::exits(&said.replace('\n', "\r\n"), code.map_or(-1, i64::from)),
+        None => TerminalScript::hangs(""),
     })
 }
 
@@ -146,6 +99,7 @@ async fn an_editor_that_says_all_went_well_and_runs_nothing_is_not_believed() {
     let stage = stranger(Arc::new(|_| TerminalScript::exits("", 0))).await;
     assert_eq!(said(&stage, "echo x").await.0, "here");
     assert_eq!((stage.spawned(), stage.system.routes().spawn), (1, Route::Local));
+    stage.settle().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -155,6 +109,7 @@ async fn commands_at_the_same_time_share_one_finding() {
     let outputs = futures::future::join_all(lines.map(|line| said(&stage, line))).await;
     assert_eq!(outputs.into_iter().map(|(text, _)| text).collect::<String>(), "1\n2\n3\n");
     assert_eq!(created(&stage).len(), 2 + 3);
+    stage.settle().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,6 +139,7 @@ async fn a_refusal_of_the_first_terminal_is_obeyed_and_says_nothing_about_its_fo
     assert!(error.to_string().contains("the user said no"), "{error}");
     assert_eq!(said(&stage, "echo x").await.0, "x\n");
     assert_eq!((stage.spawned(), stage.system.routes().spawn), (0, Route::Client));
+    stage.settle().await;
 }
 
 #[tokio::test(start_paused = true)]
