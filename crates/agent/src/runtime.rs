@@ -8,7 +8,7 @@ use crate::{
     checkpoint::Timeline,
     context::ContextState,
     gate::Gate,
-    limits::EVENTS_PAGE,
+    limits::{EVENTS_PAGE, UNUSED_EVENTS},
     log::SessionLog,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
@@ -262,6 +262,24 @@ impl Runtime {
         self.store.delete(id).await
     }
 
+    /// Removes a session that is closed, if it was neither prompted nor named: nobody will look for it.
+    pub async fn discard_unused(&self, id: &SessionId) -> Result<(), StoreError> {
+        let _one_at_a_time = self.opening.lock().await;
+        if self.find(id).is_some() || self.store.get(id).await?.title.is_some() {
+            return Ok(());
+        }
+        let mut after = 0;
+        loop {
+            let events = self.store.events(id, after, UNUSED_EVENTS).await?;
+            let Some((last, _)) = events.last() else { break };
+            after = *last;
+            if events.iter().any(|(_, event)| matches!(event, SessionEvent::UserMessage { .. })) {
+                return Ok(());
+            }
+        }
+        self.store.delete(id).await
+    }
+
     /// Gives a session a title, open or not; none is ever made up after it.
     pub async fn set_title(&self, id: &SessionId, title: String) -> Result<(), SessionError> {
         let _one_at_a_time = self.opening.lock().await;
@@ -345,8 +363,10 @@ impl Runtime {
         self.store.release(&lease).await
     }
 
-    /// Lists stored sessions; needs no model and no open session.
-    pub async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
+    /// Lists stored sessions; needs no model and no open session. Those that were neither prompted nor named are left out, unless they are
+    /// open here.
+    pub async fn list(&self, mut query: ListQuery) -> Result<SessionPage, StoreError> {
+        query.begun_or = Some(self.sessions().keys().cloned().collect());
         let mut page = self.store.list(query).await?;
         page.sessions.iter_mut().for_each(shown::record);
         Ok(page)

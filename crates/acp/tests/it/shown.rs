@@ -1,7 +1,7 @@
 //! What an editor shows of a turn: questions, places, thoughts, plans, tokens.
 
 use crate::stage::{Stage, stage};
-use acp::testing::{Answer, EditorScript, Introduced};
+use acp::testing::{Answer, Editor, EditorScript, Introduced};
 use agent::{ModelEvent, ModelStop, Usage, fake::Reply};
 use serde_json::{Value, json};
 
@@ -106,7 +106,7 @@ async fn a_new_file_is_not_asked_for_where_the_client_reads_the_disk() {
         let stage = stage(script, [write(), Reply::text("done")]);
         let session = stage.editor.session("/w").await;
         stage.editor.prompt(&session, "write").await.unwrap();
-        assert_eq!(stage.editor.text_of("/w/new.txt").as_deref(), Some("text\n"));
+        assert_eq!(stage.disk.text_of("/w/new.txt").as_deref(), Some("text\n"));
         // What was written is read back. Before, only an editor that may hold a buffer is asked: for the diff, and again after the question.
         assert_eq!(stage.editor.calls("fs/read_text_file").len(), asked, "{name:?}");
         stage.editor.close().await.unwrap();
@@ -146,5 +146,29 @@ async fn tokens_in_the_context_do_not_fall_to_nothing_when_a_turn_is_cancelled()
     let used: Vec<_> =
         stage.editor.updates("usage_update").iter().map(|u| u["used"].as_u64().unwrap()).collect();
     assert!(used.len() == 2 && used[1] >= used[0], "{used:?}");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn sessions_that_were_never_prompted_fill_no_list() {
+    let stage = stage(EditorScript::default(), [Reply::text("hi")]);
+    let unused = stage.editor.session("/w").await;
+    let new = json!({"cwd": "/w", "mcpServers": []});
+    let used = stage.editor.ok("session/new", new).await["sessionId"].as_str().unwrap().to_owned();
+    stage.editor.prompt(&used, "hello").await.unwrap();
+    let listed = async |editor: &Editor| {
+        let listed = editor.ok("session/list", json!({})).await["sessions"].take();
+        let ids = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|session| session["sessionId"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&stage.editor).await.len(), 2, "what is open is listed");
+    stage.editor.ok("session/close", json!({"sessionId": unused})).await;
+    assert_eq!(listed(&stage.editor).await, [used.as_str()]);
+    let load = json!({"sessionId": unused, "cwd": "/w", "mcpServers": []});
+    assert_eq!(stage.editor.error("session/load", load).await.0, -32002, "nothing of it is left");
     stage.editor.close().await.unwrap();
 }
