@@ -127,6 +127,11 @@ impl Runtime {
         }
     }
 
+    /// Whether nobody has set a model up or named one, so that new sessions get one that stands in for a language model.
+    pub async fn is_unconfigured(&self) -> bool {
+        self.options.model.is_none() && self.models.is_unconfigured().await
+    }
+
     /// The options it was made with.
     pub fn options(&self) -> &RuntimeOptions {
         &self.options

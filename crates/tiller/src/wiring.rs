@@ -299,6 +299,13 @@ pub(crate) fn reconfigure(catalog: &Catalog, options: &Options, provider: &str) 
     });
 }
 
+/// Reaches all providers from now on as the options say, and takes their model for sessions that name none.
+pub(crate) fn reconfigure_all(catalog: &Catalog, options: &Options) {
+    for provider in ["openai", "anthropic"].into_iter().chain(options.custom.keys().map(String::as_str)) {
+        reconfigure(catalog, options, provider);
+    }
+}
+
 fn vendor(provider: &Provider) -> VendorOptions {
     VendorOptions {
         api_key: provider.api_key.as_ref().map(|key| Secret::new(key.reveal())),

@@ -58,6 +58,10 @@ pub(crate) struct Connection<W: Wire> {
     pub(crate) native: Arc<Switch>,
     /// Whether the client has logged out and not authenticated since.
     pub(crate) logged_out: AtomicBool,
+    /// Whether the client lets its user log in where a session is refused for that.
+    pub(crate) shows_login: AtomicBool,
+    /// Whether its user wants to go on without a language model, until one is set up.
+    pub(crate) without_model: AtomicBool,
     gauge: Arc<Gauge>,
     peer: OnceLock<Peer<W>>,
     /// The sessions it opened, with who tells their events to the client.
@@ -94,6 +98,8 @@ impl<W: Wire> Connection<W> {
             in_flight: InFlight::default(),
             gone: CancellationToken::new(),
             logged_out: AtomicBool::new(false),
+            shows_login: AtomicBool::new(false),
+            without_model: AtomicBool::new(false),
             gauge,
             peer: OnceLock::new(),
             sessions: Mutex::default(),

@@ -10,6 +10,10 @@ use system::AbsPath;
 /// secret. A call is dropped when the client takes its request back.
 #[async_trait]
 pub trait NativeServices: Send + Sync {
+    /// Reads again how providers are reached and which model new sessions get, for sessions in this folder: what a login in a terminal has
+    /// stored counts from then on.
+    async fn reread_providers(&self, _cwd: &AbsPath) {}
+
     /// Stores a setting; `{path, scope, configured: true}`.
     async fn set_setting(&self, _on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Setting {} cannot be stored here.", set.path)))

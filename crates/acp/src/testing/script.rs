@@ -22,6 +22,8 @@ pub struct EditorScript {
     pub write: bool,
     /// Advertises `terminal/*`.
     pub terminal: bool,
+    /// Advertises that it logs in in a terminal.
+    pub login: bool,
     /// Advertises notices.
     pub notices: bool,
     /// Advertises that it is told of the summing up of conversations.
@@ -137,6 +139,7 @@ impl EditorScript {
             "fs": { "readTextFile": self.read, "writeTextFile": self.write },
             "terminal": self.terminal,
             "session": session,
+            "auth": { "terminal": self.login },
             "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) },
         })
     }

@@ -50,6 +50,16 @@ pub(crate) struct Services {
 
 #[async_trait]
 impl NativeServices for Services {
+    async fn reread_providers(&self, cwd: &AbsPath) {
+        match start::resolved(&self.environment, cwd, Flags::default()).await {
+            Ok(now) => wiring::reconfigure_all(&self.catalog, &now.options),
+            Err(error) => {
+                let error = self.environment.redactor().shown(&format!("{error:#}"));
+                tracing::warn!(error, "the settings could not be read again; those in force stay");
+            }
+        }
+    }
+
     async fn set_setting(&self, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
         settings::set(self, on, set).await
     }
