@@ -21,7 +21,7 @@ use crate::{
     options::Options,
     redacting::Redacting,
     sessions::transfer,
-    start,
+    start, wiring,
 };
 #[cfg(feature = "extensions")]
 use acp::native::{
@@ -33,6 +33,7 @@ use async_trait::async_trait;
 use providers::Catalog;
 use serde_json::Value;
 use std::sync::Arc;
+use system::AbsPath;
 
 /// The services of one run.
 pub(crate) struct Services {
