@@ -1,6 +1,6 @@
 //! One turn as each known client sees it: every update and every question, a line each, beside what is kept in `tests/golden`.
 //!
-//! A change of what is shown is a change of those files: `TILLER_BLESS=1 cargo nextest run -p acp golden` writes them anew.
+//! A change of what is shown is a change of those files: `TILLER_RENEW=1 cargo nextest run -p acp golden` writes them anew.
 
 use crate::stage::stage;
 use acp::{
@@ -9,7 +9,7 @@ use acp::{
 };
 use agent::fake::Reply;
 use serde_json::{Value, json};
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use system::fake::Script;
 
 /// What the command prints: colours, and a progress bar.
@@ -94,13 +94,35 @@ fn lines(editor: &Editor, session: &str) -> String {
             _ => continue,
         };
         let shown = shown.as_object_mut().unwrap();
-        ["sessionUpdate", "sessionId"].map(|key| shown.remove(key));
-        if kind == "available_commands_update" {
-            shown.clear();
+        shown.retain(|key, _| key != "sessionUpdate" && key != "sessionId");
+        match kind.as_str() {
+            "available_commands_update" => shown.clear(),
+            // Where the model counted nothing it is an estimate by the length of what it is told.
+            "usage_update" if shown["used"] != 15 => shown["used"] = json!("ESTIMATE"),
+            _ => {}
         }
-        lines.push_str(&format!("{kind} {}\n", Value::Object(shown.clone())));
+        lines.push_str(&format!("{kind} {}\n", sorted(Value::Object(shown.clone()))));
     }
-    lines.replace(session, "SESSION")
+    let mut lines = lines.replace(session, "SESSION");
+    // The ids of tasks are random.
+    while let Some(at) = lines.find("○ ").map(|at| at + "○ ".len()) {
+        let id = lines[at..at + 8].to_owned();
+        lines = lines.replace(&format!("○ {id}"), "TASK").replace(&id, "TASK");
+    }
+    lines
+}
+
+/// The same with the members of objects in the order of their names.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<_, _> =
+                members.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
 }
 
 /// Whether it is what the client's file holds; with the variable set, it is from now on.
@@ -109,7 +131,7 @@ fn is_kept(client: &Client, shown: &str) -> bool {
     let letters = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name = client.title.split(" (").next().unwrap_or_default().chars().map(letters).collect::<String>();
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
-    if std::env::var_os("TILLER_BLESS").is_some() {
+    if std::env::var_os("TILLER_RENEW").is_some() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, shown).unwrap();
     }
