@@ -13,6 +13,7 @@ use crate::{
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT},
     policy::{self, Resolved},
     session_task::{Controls, Session},
+    titles,
     tools::cap,
 };
 use futures::FutureExt as _;
@@ -241,7 +242,10 @@ pub(crate) async fn run_alone(
             }
         }
         let mut started = candidate.update(ToolStatus::InProgress);
-        started.content = (!content.is_empty()).then(|| content.clone());
+        if !content.is_empty() {
+            started.locations = Some(titles::changed_lines(&candidate.description.locations, &content));
+            started.content = Some(content.clone());
+        }
         decided.push(SessionEvent::ToolCall(started));
         session.log.record(std::mem::take(&mut decided)).await?;
         let outcome = candidate.execute(session, controls, cx, cancel).await?;
@@ -461,8 +465,10 @@ impl Candidate {
             Err(error) => {
                 // What was going to be written stays in sight beside the reason why it was not.
                 let text = error.to_string();
-                let mut shown = vec![ToolContent::Content(crate::Content::text(text.clone()))];
-                shown.extend(content);
+                let (mut shown, rest): (Vec<_>, Vec<_>) =
+                    content.into_iter().partition(|content| matches!(content, ToolContent::Diff(_)));
+                shown.push(ToolContent::Content(crate::Content::text(text.clone())));
+                shown.extend(rest);
                 (ToolStatus::Failed, ToolResult::error(text), Some(shown), Vec::new())
             }
         };

@@ -7,6 +7,7 @@ use crate::{
     policy::{self, Bounds, Decision, Dialect, Grants, Policy, Resolved, Shelter, Subject},
     session::SessionState,
     settings::Live,
+    titles,
 };
 use serde_json::Value;
 use std::{
@@ -187,14 +188,17 @@ impl Gate {
         let scope = policy::scope(&self.subject(applicant, &ruling.accesses), ruling.shelter);
         // What asks each time is not asked to be remembered.
         let remembers = policy::remembers(asked_by);
+        let command = titles::only_command(ruling.accesses.iter().map(|resolved| &resolved.access));
+        let title = command.and_then(titles::whole_command);
         let request = PermissionRequest {
             id: applicant.id.clone(),
             name: applicant.tool.to_owned(),
-            title: applicant.description.title.clone(),
+            title: title.unwrap_or_else(|| applicant.description.title.clone()),
             question: question.clone(),
+            brief: command.map_or(question.clone(), |command| policy::beside_command(question, command)),
             kind: applicant.description.kind,
+            locations: titles::changed_lines(&applicant.description.locations, &content),
             content,
-            locations: applicant.description.locations.clone(),
             raw_input: applicant.arguments.clone(),
             grant_label: if remembers { policy::label(&scope) } else { String::new() },
         };

@@ -49,6 +49,7 @@ mod store;
 mod swarm;
 mod task;
 mod timed_store;
+mod titles;
 mod tool;
 mod tool_specs;
 pub mod tools;
@@ -107,6 +108,7 @@ pub use swarm::{
     KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
 };
 pub use task::{Task, TaskList, TaskStatus};
+pub use titles::{command_block, command_title, path_title};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
 pub use tool_specs::ToolSpecs;
 pub use trust::{FolderTrust, ItemKind, Judged, TrustItem, TrustRecord, TrustRecords, TrustState};

@@ -169,6 +169,8 @@ pub(crate) const GREP_LINE_CHARS: usize = 500;
 pub(crate) const BINARY_PROBE_BYTES: usize = 8_192;
 /// Characters of a command that its title shows.
 pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
+/// Bytes of a command that the title of a question shows whole; a longer one is in a block below it.
+pub(crate) const WHOLE_TITLE_BYTES: usize = 200;
 /// The shortest time between two pieces of a running command's output: 25 a second.
 pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(40);
 /// Bytes of a running command's output that are shown as they come; beyond it, extracts.
@@ -185,6 +187,10 @@ pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
 pub(crate) const CHOICES: usize = 20;
 /// Characters of a question that its title shows.
 pub(crate) const QUESTION_TITLE_CHARS: usize = 80;
+/// Events that are read at a time to see whether a session was ever prompted.
+pub(crate) const UNUSED_EVENTS: usize = 64;
+/// Characters that the title of a call about tasks has.
+pub(crate) const TASK_TITLE_CHARS: usize = 80;
 /// Tasks that one session holds.
 pub(crate) const TASKS: usize = 500;
 /// Lines of a file that are compared with a text that was not found in it.

@@ -28,6 +28,11 @@ pub trait Models: Send + Sync {
     /// The id of the model for a session that names none. May wait a bounded, short time for loopback servers to be found.
     async fn default_id(&self) -> String;
 
+    /// Whether nobody has set a model up, so that [`Models::default_id`] is one that stands in for a language model. May wait as that does.
+    async fn is_unconfigured(&self) -> bool {
+        false
+    }
+
     /// The model with an id such as `openai/gpt-5`, `anthropic/claude-…`, `local/…`, `offline/pilot`, `replay/FILE`. An id that
     /// is not listed still works when its provider is known: providers have more models than any list.
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError>;

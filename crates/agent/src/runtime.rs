@@ -8,7 +8,7 @@ use crate::{
     checkpoint::Timeline,
     context::ContextState,
     gate::Gate,
-    limits::EVENTS_PAGE,
+    limits::{EVENTS_PAGE, UNUSED_EVENTS},
     log::SessionLog,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
@@ -150,6 +150,17 @@ impl Runtime {
     /// What holds for a session that would begin in a folder now. The error says what is wrong with the settings.
     pub async fn settings_in(&self, folder: &AbsPath) -> Result<Arc<RuntimeOptions>, SessionError> {
         self.settings.of(Some(folder)).await.map_err(SessionError::Settings)
+    }
+
+    /// Whether no model is set up or named for new sessions in a folder, as the settings are now: they would get one that stands in for a
+    /// language model.
+    pub async fn is_unconfigured(&self, folder: &AbsPath) -> bool {
+        if self.settings.of(Some(folder)).await.is_ok_and(|options| options.model.is_some()) {
+            return false;
+        }
+        // Reads how the models of the process are reached now; what is wrong there says nothing of them.
+        let _ = self.settings.of(None).await;
+        self.models.is_unconfigured().await
     }
 
     /// Has every open session look at its settings, which may have changed.
@@ -334,6 +345,24 @@ impl Runtime {
         self.store.delete(id).await
     }
 
+    /// Removes a session that is closed, if it was neither prompted nor named: nobody will look for it.
+    pub async fn discard_unused(&self, id: &SessionId) -> Result<(), StoreError> {
+        let _one_at_a_time = self.opening.lock().await;
+        if self.find(id).is_some() || self.store.get(id).await?.title.is_some() {
+            return Ok(());
+        }
+        let mut after = 0;
+        loop {
+            let events = self.store.events(id, after, UNUSED_EVENTS).await?;
+            let Some((last, _)) = events.last() else { break };
+            after = *last;
+            if events.iter().any(|(_, event)| matches!(event, SessionEvent::UserMessage { .. })) {
+                return Ok(());
+            }
+        }
+        self.store.delete(id).await
+    }
+
     /// Gives a session a title, open or not; none is ever made up after it. What could repaint a screen or mislead is left out.
     pub async fn set_title(&self, id: &SessionId, title: String) -> Result<(), SessionError> {
         let title = sanitise(&title);
@@ -432,8 +461,10 @@ impl Runtime {
         self.store.release(&lease).await
     }
 
-    /// Lists stored sessions; needs no model and no open session.
-    pub async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
+    /// Lists stored sessions; needs no model and no open session. Those that were neither prompted nor named are left out, unless they are
+    /// open here.
+    pub async fn list(&self, mut query: ListQuery) -> Result<SessionPage, StoreError> {
+        query.begun_or = Some(self.sessions().keys().cloned().collect());
         let mut page = self.store.list(query).await?;
         page.sessions.iter_mut().for_each(shown::record);
         Ok(page)

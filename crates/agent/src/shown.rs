@@ -100,6 +100,7 @@ pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
     show_value(&mut request.raw_input);
     show(&mut request.title);
     show(&mut request.question);
+    show(&mut request.brief);
     show(&mut request.grant_label);
     for content in &mut request.content {
         if let ToolContent::Content(Content::Text(text)) = content {
@@ -216,6 +217,7 @@ mod tests {
         let question = request(PermissionRequest {
             title: EVIL.to_owned(),
             question: EVIL.to_owned(),
+            brief: EVIL.to_owned(),
             content: vec![ToolContent::Content(Content::text(EVIL))],
             id: "tool_0".into(),
             name: "bash".to_owned(),
@@ -226,7 +228,7 @@ mod tests {
         });
         assert_eq!(question.raw_input["command"], crate::one_line(EVIL));
         let ToolContent::Content(Content::Text(block)) = &question.content[0] else { panic!() };
-        for text in [&question.title, &question.question, block] {
+        for text in [&question.title, &question.question, &question.brief, block] {
             assert_eq!(*text, crate::one_line(EVIL));
         }
         let raw_input = Some(json!({ "command": EVIL, "content": "a\r\nb" }));

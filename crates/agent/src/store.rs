@@ -139,6 +139,8 @@ pub struct ListQuery {
     pub cwd: Option<AbsPath>,
     /// Whether those that were put away are among them.
     pub archived: Archived,
+    /// Only those that were prompted or named, and these; `None`: all.
+    pub begun_or: Option<Vec<SessionId>>,
     /// Where the last page ended.
     pub cursor: Option<String>,
     /// The most to return.

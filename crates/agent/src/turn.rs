@@ -81,6 +81,8 @@ async fn tell_stop(
 struct Course {
     usage: Usage,
     requests: u32,
+    /// Tokens in the model's context, as was told last; they do not become fewer unless something is left out.
+    context: u64,
     /// The provider has said that the conversation is too long.
     overflowed: bool,
     /// What is stored together with the end of the turn: one flush to the disk for both.
@@ -190,11 +192,15 @@ async fn attempt(
         }
         course.usage += answer.usage;
         session.usage += answer.usage;
+        let shrunk = session.context.fill.is_unknown();
         session.context.fill.count(answer.usage.input, session.history.messages().len());
+        let context = session.filled(answer.usage, with.around);
+        course.context = if shrunk { context } else { course.context.max(context) };
+        session.context.told = course.context;
 
         let (mut candidates, announced) = calls::announce(session, &answer.response.calls);
         let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
-        events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), answer.usage, course.usage)));
+        events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), course.context, course.usage)));
         events.extend(announced);
         if answer.response.calls.is_empty() {
             course.last = events;
@@ -468,11 +474,19 @@ impl Session {
         }
     }
 
-    /// Tokens used, once the model's last answer took `last` and the turn so far `turn`.
-    pub(crate) fn usage_update(&self, model: &dyn LanguageModel, last: Usage, turn: Usage) -> UsageUpdate {
+    /// Tokens in the model's context after an answer: as counted, or estimated where the answer ended before anything was counted.
+    fn filled(&self, last: Usage, around: u64) -> u64 {
+        match last.input {
+            0 => self.context.fill.used(&self.history, around).max(self.context.told),
+            counted => counted + last.output,
+        }
+    }
+
+    /// The tokens of the session so far; `context` of them are in the model's context.
+    pub(crate) fn usage_update(&self, model: &dyn LanguageModel, context: u64, turn: Usage) -> UsageUpdate {
         UsageUpdate {
             model: model.info().id.clone(),
-            context_used: last.input + last.output,
+            context_used: context,
             context_size: model.info().context_size,
             total: self.usage,
             turn,

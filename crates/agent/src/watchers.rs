@@ -172,6 +172,7 @@ mod tests {
                 name: "bash".to_owned(),
                 title: String::new(),
                 question: String::new(),
+                brief: String::new(),
                 kind: crate::ToolKind::Execute,
                 content: Vec::new(),
                 locations: Vec::new(),

@@ -166,6 +166,10 @@ impl Models for Catalog {
         self.default_now().unwrap_or_else(|| self.pilot.info().id.clone())
     }
 
+    async fn is_unconfigured(&self) -> bool {
+        self.default_id().await == self.pilot.info().id && self.default_now().is_none()
+    }
+
     fn credentials(&self, id: &str) -> Credentials {
         let options = self.options();
         let vendor = match id.split_once('/').map(|(provider, _)| provider) {

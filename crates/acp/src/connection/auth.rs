@@ -4,6 +4,10 @@ use super::{Connection, Peer, Wire, errors};
 use agent::Credentials;
 use agent_client_protocol::Error;
 use std::sync::atomic::Ordering;
+use system::AbsPath;
+
+/// The ids of all methods.
+const METHODS: [&str; 3] = [METHOD, TERMINAL_METHOD, PILOT_METHOD];
 
 /// The method that every client is offered.
 pub(crate) const METHOD: &str = "tiller-provider";
@@ -23,6 +27,13 @@ pub(crate) const TERMINAL_METHOD_DESCRIPTION: &str =
 /// What is appended to the arguments that the client starts the agent with.
 pub(crate) const TERMINAL_METHOD_ARGS: [&str; 1] = ["--setup"];
 
+/// The method of clients that let their users log in where a session is refused: no language model is needed.
+pub(crate) const PILOT_METHOD: &str = "tiller-pilot";
+/// Its name for people.
+pub(crate) const PILOT_METHOD_NAME: &str = "Try without a model";
+/// What it does, for people.
+pub(crate) const PILOT_METHOD_DESCRIPTION: &str = "Goes on with the built-in pilot, which is no language model: it carries out simple commands, and says so";
+
 /// Whether the model of new sessions could be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AuthState {
@@ -35,12 +46,32 @@ pub(crate) enum AuthState {
 }
 
 impl<W: Wire> Connection<W> {
-    /// Succeeds for the method offered, however often it is called; whether the client was logged out before.
-    pub(crate) fn log_in(&self, method: &str) -> Result<bool, Error> {
-        if method != METHOD {
-            return Err(errors::invalid_params(format!("unknown methodId {method:?}; use {METHOD:?}")));
+    /// Succeeds for the methods offered, however often they are called; whether the client was logged out before. A client that shows a login
+    /// is told where there is still nothing to log in with.
+    pub(crate) async fn log_in(&self, method: &str) -> Result<bool, Error> {
+        match method {
+            METHOD | TERMINAL_METHOD if !self.shows_login.load(Ordering::Relaxed) => {}
+            METHOD | TERMINAL_METHOD => {
+                if self.runtime.is_unconfigured(&self.options.default_cwd).await {
+                    return Err(errors::unconfigured(&METHODS));
+                }
+            }
+            PILOT_METHOD => self.without_model.store(true, Ordering::Relaxed),
+            _ => {
+                return Err(errors::invalid_params(format!("unknown methodId {method:?}; use {METHOD:?}")));
+            }
         }
         Ok(self.logged_out.swap(false, Ordering::Relaxed))
+    }
+
+    /// An error where nobody has set a model up and the client lets its user do that now: the built-in pilot would take the prompts, and
+    /// look like a poor model. What was set up since is taken up first.
+    pub(crate) async fn may_begin(&self, cwd: &AbsPath) -> Result<(), Error> {
+        let shows = self.shows_login.load(Ordering::Relaxed) && !self.without_model.load(Ordering::Relaxed);
+        match shows && self.runtime.is_unconfigured(cwd).await {
+            true => Err(errors::unconfigured(&METHODS)),
+            false => Ok(()),
+        }
     }
 
     /// Uses no credentials for this client until it logs in again, and whether it was logged in. They stay where the user keeps them.

@@ -40,6 +40,8 @@ pub(crate) struct AcpClient<W: Wire> {
     projection: Mutex<Projections<W>>,
     native: Arc<Switch>,
     models: Arc<dyn Models>,
+    /// What is asked is made to fit what the client shows of it.
+    fits: fn(PermissionRequest) -> PermissionRequest,
     /// Whether the client shows forms.
     forms: bool,
     /// The tools that act on the client's machine.
@@ -63,6 +65,7 @@ impl<W: Wire> AcpClient<W> {
             projection: Mutex::new(Projections { wire: projection, native: native::Projection::default() }),
             native: connection.native.clone(),
             models: connection.runtime.models().clone(),
+            fits: std::convert::identity,
             forms: peer.forms,
             tools: Vec::new(),
             tool_set: None,
@@ -72,6 +75,13 @@ impl<W: Wire> AcpClient<W> {
     /// Adds the tools that act on the client's machine.
     pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn AnyTool>>, set: Option<Arc<ToolSet>>) -> Self {
         (self.tools, self.tool_set) = (tools, set);
+        self
+    }
+
+    /// Makes permission requests fit what the client shows of them.
+    #[must_use]
+    pub(crate) fn asking(mut self, fits: fn(PermissionRequest) -> PermissionRequest) -> Self {
+        self.fits = fits;
         self
     }
 
@@ -149,6 +159,7 @@ impl<W: Wire> Client for AcpClient<W> {
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
+        let request = (self.fits)(request);
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
             let frame = projection.native.asking(&self.session, &request);

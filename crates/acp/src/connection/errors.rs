@@ -69,6 +69,13 @@ pub(crate) fn unknown_session(id: &SessionId) -> Error {
         .data(json!({ "sessionId": id }))
 }
 
+/// `-32000`: nobody has set a model up. Names the methods of logging in.
+pub(crate) fn unconfigured(methods: &[&str]) -> Error {
+    let message = "no model is set up: set up a provider (`tiller setup`), set OPENAI_API_KEY or ANTHROPIC_API_KEY, or try without a model";
+    let data = json!({ "reason": "not_configured", "code": "auth_required", "authMethods": methods });
+    Error::new(ErrorCode::AUTH_REQUIRED, message).data(data)
+}
+
 /// `-32000`: nobody is logged in, and the model's provider wants it.
 pub(crate) fn logged_out() -> Error {
     Error::new(ErrorCode::AUTH_REQUIRED, "logged out; log in first")

@@ -65,6 +65,10 @@ pub(crate) struct Connection<W: Wire> {
     pub(crate) native: Arc<Switch>,
     /// Whether the client has logged out and not authenticated since.
     pub(crate) logged_out: AtomicBool,
+    /// Whether the client lets its user log in where a session is refused for that.
+    pub(crate) shows_login: AtomicBool,
+    /// Whether its user wants to go on without a language model, until one is set up.
+    pub(crate) without_model: AtomicBool,
     gauge: Arc<Gauge>,
     /// The ids of requests, as the client has them.
     pub(crate) ids: Arc<Ids>,
@@ -110,6 +114,8 @@ impl<W: Wire> Connection<W> {
             in_flight: InFlight::default(),
             gone: CancellationToken::new(),
             logged_out: AtomicBool::new(false),
+            shows_login: AtomicBool::new(false),
+            without_model: AtomicBool::new(false),
             gauge,
             ids,
             peer: OnceLock::new(),

@@ -70,6 +70,7 @@ impl<W: Wire> Connection<W> {
         let default = self.options.default_cwd.clone();
         let (cwd, additional_directories) = self.folders(peer, folders, Some(&default)).await?;
         let cwd = cwd.unwrap_or(default);
+        self.may_begin(&cwd).await?;
         self.may_use(&self.runtime.default_model_in(Some(&cwd)).await)?;
         let new = CreateSession { cwd, additional_directories, servers };
         let attach = |id: &SessionId| {
@@ -178,11 +179,12 @@ impl<W: Wire> Connection<W> {
             }
         };
         let limit = if self.native.is_seed() { SEED_LIST_PAGE } else { LIST_PAGE };
-        let query = ListQuery { cwd, archived, cursor: given.cursor, limit };
+        let query = ListQuery { cwd, archived, cursor: given.cursor, limit, ..ListQuery::default() };
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 
-    /// Cancels what runs, and frees the session once all has settled; where others have it open too it stays open for them.
+    /// Cancels what runs, and frees the session once all has settled; where others have it open too it stays open for them. One that was never
+    /// prompted is removed.
     pub(crate) async fn close(&self, peer: &Peer<W>, given: Value) -> Result<(), Error> {
         let handle = self.session("session/close", given)?;
         handle.cancel();
@@ -190,6 +192,9 @@ impl<W: Wire> Connection<W> {
             self.watched(handle.id()).is_some_and(|client| handle.tells(&client) && handle.leave(&client));
         if !stays {
             handle.close().await;
+            if let Err(error) = self.runtime.discard_unused(handle.id()).await {
+                tracing::debug!(%error, session = %handle.id(), "a session that was never prompted stays stored");
+            }
         }
         peer.outbox.flush(handle.id());
         self.forget(handle.id());

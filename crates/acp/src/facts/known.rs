@@ -1,7 +1,7 @@
 //! The table.
 
 use super::{
-    Client, Diff, Fact, Facts, Login, Name, Ranges, Shown, Shows, Source, Stdin, Terminal, Versions,
+    Buffers, Client, Diff, Fact, Facts, Login, Name, Ranges, Shown, Shows, Source, Stdin, Terminal, Versions,
 };
 
 /// Reads, writes and terminals.
@@ -43,6 +43,7 @@ const ZED: Client = Client {
         ranges: Ranges::Honoured,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },
         login: Login::WhenRefused,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -91,6 +92,7 @@ const JETBRAINS: Client = Client {
         ranges: Ranges::Unknown,
         shows: Shows { diff: Diff::Unknown, terminals: Shown::Unknown, plan: Shown::Unknown },
         login: Login::Unknown,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -121,6 +123,7 @@ const CODECOMPANION: Client = Client {
         ranges: Ranges::Honoured,
         shows: Shows { diff: Diff::First, terminals: Shown::No, plan: Shown::Yes },
         login: Login::Configured,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -162,6 +165,7 @@ const AGENT_SHELL: Client = Client {
         ranges: Ranges::Honoured,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::No, plan: Shown::Yes },
         login: Login::Configured,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -194,6 +198,7 @@ const TOAD: Client = Client {
         ranges: Ranges::Inexact,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },
         login: Login::Never,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -224,6 +229,7 @@ const VSCODE_ACP: Client = Client {
         ranges: Ranges::Honoured,
         shows: Shows { diff: Diff::Nowhere, terminals: Shown::No, plan: Shown::Yes },
         login: Login::WhenRefused,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -272,6 +278,7 @@ const AVANTE: Client = Client {
         ranges: Ranges::Inexact,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::No, plan: Shown::Yes },
         login: Login::Configured,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -303,6 +310,7 @@ const OBSIDIAN: Client = Client {
         ranges: Ranges::Unknown,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },
         login: Login::WhenRefused,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -344,6 +352,7 @@ const ACPX: Client = Client {
         ranges: Ranges::Honoured,
         shows: Shows { diff: Diff::Nowhere, terminals: Shown::No, plan: Shown::Yes },
         login: Login::Configured,
+        buffers: Buffers::None,
     },
     sources: &[
         Source {
@@ -353,7 +362,7 @@ const ACPX: Client = Client {
             read: "2026-11-22",
         },
         Source {
-            facts: &[Fact::Ranges],
+            facts: &[Fact::Ranges, Fact::Buffers],
             at: "https://github.com/openclaw/acpx/blob/main/src/filesystem.ts",
             version: "0.1.3 (3d452d5)",
             read: "2026-11-22",
@@ -374,6 +383,7 @@ const ACP_FACTORY: Client = Client {
         ranges: Ranges::Ignored,
         shows: Shows { diff: Diff::Unknown, terminals: Shown::Unknown, plan: Shown::Unknown },
         login: Login::Never,
+        buffers: Buffers::Unknown,
     },
     sources: &[
         Source {
@@ -405,6 +415,7 @@ const HARBOR: Client = Client {
         ranges: Ranges::Inexact,
         shows: Shows { diff: Diff::Nowhere, terminals: Shown::No, plan: Shown::No },
         login: Login::Configured,
+        buffers: Buffers::Unknown,
     },
     sources: &[Source {
         facts: &[
@@ -435,6 +446,7 @@ const AI_SDK_PROVIDER: Client = Client {
         ranges: Ranges::Unknown,
         shows: Shows { diff: Diff::Unknown, terminals: Shown::Unknown, plan: Shown::Unknown },
         login: Login::Configured,
+        buffers: Buffers::Unknown,
     },
     sources: &[Source {
         facts: &[Fact::Name, Fact::Capabilities, Fact::Login],
@@ -442,6 +454,25 @@ const AI_SDK_PROVIDER: Client = Client {
         version: "0.2.9",
         read: "2026-11-22",
     }],
+};
+
+/// This project's own editor, which tests are played with, unless it plays another: it does all as the protocol has it. No row of the
+/// table, which is about other people's clients.
+pub const SCRIPTED: Client = Client {
+    title: "the scripted editor",
+    names: &[Name::Is("tiller-scripted-editor")],
+    versions: Versions::ALL,
+    version: "1",
+    capabilities: EVERYTHING,
+    facts: Facts {
+        terminal: Terminal::Vector,
+        stdin: Stdin::Empty,
+        ranges: Ranges::Honoured,
+        shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },
+        login: Login::Unknown,
+        buffers: Buffers::Unknown,
+    },
+    sources: &[],
 };
 
 /// What a program does that is written with it is the program's: nothing is known by the library.
@@ -482,4 +513,5 @@ const UNKNOWN: Facts = Facts {
     ranges: Ranges::Unknown,
     shows: Shows { diff: Diff::Unknown, terminals: Shown::Unknown, plan: Shown::Unknown },
     login: Login::Unknown,
+    buffers: Buffers::Unknown,
 };

@@ -13,7 +13,7 @@
 mod known;
 mod version;
 
-pub use known::KNOWN;
+pub use known::{KNOWN, SCRIPTED};
 pub use version::Versions;
 
 use std::fmt;
@@ -76,6 +76,8 @@ pub enum Fact {
     Shows,
     /// [`Facts::login`].
     Login,
+    /// [`Facts::buffers`].
+    Buffers,
 }
 
 /// What is known of a client. The default is what is known of a stranger: nothing.
@@ -91,6 +93,8 @@ pub struct Facts {
     pub shows: Shows,
     /// When it logs in.
     pub login: Login,
+    /// Whether its reads can give what is on no disk.
+    pub buffers: Buffers,
 }
 
 /// How `terminal/create` takes `command` and `args`.
@@ -190,6 +194,16 @@ pub enum Login {
     Unknown,
 }
 
+/// Whether reads can give text that is on no disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Buffers {
+    /// They cannot: they give what the disk holds, and fail or give nothing for a file that is not there.
+    None,
+    /// They can, or nobody knows.
+    #[default]
+    Unknown,
+}
+
 /// What is known of the client that calls itself so. Of several rows that fit the first one counts.
 pub fn look_up(name: Option<&str>, version: Option<&str>) -> Facts {
     find(name, version).map(|client| client.facts).unwrap_or_default()
@@ -201,7 +215,7 @@ pub fn find(name: Option<&str>, version: Option<&str>) -> Option<&'static Client
     let fits = |client: &&Client| {
         client.names.iter().any(|known| known.fits(name)) && client.versions.contain(version)
     };
-    KNOWN.iter().find(fits)
+    KNOWN.iter().chain([&SCRIPTED]).find(fits)
 }
 
 impl Name {

@@ -105,7 +105,7 @@ fn every_row_is_whole_and_says_where_its_facts_were_found() {
         assert!(capabilities.is_object(), "{}", client.title);
         assert!(client.versions.contain(Some(client.version)), "{}", client.title);
         let sourced = |fact: Fact| client.sources.iter().any(|source| source.facts.contains(&fact));
-        let Facts { terminal, stdin, ranges, shows, login } = client.facts;
+        let Facts { terminal, stdin, ranges, shows, login, buffers } = client.facts;
         let unknown = Facts::default();
         for (fact, known) in [
             (Fact::Name, true),
@@ -115,6 +115,7 @@ fn every_row_is_whole_and_says_where_its_facts_were_found() {
             (Fact::Ranges, ranges != unknown.ranges),
             (Fact::Shows, shows != unknown.shows),
             (Fact::Login, login != unknown.login),
+            (Fact::Buffers, buffers != unknown.buffers),
         ] {
             assert_eq!(sourced(fact), known, "{}: {fact:?}", client.title);
         }

@@ -6,8 +6,8 @@
 use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, form, words::quoted};
 use crate::ClientTools;
 use agent::{
-    Access, AnyCall, AnyTool, Content, Description, Diff, Effect, FileTracker, Freshness, Location,
-    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
+    Access, AnyCall, AnyTool, Description, Diff, Effect, FileTracker, Freshness, Location, ToolContent,
+    ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
     tools::{self, Taken},
 };
 use async_trait::async_trait;
@@ -266,13 +266,12 @@ impl AnyCall for Terminal {
         vec![Access::Execute { command, cwd, unconfined: false, reason: None }]
     }
 
-    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
         self.tool.check_available()?;
         if self.run.command.trim().is_empty() {
             return Err(ToolError::message("No command provided"));
         }
-        let text = format!("{}\n\nRuns in the editor's terminal, in {}", self.line(), self.cwd(&cx.cwd));
-        Ok(vec![ToolContent::Content(Content::text(text))])
+        Ok(agent::command_block(&self.line()))
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -1,6 +1,6 @@
 //! How a client does what it advertises: what the table of clients knows, and what was found out since, for the connection.
 
-use crate::facts::{Facts, Ranges, Stdin, Terminal};
+use crate::facts::{Buffers, Facts, Ranges, Stdin, Terminal};
 use std::{
     future::Future,
     sync::{Mutex, PoisonError},
@@ -53,6 +53,11 @@ impl Learned {
             Ok(found)
         });
         found.await.copied()
+    }
+
+    /// Whether what it reads is what the disk holds.
+    pub(super) fn reads_the_disk(&self) -> bool {
+        self.facts.buffers == Buffers::None
     }
 
     /// What a command in its terminals reads from its standard input.

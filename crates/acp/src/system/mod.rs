@@ -265,6 +265,10 @@ impl AcpSystem {
         })
     }
 
+    async fn is_missing(&self, path: &AbsPath) -> bool {
+        matches!(self.local.metadata(path).await, Err(SystemError::NotFound(_)))
+    }
+
     async fn make_folder(&self, path: &AbsPath) -> Result<(), SystemError> {
         match path.parent() {
             Some(folder) if self.holds_a_file(&folder) => Ok(()),
@@ -308,6 +312,10 @@ impl System for AcpSystem {
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
         if self.routes().read_text != Route::Client {
             return self.local.read_text(path, range).await;
+        }
+        if self.share.learned.reads_the_disk() && self.is_missing(path).await {
+            // It would find nothing either, and call that an error.
+            return Err(SystemError::NotFound(path.clone()));
         }
         let read = match self.read_from_client(path, range).await {
             Ok(text) => Ok(text),

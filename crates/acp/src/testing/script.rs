@@ -1,6 +1,6 @@
 //! What a scripted editor has and how it answers.
 
-use crate::facts::{self, Facts, KNOWN, Ranges, Stdin, Terminal};
+use crate::facts::{self, Facts, SCRIPTED};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, VecDeque},
@@ -22,6 +22,8 @@ pub struct EditorScript {
     pub write: bool,
     /// Advertises `terminal/*`.
     pub terminal: bool,
+    /// Advertises that it logs in in a terminal.
+    pub login: bool,
     /// Advertises notices.
     pub notices: bool,
     /// Advertises that it is told of the summing up of conversations.
@@ -143,6 +145,7 @@ impl EditorScript {
             "fs": { "readTextFile": self.read, "writeTextFile": self.write },
             "terminal": self.terminal,
             "session": session,
+            "auth": { "terminal": self.login },
             "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) },
         })
     }
@@ -181,14 +184,10 @@ impl Introduced {
         match self {
             Self::Not => None,
             Self::As(name, version) => Some((name, version)),
-            Self::Known => KNOWN.iter().find_map(|client| {
-                let Facts { terminal, stdin, ranges, .. } = client.facts;
-                let proper = (terminal, stdin, ranges) == (Terminal::Vector, Stdin::Empty, Ranges::Honoured);
-                match client.names {
-                    [facts::Name::Is(name), ..] if proper => Some((*name, client.version)),
-                    _ => None,
-                }
-            }),
+            Self::Known => match SCRIPTED.names {
+                [facts::Name::Is(name), ..] => Some((*name, SCRIPTED.version)),
+                _ => None,
+            },
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod to_acp;
 
 use crate::{
     connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire, auth::AuthState},
+    facts::{Diff, Facts},
     system::{AcpSystem, Share, ToolSet, ide_tools},
 };
 use agent::{
@@ -32,6 +33,8 @@ pub(crate) struct V1;
 /// What a client of this version says of itself.
 pub(crate) struct Traits {
     share: Share,
+    /// What is known of clients that call themselves so.
+    facts: Facts,
     takes: to_acp::Takes,
 }
 
@@ -110,6 +113,11 @@ impl Wire for V1 {
         let projection = to_acp::Projection::live(peer.traits.takes(connection));
         let choice = peer.traits.share.advertised.anything().then_some(set);
         let client = AcpClient::new(connection, peer, session, projection);
+        let client = match peer.traits.facts.shows.diff {
+            // Who looks for a diff in one place, or for none, shows the title and nothing else of the content.
+            Diff::First | Diff::Nowhere => client.asking(permission::in_title),
+            Diff::Anywhere | Diff::Unknown => client,
+        };
         Outfit { client: client.with_tools(ide_tools(&system), choice), system }
     }
 

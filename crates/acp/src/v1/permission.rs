@@ -5,10 +5,15 @@ use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
-/// The request.
+/// The request. Diffs come first: some clients look for one there and nowhere else. Then comes the question, then what else there is to
+/// see. A command is in the title or in a block of the content, once.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
-    let mut content = vec![ToolContent::Content(agent::Content::text(request.question))];
-    content.extend(request.content);
+    let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
+    let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
+    if !request.brief.is_empty() {
+        content.push(ToolContent::Content(agent::Content::text(request.brief)));
+    }
+    content.extend(rest);
     let fields = acp::ToolCallUpdateFields::new()
         .title(request.title)
         .name(request.name)
@@ -21,6 +26,13 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
     let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
     let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
+}
+
+/// The same question for a client that shows the title and no more: the title has all of it. Content that is no diff is left out.
+pub(crate) fn in_title(request: PermissionRequest) -> PermissionRequest {
+    let mut content = request.content;
+    content.retain(|content| matches!(content, ToolContent::Diff(_)));
+    PermissionRequest { title: request.question.clone(), brief: String::new(), content, ..request }
 }
 
 /// The kind of an option, by its id.
@@ -66,18 +78,49 @@ mod tests {
     }
 
     #[test]
+    fn diffs_come_before_the_question_and_before_everything_else() {
+        let diff = agent::Diff {
+            path: system::AbsPath::new("/w/a").unwrap(),
+            old_text: None,
+            new_text: Some("x".to_owned()),
+        };
+        let note = ToolContent::Content(agent::Content::text("a note"));
+        let request = PermissionRequest {
+            id: "tool_0".into(),
+            name: "apply_patch".to_owned(),
+            title: "Edit a".to_owned(),
+            question: "Write /w/a?".to_owned(),
+            brief: "Write /w/a?".to_owned(),
+            kind: agent::ToolKind::Edit,
+            content: vec![note, ToolContent::Diff(diff)],
+            locations: vec![agent::Location { path: system::AbsPath::new("/w/a").unwrap(), line: Some(7) }],
+            raw_input: json!({}),
+            grant_label: String::new(),
+        };
+        for request in [request.clone(), in_title(request)] {
+            let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
+            let call = &value["toolCall"];
+            assert_eq!(call["content"][0]["type"], "diff", "{call}");
+            assert_eq!(call["locations"], json!([{ "path": "/w/a", "line": 7 }]));
+            assert_eq!(call.to_string().matches("Write /w/a?").count(), 1, "{call}");
+        }
+    }
+
+    #[test]
     fn a_request_offers_four_options_whose_ids_are_their_kinds() {
         let request = PermissionRequest {
             id: "tool_0".into(),
             name: "bash".to_owned(),
             title: "Run ls".to_owned(),
-            question: "Run ls in your terminal?".to_owned(),
+            question: "Run `ls` in your terminal?".to_owned(),
+            brief: "Run this in your terminal?".to_owned(),
             kind: agent::ToolKind::Execute,
             content: Vec::new(),
             locations: Vec::new(),
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
         };
+        let title_only = super::request(&"s".into(), in_title(request.clone()));
         let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
         let options = value["options"].as_array().unwrap();
         assert_eq!(options.len(), 4);
@@ -85,7 +128,13 @@ mod tests {
             assert_eq!(option["optionId"], option["kind"]);
         }
         assert_eq!(options[1]["name"], "Always allow: `ls …` in this session");
-        assert_eq!(value["toolCall"]["content"][0]["content"]["text"], "Run ls in your terminal?");
+        let call = &value["toolCall"];
+        assert_eq!(call["title"], "Run ls");
+        assert_eq!(call["content"].as_array().unwrap().len(), 1);
+        assert_eq!(call["content"][0]["content"]["text"], "Run this in your terminal?");
+        let title_only = serde_json::to_value(title_only).unwrap();
+        assert_eq!(title_only["toolCall"]["title"], "Run `ls` in your terminal?");
+        assert_eq!(title_only["toolCall"]["content"], json!([]));
         assert_eq!(value["toolCall"]["rawInput"], json!({"command": "ls"}));
     }
 }

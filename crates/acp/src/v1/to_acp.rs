@@ -34,6 +34,12 @@ pub(crate) struct Projection {
     raw_output: bool,
     /// Whether stored events are played back.
     replay: bool,
+    /// Whether the last that was told is a thought of the model that has not ended with a line end.
+    thinking: bool,
+    /// How many notices were told as thoughts.
+    thoughts: u32,
+    /// The plan as the client was told last.
+    plan: Option<Vec<PlanEntry>>,
 }
 
 /// What a call shows, as far as later updates must know it.
@@ -94,7 +100,9 @@ impl Projection {
                 Some(output) => self.output(&update.id, output).into_iter().collect(),
                 None => vec![self.tool_call(update)],
             },
+            SessionEvent::Plan(entries) if self.plan.as_ref() == Some(entries) => Vec::new(),
             SessionEvent::Plan(entries) => {
+                self.plan = Some(entries.clone());
                 vec![Update::urgent(acp::SessionUpdate::Plan(plan(entries)))]
             }
             SessionEvent::Usage(used) => vec![Update::urgent(usage(used))],
@@ -142,6 +150,7 @@ impl Projection {
         if text.is_empty() {
             return Vec::new();
         }
+        self.thinking = kind == ChunkKind::Thought && !text.ends_with('\n');
         if !self.streamed.contains(id) {
             self.streamed.push(id.clone());
         }
@@ -271,7 +280,7 @@ impl Projection {
     }
 
     /// A notice, or a thought for a client that takes none; what is only good to know is then left out.
-    fn notice(&self, severity: Severity, title: &str, description: Option<&str>) -> Option<Update> {
+    fn notice(&mut self, severity: Severity, title: &str, description: Option<&str>) -> Option<Update> {
         if self.notices {
             let severity = match severity {
                 Severity::Info => acp::NoticeSeverity::Info,
@@ -284,16 +293,27 @@ impl Projection {
         if severity == Severity::Info {
             return None;
         }
-        Some(thought(&[Some(title), description].into_iter().flatten().collect::<Vec<_>>().join("\n")))
+        let text: Vec<_> = [Some(title), description].into_iter().flatten().collect();
+        Some(self.thought(&text.join("\n\n")))
+    }
+
+    /// Something for the user, for a client that has no other place for it: a message of its own, and a paragraph of its own for clients that
+    /// join all thoughts.
+    fn thought(&mut self, text: &str) -> Update {
+        let before = if std::mem::take(&mut self.thinking) { "\n\n" } else { "" };
+        self.thoughts += 1;
+        let chunk = acp::ContentChunk::new(format!("{before}{text}\n\n").into())
+            .message_id(acp::MessageId::new(format!("notice_{}", self.thoughts)));
+        Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk))
     }
 
     /// How the summing up of the conversation goes; for a client that is not told of it, a thought while it goes on and where it fails.
-    fn compaction(&self, Compaction { id, step }: &Compaction) -> Option<Update> {
+    fn compaction(&mut self, Compaction { id, step }: &Compaction) -> Option<Update> {
         if !self.compaction {
             return match step {
-                CompactionStep::Started => Some(thought("Compacting context")),
+                CompactionStep::Started => Some(self.thought("Compacting context")),
                 CompactionStep::Failed(why) if !self.replay => {
-                    Some(thought(&format!("The context was not compacted: {why}")))
+                    Some(self.thought(&format!("The context was not compacted: {why}")))
                 }
                 _ => None,
             };
@@ -313,12 +333,6 @@ impl Projection {
             CompactionStep::Cancelled => update(acp::CompactionStatus::Cancelled),
         })))
     }
-}
-
-/// Something for the user, for a client that has no other place for it.
-fn thought(text: &str) -> Update {
-    let chunk = acp::ContentChunk::new(format!("{text}\n").into());
-    Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk))
 }
 
 impl connection::Projection<acp::SessionUpdate> for Projection {

@@ -264,8 +264,42 @@ fn notices_go_to_those_who_take_them() {
         &mut Projection::live(Takes::default()),
         notice(Severity::Warning),
         json!([{"sessionUpdate": "agent_thought_chunk",
-            "content": {"type": "text", "text": "Retrying\nin 1 s\n"}}]),
+            "content": {"type": "text", "text": "Retrying\n\nin 1 s\n\n"}, "messageId": "notice_1"}]),
     );
+}
+
+#[test]
+fn notices_do_not_run_into_thoughts_nor_into_each_other() {
+    let mut projection = Projection::live(Takes::default());
+    let retry = |attempt: u32| SessionEvent::Notice {
+        severity: Severity::Warning,
+        title: format!("try {attempt}"),
+        description: Some("overloaded".to_owned()),
+    };
+    let mut text = String::new();
+    let mut ids = Vec::new();
+    let thought = SessionEvent::ThoughtDelta { id: "m1".into(), text: "so far".to_owned() };
+    for event in [thought, retry(1), retry(2)] {
+        for update in projection.updates(&event, Vec::new) {
+            let update = serde_json::to_value(update.into_wire::<V1>().unwrap()).unwrap();
+            text.push_str(update["content"]["text"].as_str().unwrap());
+            ids.push(update["messageId"].clone());
+        }
+    }
+    assert_eq!(text, "so far\n\ntry 1\n\noverloaded\n\ntry 2\n\noverloaded\n\n");
+    assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
+}
+
+#[test]
+fn a_plan_that_did_not_change_is_told_once() {
+    let mut projection = Projection::live(Takes::default());
+    let plan = SessionEvent::Plan(vec![PlanEntry {
+        content: "a".to_owned(),
+        priority: PlanPriority::Medium,
+        status: PlanStatus::Pending,
+    }]);
+    assert_eq!(projection.updates(&plan, Vec::new).len(), 1);
+    assert_eq!(projection.updates(&plan, Vec::new).len(), 0);
 }
 
 #[test]
@@ -291,15 +325,15 @@ fn summing_up_is_told_to_those_who_take_it_and_thought_of_to_others() {
         json!([whole]),
     );
 
-    let thought = |text: &str| json!([{"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}]);
+    let thought = |id: &str, text: &str| json!([{"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}, "messageId": id}]);
     let mut others = Projection::live(Takes::default());
-    check(&mut others, event(CompactionStep::Started), thought("Compacting context\n"));
+    check(&mut others, event(CompactionStep::Started), thought("notice_1", "Compacting context\n\n"));
     check(&mut others, event(CompactionStep::Text("## ".to_owned())), json!([]));
     check(&mut others, completed(), json!([]));
     check(
         &mut others,
         event(CompactionStep::Failed("no".to_owned())),
-        thought("The context was not compacted: no\n"),
+        thought("notice_2", "The context was not compacted: no\n\n"),
     );
     check(
         &mut Projection::replay(Takes::default()),

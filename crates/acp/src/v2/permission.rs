@@ -2,25 +2,28 @@
 
 use super::to_acp;
 use crate::connection::answers::{chosen, options};
-use agent::{PermissionOutcome, PermissionRequest, SessionId};
+use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol_schema::v2 as acp;
 
-/// The request: the question is its description, the call as it would run its subject.
+/// The request: the question is its description, the call as it would run its subject. Diffs come first. The title, which may hold the
+/// command, is that of the request and not told again with the subject.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
     let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();
+    let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
+    let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
+    content.extend(rest);
     let call = acp::ToolCallUpdate::new(request.id.0)
-        .title(request.title.clone())
         .name(request.name)
         .kind(to_acp::tool_kind(request.kind))
         .status(acp::ToolCallStatus::Pending)
-        .content(to_acp::tool_content(&request.content))
+        .content(to_acp::tool_content(&content))
         .locations(to_acp::locations(&request.locations))
         .raw_input(request.raw_input);
     let subject =
         acp::RequestPermissionSubject::ToolCall(Box::new(acp::ToolCallPermissionSubject::new(call)));
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), request.title, options)
-        .description(request.question)
+        .description(request.brief)
         .subject(subject)
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Projection {
     asked: HashSet<ToolCallId>,
     /// Other questions that are open.
     questions: usize,
+    /// The plan as the client was told last.
+    plan: Option<Vec<PlanEntry>>,
     /// The tokens of the running turn so far.
     used: Usage,
     /// What is told is not happening now.
@@ -120,7 +122,9 @@ impl Projection {
                 self.asked.remove(id);
                 self.state_after(before)
             }
+            SessionEvent::Plan(entries) if self.plan.as_ref() == Some(entries) => Vec::new(),
             SessionEvent::Plan(entries) => {
+                self.plan = Some(entries.clone());
                 let plan = acp::PlanUpdateContent::items(PLAN, entries.iter().map(plan_entry).collect());
                 vec![Update::urgent(acp::SessionUpdate::PlanUpdate(acp::PlanUpdate::new(plan)))]
             }

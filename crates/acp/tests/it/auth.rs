@@ -2,7 +2,7 @@
 
 use acp::{
     AcpOptions,
-    testing::{Editor, EditorScript},
+    testing::{Editor, EditorScript, Introduced},
 };
 use agent::{
     Credentials, LanguageModel, ModelError, ModelInfo, Models, Runtime, RuntimeOptions,
@@ -10,7 +10,10 @@ use agent::{
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use system::{AbsPath, FakeSystem};
 
 /// A model that stands with its provider like this.
@@ -74,5 +77,106 @@ async fn logging_in_or_out_is_told_where_it_changes_something_and_once() {
         for unchanged in [Credentials::NotNeeded, Credentials::Missing] {
             assert_eq!(told(unchanged).await, Vec::<Value>::new());
         }
+    }
+}
+
+/// Models of which none is set up until somebody does.
+struct Unset(FakeModels, Arc<AtomicBool>);
+
+#[async_trait]
+impl Models for Unset {
+    fn list(&self) -> Vec<ModelInfo> {
+        self.0.list()
+    }
+
+    async fn default_id(&self) -> String {
+        self.0.default_id().await
+    }
+
+    async fn is_unconfigured(&self) -> bool {
+        !self.1.load(Ordering::Relaxed)
+    }
+
+    async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        self.0.get(id).await
+    }
+}
+
+/// An editor of an agent for which no model is set up, and whether one has been since.
+fn unset(script: EditorScript) -> (Editor, Arc<AtomicBool>) {
+    let disk = FakeSystem::new();
+    disk.add_file("/w/a.txt", "");
+    let disk = Arc::new(disk);
+    let set_up = Arc::new(AtomicBool::new(false));
+    let models = Arc::new(Unset(FakeModels(FakeModel::new([])), set_up.clone()));
+    let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, RuntimeOptions::default());
+    let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
+    (Editor::connect(runtime, options, script.over(disk)), set_up)
+}
+
+fn new() -> Value {
+    json!({"cwd": "/w", "mcpServers": []})
+}
+
+/// Editors that let their users log in where a session is refused.
+fn showing() -> [EditorScript; 2] {
+    let terminal = EditorScript { login: true, ..EditorScript::default() };
+    let known =
+        EditorScript { name: Introduced::As("obsidian-agent-client", "0.10.6"), ..EditorScript::default() };
+    [terminal, known]
+}
+
+#[tokio::test]
+async fn a_first_session_is_refused_where_the_user_can_log_in() {
+    for script in showing() {
+        let (in_terminal, (editor, set_up)) = (script.login, unset(script));
+        let methods = editor.initialize().await["authMethods"].take();
+        let ids: Vec<_> = methods.as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap()).collect();
+        match in_terminal {
+            true => assert_eq!(ids, ["tiller-provider", "tiller-setup", "tiller-pilot"]),
+            false => assert_eq!(ids, ["tiller-provider", "tiller-pilot"]),
+        }
+        assert_eq!(editor.error("session/new", new()).await.0, -32000);
+        let provider = json!({"methodId": "tiller-provider"});
+        assert_eq!(editor.error("authenticate", provider.clone()).await.0, -32000, "nothing is set up yet");
+        // What the setup in the terminal stores counts without a restart.
+        set_up.store(true, Ordering::Relaxed);
+        editor.ok("authenticate", provider).await;
+        editor.ok("session/new", new()).await;
+        editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_setup_in_the_terminal_counts_at_the_next_session() {
+    let (editor, set_up) = unset(showing()[0].clone());
+    editor.initialize().await;
+    assert_eq!(editor.error("session/new", new()).await.0, -32000);
+    set_up.store(true, Ordering::Relaxed);
+    editor.ok("session/new", new()).await;
+    editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_user_who_tries_without_a_model_goes_on_with_the_pilot() {
+    let (editor, _) = unset(showing()[0].clone());
+    editor.initialize().await;
+    assert_eq!(editor.error("session/new", new()).await.0, -32000);
+    editor.ok("authenticate", json!({"methodId": "tiller-pilot"})).await;
+    for _ in 0..2 {
+        editor.ok("session/new", new()).await;
+    }
+    editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_without_a_login_is_never_stuck() {
+    for name in [Introduced::Known, Introduced::Not, Introduced::As("CodeCompanion.nvim", "1.0.0")] {
+        let (editor, _) = unset(EditorScript { name, ..EditorScript::default() });
+        let methods = editor.initialize().await["authMethods"].take();
+        assert_eq!(methods.as_array().unwrap().len(), 1);
+        editor.ok("authenticate", json!({"methodId": "tiller-provider"})).await;
+        editor.ok("session/new", new()).await;
+        editor.close().await.unwrap();
     }
 }

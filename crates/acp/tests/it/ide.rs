@@ -139,8 +139,10 @@ async fn a_command_on_the_editors_machine_has_the_whole_life_of_a_terminal() {
     let text = question["toolCall"]["content"][0]["content"]["text"].as_str().unwrap();
     assert_eq!(
         text,
-        "Run `A=1 B='2 3' cargo test` in the editor's terminal (no sandbox), in /w/sub? Argus asks about every command."
+        "Run this in the editor's terminal (no sandbox), in /w/sub? Argus asks about every command."
     );
+    assert_eq!(question["toolCall"]["title"], "Run A=1 B='2 3' cargo test");
+    assert_eq!(question["toolCall"]["content"].as_array().unwrap().len(), 1, "the command is shown once");
     let log = stage.editor.log();
     let at = |fits: &dyn Fn(&Value) -> bool| log.iter().position(fits).expect("it happened");
     let method = |name: &'static str| at(&move |message: &Value| message["method"] == name);

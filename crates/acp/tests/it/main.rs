@@ -4,6 +4,7 @@
 
 mod auth;
 mod conversation;
+mod golden;
 mod hostile;
 mod ide;
 mod inputs;
@@ -16,6 +17,7 @@ mod rewind;
 #[cfg(feature = "v2")]
 mod second;
 mod shared;
+mod shown;
 mod stage;
 mod taken_back;
 mod wire;

@@ -76,6 +76,7 @@ async fn a_session_is_open_or_saved() {
     let session = stage.editor.session("/w").await;
     let of = json!({"sessionId": session});
     assert_eq!(stage.editor.ok("session/status", of.clone()).await["status"], "open");
+    stage.editor.ok("session/set_title", json!({"sessionId": session, "title": "kept"})).await;
     stage.editor.ok("session/close", of.clone()).await;
     assert_eq!(stage.editor.ok("session/status", of).await["status"], "saved");
     stage.editor.close().await.unwrap();

@@ -21,6 +21,11 @@ impl Fill {
         }
     }
 
+    /// Whether nothing is known of what is sent now: nothing was counted yet, or it has become less since.
+    pub(crate) fn is_unknown(self) -> bool {
+        self.counted.is_none()
+    }
+
     /// What was counted is no longer what is sent.
     pub(crate) fn forget(&mut self) {
         self.counted = None;

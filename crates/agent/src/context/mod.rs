@@ -23,6 +23,8 @@ use measure::Fill;
 pub(crate) struct ContextState {
     /// How full it is.
     pub(crate) fill: Fill,
+    /// Tokens in it as the client was told last.
+    pub(crate) told: u64,
     /// How often the conversation was to be summed up.
     pub(crate) compactions: u64,
     /// How often in a row that did not work. It is not tried for ever.

@@ -135,11 +135,10 @@ impl Session {
         let mut fill = self.context.fill;
         fill.forget();
         let after = fill.used(&history, with.around);
-        let mut usage = self.usage_update(with.model, Usage::default(), spent);
-        usage.context_used = after;
+        let usage = self.usage_update(with.model, after, spent);
         let completed = step(id, CompactionStep::Completed { summary, kept: kept as u64 });
         self.log.record(vec![completed, SessionEvent::Usage(usage)]).await?;
-        (self.history, self.context.fill) = (history, fill);
+        (self.history, self.context.fill, self.context.told) = (history, fill, after);
         Ok(after)
     }
 

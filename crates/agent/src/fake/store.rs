@@ -192,7 +192,13 @@ impl SessionStore for MemoryStore {
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
         let state = self.lock();
-        let mut sessions: Vec<_> = state.sessions.values().map(|held| held.record.clone()).collect();
+        let listed = |held: &&Held| {
+            let said = |event: &SessionEvent| matches!(event, SessionEvent::UserMessage { .. });
+            let begun = || held.record.title.is_some() || held.events.iter().any(said);
+            query.begun_or.as_ref().is_none_or(|open| open.contains(&held.record.id) || begun())
+        };
+        let mut sessions: Vec<_> =
+            state.sessions.values().filter(listed).map(|held| held.record.clone()).collect();
         sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd));
         sessions.retain(|record| query.archived.lists(record.archived));
         // The clock ticks with every change, so that the time alone orders the sessions and marks where a page ended.

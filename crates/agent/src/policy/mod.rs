@@ -24,6 +24,7 @@ mod table;
 
 pub(crate) use grants::{Grants, label, scope};
 pub use names::{check_tool_name, check_tool_pattern};
+pub(crate) use question::beside_command;
 pub use rule::PermissionRule;
 pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;

@@ -19,13 +19,8 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
     for resolved in subject.accesses {
         match &resolved.access {
             Access::Execute { command, cwd, unconfined, reason } => {
-                let size = match command.len() {
-                    0..=LONG_COMMAND => String::new(),
-                    long => format!(" ({long} bytes)"),
-                };
-                let line = one_line(command);
-                let asked =
-                    format!("Run `{line}`{size} {}, in {}?", policy.shelter.words(), one_line(cwd.as_str()));
+                let (line, words) = (named(command), policy.shelter.words());
+                let asked = format!("Run {line} {words}, in {}?", one_line(cwd.as_str()));
                 return match unconfined {
                     true => format!("{asked} {}", reason_in_words(reason.as_deref())),
                     false => asked,
@@ -42,6 +37,23 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
     match writes.as_slice() {
         [] => format!("Allow '{}'?", subject.tool),
         writes => format!("Write {}?", writes.join(", ")),
+    }
+}
+
+/// A command on one line, with its length where it is long.
+fn named(command: &str) -> String {
+    let size = match command.len() {
+        0..=LONG_COMMAND => String::new(),
+        long => format!(" ({long} bytes)"),
+    };
+    format!("`{}`{size}", one_line(command))
+}
+
+/// A question for somebody who sees the command beside it: it is not told again.
+pub(crate) fn beside_command(question: &str, command: &str) -> String {
+    match question.strip_prefix("Run ").and_then(|rest| rest.strip_prefix(&named(command))) {
+        Some(rest) => format!("Run this{rest}"),
+        None => question.to_owned(),
     }
 }
 

@@ -1,13 +1,13 @@
 //! `bash`: a command, run where the session's commands run.
 
-use super::{args, cancel::unless_cancelled, command, output, unsaved};
+use super::{args, cancel::unless_cancelled, command, unsaved};
 use crate::{
     Access, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
-    limits::COMMAND_TITLE_CHARS,
+    titles,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use system::{AbsPath, Command, Confinement, ExitStatus, Route, SystemError};
+use system::{AbsPath, Command, Confinement, ExitStatus, SystemError};
 
 /// Runs a shell line.
 #[derive(Debug, serde::Deserialize)]
@@ -44,10 +44,9 @@ impl Tool for Bash {
         })
     }
 
-    fn describe(&self, _cwd: &AbsPath) -> Description {
-        let line = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
+    fn describe(&self, cwd: &AbsPath) -> Description {
         Description {
-            title: format!("Run {}", output::cut(&line, COMMAND_TITLE_CHARS)),
+            title: titles::command_title(&self.command, cwd),
             kind: ToolKind::Execute,
             locations: Vec::new(),
         }
@@ -65,17 +64,11 @@ impl Tool for Bash {
         }
     }
 
-    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
         if self.is_empty() {
             return Err(ToolError::message("No command provided"));
         }
-        let place = match cx.system.routes().spawn {
-            Route::Client => "in the editor's terminal",
-            Route::Local | Route::Refused if cx.system.is_apart() => "on the agent's machine, not on yours",
-            Route::Local | Route::Refused => "on this machine",
-        };
-        let text = format!("{}\n\nRuns {place}, in {}", fenced(&self.command), cx.cwd);
-        Ok(vec![ToolContent::Content(Content::text(text))])
+        Ok(titles::command_block(&self.command))
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -172,12 +165,4 @@ fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
 
 fn or_nothing(said: &str) -> &str {
     if said.is_empty() { "(no output)" } else { said }
-}
-
-/// A command as a code block, whatever backticks it holds.
-fn fenced(command: &str) -> String {
-    let command = crate::escaped(command);
-    let longest = command.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}sh\n{command}\n{fence}")
 }

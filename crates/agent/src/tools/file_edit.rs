@@ -4,7 +4,7 @@ use super::{
     args,
     edit::{self, EditError, Edited},
     file_read, nearest,
-    path::GivenPath,
+    path::{self, GivenPath},
     write_through::{self, Change},
 };
 use crate::{
@@ -49,7 +49,7 @@ impl Tool for FileEdit {
 
     fn describe(&self, cwd: &AbsPath) -> Description {
         Description {
-            title: format!("Edit {}", self.path),
+            title: format!("Edit {}", path::shown(&self.path.at(cwd), cwd)),
             kind: ToolKind::Edit,
             locations: vec![Location { path: self.path.at(cwd), line: None }],
         }

@@ -50,7 +50,7 @@ impl Tool for FileRead {
     fn describe(&self, cwd: &AbsPath) -> Description {
         let line = self.offset.map(|_| self.first());
         Description {
-            title: format!("Read {}", self.path),
+            title: format!("Read {}", path::shown(&self.path.at(cwd), cwd)),
             kind: ToolKind::Read,
             locations: vec![Location { path: self.path.at(cwd), line }],
         }

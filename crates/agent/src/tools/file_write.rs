@@ -2,7 +2,7 @@
 
 use super::{
     edit,
-    path::GivenPath,
+    path::{self, GivenPath},
     write_through::{self, Change},
 };
 use crate::{
@@ -42,7 +42,7 @@ impl Tool for FileWrite {
 
     fn describe(&self, cwd: &AbsPath) -> Description {
         Description {
-            title: format!("Write {}", self.path),
+            title: format!("Write {}", path::shown(&self.path.at(cwd), cwd)),
             kind: ToolKind::Edit,
             locations: vec![Location { path: self.path.at(cwd), line: None }],
         }

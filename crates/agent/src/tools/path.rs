@@ -45,14 +45,7 @@ pub(super) fn optional<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Opti
     given.map(GivenPath::try_from).transpose().map_err(serde::de::Error::custom)
 }
 
-/// A path as shown in results: relative to the session's folder when it lies below it.
-pub(super) fn shown<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
-    match path.relative_to(cwd) {
-        Some("") => ".",
-        Some(below) => below,
-        None => path.as_str(),
-    }
-}
+pub(super) use crate::titles::path_title as shown;
 
 /// The path of a `file://` URI after the scheme, percent-decoded.
 fn decode(rest: &str) -> Option<String> {

@@ -2,7 +2,8 @@
 
 use super::{Fixture, append::said, path, session};
 use agent::{
-    Archived, ListQuery, SearchQuery, SessionEvent, SessionPage, SessionRecord, SessionStore, StoreError,
+    Archived, ListQuery, Mode, SearchQuery, SessionEvent, SessionPage, SessionRecord, SessionStore,
+    StoreError,
 };
 
 pub(super) async fn lists_the_last_used_first(Fixture { store, .. }: Fixture) {
@@ -50,6 +51,34 @@ pub(super) async fn survives_changes_between_pages(Fixture { store, .. }: Fixtur
     store.create(session("zz-new", "/w/0")).await.expect("created");
     let second = store.list(ListQuery { cursor: first.next_cursor, ..query(10) }).await.expect("listed");
     assert_eq!(second.sessions, before[3..]);
+}
+
+pub(super) async fn leaves_out_what_was_never_prompted(Fixture { store, .. }: Fixture) {
+    let prompt = SessionEvent::UserMessage { id: "m".into(), content: vec![agent::Content::text("hi")] };
+    let named = SessionEvent::TitleChanged("a name".to_owned());
+    for (id, events) in [
+        ("prompted", vec![prompt]),
+        ("named", vec![named]),
+        ("changed", vec![SessionEvent::ModeChanged(Mode::Ask)]),
+        ("open", vec![]),
+        ("untouched", vec![]),
+    ] {
+        let lease = store.create(session(id, "/w")).await.expect("created");
+        store.append(&lease, events).await.expect("appended");
+    }
+    for (open, expected) in [
+        (None, vec!["changed", "named", "open", "prompted", "untouched"]),
+        (Some(vec![]), vec!["named", "prompted"]),
+        (Some(vec!["open".into()]), vec!["named", "open", "prompted"]),
+    ] {
+        for cwd in [None, Some(path("/w"))] {
+            let query = ListQuery { begun_or: open.clone(), cwd, ..query(9) };
+            let listed = store.list(query).await.expect("listed").sessions;
+            let mut ids: Vec<_> = listed.iter().map(|session| session.id.as_str()).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, expected);
+        }
+    }
 }
 
 pub(super) async fn refuses_a_bad_cursor(Fixture { store, .. }: Fixture) {

@@ -61,6 +61,7 @@ where
         list::lists_the_last_used_first,
         list::pages_through_all,
         list::lists_one_folder,
+        list::leaves_out_what_was_never_prompted,
         list::survives_changes_between_pages,
         list::refuses_a_bad_cursor,
         list::leaves_out_what_was_put_away,

@@ -9,6 +9,14 @@ use agent::{Archived, ListQuery, SessionEvent, SessionId, SessionPage, SessionRe
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use system::AbsPath;
 
+/// Which sessions were prompted or named, or are among those of the fifth parameter; all, where that is nothing.
+macro_rules! begun_or {
+    () => {
+        " AND (?5 IS NULL OR title IS NOT NULL OR id IN (SELECT value FROM json_each(?5)) OR (last_seq > 0 AND EXISTS \
+         (SELECT 1 FROM events WHERE session_id = sessions.id AND kind = 'user_message')))"
+    };
+}
+
 /// The columns of a [`SessionRecord`], in the order in which `record` reads them.
 macro_rules! columns {
     () => {
@@ -109,22 +117,31 @@ fn rows(
     let cwd = query.cwd.as_ref();
     // The least and the most that the column may hold, so that one statement does for all.
     let (least, most) = (query.archived == Archived::Only, query.archived != Archived::Exclude);
-    let place = (after.updated_at, after.id.as_str(), least, most);
+    let begun_or = query
+        .begun_or
+        .as_ref()
+        .map(|open| serde_json::json!(open.iter().map(SessionId::as_str).collect::<Vec<_>>()));
+    let begun_or = begun_or.map(|open| open.to_string());
+    let place = (after.updated_at, after.id.as_str(), least, most, begun_or.as_deref());
     let mut statement = connection.prepare_cached(match cwd {
         None => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 ORDER BY updated_at DESC, id DESC"
+            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4",
+            begun_or!(),
+            " ORDER BY updated_at DESC, id DESC"
         ),
         Some(_) => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE cwd = ?5 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 ORDER BY updated_at DESC, id DESC"
+            " FROM sessions WHERE cwd = ?6 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4",
+            begun_or!(),
+            " ORDER BY updated_at DESC, id DESC"
         ),
     })?;
     let mut rows = match cwd {
         None => statement.query(place)?,
-        Some(cwd) => statement.query((place.0, place.1, least, most, cwd.as_str()))?,
+        Some(cwd) => statement.query((place.0, place.1, least, most, place.4, cwd.as_str()))?,
     };
     let mut sessions: Vec<SessionRecord> = Vec::new();
     while let Some(row) = rows.next()? {

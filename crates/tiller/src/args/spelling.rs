@@ -1,6 +1,6 @@
 //! Another spelling of commands: `integrations:list` is `integrations list`.
 
-/// The arguments with the first one taken apart where it has colons between words.
+/// The arguments with the first one taken apart where it has colons between words, and `--setup` as the command that it means.
 pub(crate) fn spelled(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut arguments: Vec<String> = arguments.collect();
     let word = |part: &str| {
@@ -10,6 +10,10 @@ pub(crate) fn spelled(arguments: impl Iterator<Item = String>) -> Vec<String> {
     if let Some(first) = arguments.get(1).filter(|first| first.contains(':') && first.split(':').all(word)) {
         let parts: Vec<String> = first.split(':').map(str::to_owned).collect();
         arguments.splice(1..2, parts);
+    }
+    // An editor that logs in may replace the arguments that it starts the agent with, not only add to them.
+    if let Some(first) = arguments.get_mut(1).filter(|first| *first == "--setup") {
+        *first = "setup".to_owned();
     }
     arguments
 }
@@ -24,6 +28,9 @@ mod tests {
             ("tiller integrations:plane list_projects a:b", "tiller integrations plane list_projects a:b"),
             ("tiller mcp:secret:set k", "tiller mcp secret set k"),
             ("tiller -p a:b", "tiller -p a:b"),
+            ("tiller --setup", "tiller setup"),
+            ("tiller --setup --provider work", "tiller setup --provider work"),
+            ("tiller acp --setup", "tiller acp --setup"),
             ("tiller http://x", "tiller http://x"),
             ("tiller a::b", "tiller a::b"),
             ("tiller", "tiller"),

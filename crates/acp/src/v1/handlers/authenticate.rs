@@ -19,8 +19,10 @@ pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, mut given
     if let Some(params) = given.as_object_mut() {
         params.entry("methodId").or_insert_with(|| METHOD.into());
     }
-    let done = params::<acp::AuthenticateRequest>("authenticate", given)
-        .and_then(|request| connection.log_in(&request.method_id.0));
+    let done = match params::<acp::AuthenticateRequest>("authenticate", given) {
+        Ok(request) => connection.log_in(&request.method_id.0).await,
+        Err(error) => Err(error),
+    };
     let changed = done.as_ref().is_ok_and(|changed| *changed);
     reply.send(done.map(|_| acp::AuthenticateResponse::new()));
     if changed {

@@ -4,8 +4,9 @@ use crate::{
     TerminalPlace,
     connection::{
         auth::{
-            METHOD, METHOD_DESCRIPTION, METHOD_NAME, TERMINAL_METHOD, TERMINAL_METHOD_ARGS,
-            TERMINAL_METHOD_DESCRIPTION, TERMINAL_METHOD_NAME,
+            METHOD, METHOD_DESCRIPTION, METHOD_NAME, PILOT_METHOD, PILOT_METHOD_DESCRIPTION,
+            PILOT_METHOD_NAME, TERMINAL_METHOD, TERMINAL_METHOD_ARGS, TERMINAL_METHOD_DESCRIPTION,
+            TERMINAL_METHOD_NAME,
         },
         errors,
     },
@@ -15,7 +16,7 @@ use crate::{
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 /// Answers with version 1 whatever the client asked for: it decides whether it can speak it.
 pub(crate) fn initialize(
@@ -39,6 +40,7 @@ pub(crate) fn initialize(
     if !connection.introduce(client, forms, traits(&capabilities, facts, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
+    let shows_login = in_terminal || facts.login == facts::Login::WhenRefused;
     connection.native.introduced(&params, "clientCapabilities");
     if connection.native.is_seed() {
         connection.ids.number();
@@ -70,6 +72,12 @@ pub(crate) fn initialize(
             .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
         methods.push(acp::AuthMethod::Terminal(setup));
     }
+    if shows_login {
+        connection.shows_login.store(true, Ordering::Relaxed);
+        let pilot = acp::AuthMethodAgent::new(PILOT_METHOD, PILOT_METHOD_NAME)
+            .description(PILOT_METHOD_DESCRIPTION.to_owned());
+        methods.push(acp::AuthMethod::Agent(pilot));
+    }
     let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
         return Err(Error::internal_error());
     };
@@ -91,6 +99,7 @@ fn traits(capabilities: &acp::ClientCapabilities, facts: facts::Facts, place: Te
     };
     let (meta, session) = (capabilities.meta.as_ref(), capabilities.session.as_ref());
     Traits {
+        facts,
         share: Share {
             advertised,
             demoted: Arc::default(),

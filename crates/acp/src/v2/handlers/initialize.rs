@@ -3,8 +3,9 @@
 use crate::{
     connection::{
         auth::{
-            METHOD, METHOD_DESCRIPTION, METHOD_NAME, TERMINAL_METHOD, TERMINAL_METHOD_ARGS,
-            TERMINAL_METHOD_DESCRIPTION, TERMINAL_METHOD_NAME,
+            METHOD, METHOD_DESCRIPTION, METHOD_NAME, PILOT_METHOD, PILOT_METHOD_DESCRIPTION,
+            PILOT_METHOD_NAME, TERMINAL_METHOD, TERMINAL_METHOD_ARGS, TERMINAL_METHOD_DESCRIPTION,
+            TERMINAL_METHOD_NAME,
         },
         errors,
     },
@@ -14,6 +15,7 @@ use crate::{
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion};
 use agent_client_protocol_schema::v2 as acp;
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 
 /// Answers with version 2 whoever asked for it or for a later one, and refuses whoever asked for an earlier.
 pub(crate) fn initialize(
@@ -41,6 +43,7 @@ pub(crate) fn initialize(
     if params.get("capabilities").is_some() {
         connection.native.introduced(&params, "capabilities");
     }
+    let shows_login = in_terminal;
     let options = &connection.options;
     let prompt = acp::PromptCapabilities::new()
         .image(acp::PromptImageCapabilities::new())
@@ -67,6 +70,12 @@ pub(crate) fn initialize(
             .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
             .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
         methods.push(acp::AuthMethod::Terminal(setup));
+    }
+    if shows_login {
+        connection.shows_login.store(true, Ordering::Relaxed);
+        let pilot = acp::AuthMethodAgent::new(PILOT_METHOD, PILOT_METHOD_NAME)
+            .description(PILOT_METHOD_DESCRIPTION.to_owned());
+        methods.push(acp::AuthMethod::Agent(pilot));
     }
     let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
         return Err(Error::internal_error());

@@ -9,8 +9,10 @@ use serde_json::Value;
 
 /// Succeeds for the method offered, however often it is called.
 pub(crate) async fn login(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
-    let done = params::<acp::LoginAuthRequest>("auth/login", given)
-        .and_then(|request| connection.log_in(&request.method_id.0));
+    let done = match params::<acp::LoginAuthRequest>("auth/login", given) {
+        Ok(request) => connection.log_in(&request.method_id.0).await,
+        Err(error) => Err(error),
+    };
     let changed = done.as_ref().is_ok_and(|changed| *changed);
     reply.send(done.map(|_| acp::LoginAuthResponse::new()));
     if changed {

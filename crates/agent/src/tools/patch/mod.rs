@@ -4,7 +4,12 @@ mod apply;
 mod parse;
 mod plan;
 
-use super::{args, cancel::unless_cancelled, path::GivenPath, write_through};
+use super::{
+    args,
+    cancel::unless_cancelled,
+    path::{self, GivenPath},
+    write_through,
+};
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
 };
@@ -53,7 +58,8 @@ impl Tool for ApplyPatch {
     }
 
     fn describe(&self, cwd: &AbsPath) -> Description {
-        let names: Vec<String> = self.paths().map(ToString::to_string).collect();
+        let names: Vec<String> =
+            self.paths().map(|given| path::shown(&given.at(cwd), cwd).to_owned()).collect();
         let title = if names.is_empty() { "files".to_owned() } else { names.join(", ") };
         let locations = self.paths().map(|path| Location { path: path.at(cwd), line: None }).collect();
         Description { title: format!("Edit {title}"), kind: ToolKind::Edit, locations }

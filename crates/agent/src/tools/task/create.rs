@@ -1,8 +1,8 @@
 //! `task_create`: one task, or several at once.
 
 use crate::{
-    Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
-    limits::TASKS, tools::args,
+    Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolOutput, limits::TASKS,
+    tools::args,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -50,7 +50,12 @@ impl Tool for TaskCreate {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description(Self::NAME, ToolKind::Edit)
+        let title = match (batch(&self.tasks), &self.one.subject) {
+            (Ok(Some(tasks)), _) => format!("Plan {} tasks", tasks.len()),
+            (_, Some(subject)) => format!("Plan: {subject}"),
+            _ => "Plan a task".to_owned(),
+        };
+        super::description(title)
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {

@@ -1,7 +1,7 @@
 //! `task_get`: all about one task.
 
 use crate::{
-    Access, Description, Effect, Task, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
+    Access, Description, Effect, Task, Tool, ToolContext, ToolError, ToolOutput,
     tools::{args, output},
 };
 use async_trait::async_trait;
@@ -30,7 +30,7 @@ impl Tool for TaskGet {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description(Self::NAME, ToolKind::Read)
+        super::description("Look at a task of the plan".to_owned())
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {

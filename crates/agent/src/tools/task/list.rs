@@ -1,7 +1,7 @@
 //! `task_list`: all tasks.
 
 use crate::{
-    Access, Description, Effect, Tool, ToolContext, ToolError, ToolKind, ToolOutput, task,
+    Access, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, task,
     tools::{args, output},
 };
 use async_trait::async_trait;
@@ -24,7 +24,7 @@ impl Tool for TaskList {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description(Self::NAME, ToolKind::Read)
+        super::description("Look at the plan".to_owned())
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {

@@ -11,10 +11,15 @@ pub(super) use list::TaskList;
 pub(super) use update::TaskUpdate;
 
 use super::output;
-use crate::{Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput, task};
+use crate::{
+    Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput, limits::TASK_TITLE_CHARS,
+    task,
+};
 
-fn description(name: &str, kind: ToolKind) -> Description {
-    Description { title: name.to_owned(), kind, locations: Vec::new() }
+/// The plan is what people look at; the call itself is a thought about it.
+fn description(title: String) -> Description {
+    let title = output::cut(crate::one_line(&title).as_str(), TASK_TITLE_CHARS).into_owned();
+    Description { title, kind: ToolKind::Think, locations: Vec::new() }
 }
 
 fn unknown(id: &str) -> ToolError {

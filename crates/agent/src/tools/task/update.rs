@@ -1,7 +1,7 @@
 //! `task_update`: a task's status, words and order.
 
 use crate::{
-    Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolKind, ToolOutput, task,
+    Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolOutput, task,
     tools::args,
 };
 use async_trait::async_trait;
@@ -49,7 +49,14 @@ impl Tool for TaskUpdate {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description(Self::NAME, ToolKind::Edit)
+        super::description(match (self.status, &self.subject) {
+            (Some(TaskStatus::InProgress), _) => "Begin a task of the plan".to_owned(),
+            (Some(TaskStatus::Completed), _) => "Complete a task of the plan".to_owned(),
+            (Some(TaskStatus::Cancelled), _) => "Drop a task of the plan".to_owned(),
+            (Some(TaskStatus::Failed), _) => "Give up a task of the plan".to_owned(),
+            (_, Some(subject)) => format!("Change a task of the plan: {subject}"),
+            _ => "Change a task of the plan".to_owned(),
+        })
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {

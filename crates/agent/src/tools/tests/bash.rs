@@ -111,10 +111,13 @@ async fn names_itself_in_one_line() {
         assert_eq!(tool.parse(json!({"command": command})).unwrap().describe(&path("")).title, expected);
     }
     let (cx, _) = context(&Memory::default());
-    let mut call = tool.parse(json!({"command": "echo ```"})).unwrap();
-    let shown = call.prepare(&cx).await.unwrap();
-    let expected = "````sh\necho ```\n````\n\nRuns on this machine, in /w";
-    assert_eq!(shown, [ToolContent::Content(Content::text(expected))]);
+    let block = "````sh\necho ```\nls\n````";
+    for (command, expected) in
+        [("echo ```", vec![]), ("echo ```\nls", vec![ToolContent::Content(Content::text(block))])]
+    {
+        let mut call = tool.parse(json!({"command": command})).unwrap();
+        assert_eq!(call.prepare(&cx).await.unwrap(), expected, "{command}");
+    }
 }
 
 #[tokio::test]

@@ -30,10 +30,10 @@ fn describes_every_tool() {
         ("glob", json!({"pattern": "*"}), "Find files", ToolKind::Search, Effect::Reads),
         ("grep", json!({"pattern": "pat"}), "Search pat", ToolKind::Search, Effect::Reads),
         ("bash", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
-        ("task_create", json!({}), "task_create", ToolKind::Edit, Effect::Session),
-        ("task_update", json!({"id": "x"}), "task_update", ToolKind::Edit, Effect::Session),
-        ("task_list", json!({}), "task_list", ToolKind::Read, Effect::Reads),
-        ("task_get", json!({"id": "x"}), "task_get", ToolKind::Read, Effect::Reads),
+        ("task_create", json!({}), "Plan a task", ToolKind::Think, Effect::Session),
+        ("task_update", json!({"id": "x"}), "Change a task of the plan", ToolKind::Think, Effect::Session),
+        ("task_list", json!({}), "Look at the plan", ToolKind::Think, Effect::Reads),
+        ("task_get", json!({"id": "x"}), "Look at a task of the plan", ToolKind::Think, Effect::Reads),
     ];
     assert_eq!(tools.len(), expected.len());
     for (tool, (name, arguments, title, kind, effect)) in tools.iter().zip(expected) {
