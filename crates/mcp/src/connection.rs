@@ -131,7 +131,7 @@ impl Client {
                 let served = over(&token).serve(options, listener.clone()).await?;
                 match (served, token) {
                     // The token may have been taken back before its time.
-                    (Ok(Err(error)), Some(token)) if oauth::is_unauthorized(&error.to_string()) => {
+                    (Ok(Err(error)), Some(token)) if trouble::wants_sign_in(&error) => {
                         let renewed = oauth::renew(options, &server.name, &url, &token).await;
                         let renewed = renewed.map_err(|why| not_renewed(options, server, &why))?;
                         match renewed {
@@ -145,7 +145,7 @@ impl Client {
         };
         let service: RunningService<RoleClient, Listener> = match service {
             Ok(Ok(service)) => service,
-            Ok(Err(error)) if is_http(server) && oauth::is_unauthorized(&error.to_string()) => {
+            Ok(Err(error)) if trouble::wants_sign_in(&error) => {
                 let url = if let How::Http { url, .. } = &how { without_query(url) } else { "it" };
                 return Err(refused(options, server, &format!("{url} answered 401 and does not let us in.")));
             }
@@ -375,7 +375,7 @@ impl Client {
                 self.gone.cancelled().await;
                 Err(self.why().await)
             }
-            Err(error) if oauth::is_unauthorized(&error.to_string()) => {
+            Err(error) if trouble::lost_sign_in(&error) => {
                 // Its keeper connects anew, and with another token if there is one.
                 locked(&self.fault).get_or_insert_with(|| "it no longer lets us in.".to_owned());
                 self.stop.cancel();
@@ -495,10 +495,6 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
         }
     }
     capabilities
-}
-
-fn is_http(server: &ServerConfig) -> bool {
-    matches!(server.how, How::Http { .. })
 }
 
 /// What is said where somebody has to sign in first. Trying again would not help.

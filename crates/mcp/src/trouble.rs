@@ -33,6 +33,47 @@ pub(crate) fn of_start(server: &ServerConfig, how: &How, error: &ClientInitializ
     placed(how, &said)
 }
 
+/// Whether a server wants its caller to be somebody.
+pub(crate) fn wants_sign_in(error: &ClientInitializeError) -> bool {
+    use ClientInitializeError as E;
+    match error {
+        E::TransportError { error, .. } => is_unauthorized(error),
+        E::LegacyFallbackFailed { fallback, .. } => wants_sign_in(fallback),
+        _ => false,
+    }
+}
+
+/// The same of a request.
+pub(crate) fn lost_sign_in(error: &ServiceError) -> bool {
+    matches!(error, ServiceError::TransportSend(error) if is_unauthorized(error))
+}
+
+/// By what the error is, and not by its text: an address may have the number in it.
+fn is_unauthorized(error: &(dyn Error + 'static)) -> bool {
+    use StreamableHttpError as E;
+    causes(error).into_iter().any(|cause| {
+        let http = cause.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+        let sse = cause.downcast_ref::<sse::SseError>();
+        match http {
+            Some(E::AuthRequired(_)) => true,
+            Some(E::HttpStatus(error)) => error.status == 401,
+            Some(E::UnexpectedServerResponse(text)) => status_of(text) == Some(401),
+            _ => matches!(sse, Some(sse::SseError::Status(401))),
+        }
+    })
+}
+
+/// An error, and what is behind it.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
+    let mut causes = vec![error];
+    let mut cause = error.source();
+    while let Some(now) = cause {
+        causes.push(now);
+        cause = now.source();
+    }
+    causes
+}
+
 /// Whether a server that was started answered, and wrongly.
 pub(crate) fn is_answered(error: &ClientInitializeError) -> bool {
     use ClientInitializeError as E;
@@ -54,12 +95,7 @@ pub(crate) fn of_request(server: &ServerConfig, error: &ServiceError) -> String 
 const START: &str = "Start it, or correct its `url`.";
 
 fn of_transport(server: &ServerConfig, how: &How, error: &(dyn Error + 'static)) -> String {
-    let mut causes: Vec<&(dyn Error + 'static)> = vec![error];
-    let mut cause = error.source();
-    while let Some(now) = cause {
-        causes.push(now);
-        cause = now.source();
-    }
+    let causes = causes(error);
     for cause in &causes {
         if let Some(error) = cause.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
             return of_http(server, how, error, &causes);
@@ -125,7 +161,7 @@ fn status_of(text: &str) -> Option<u16> {
 
 fn of_status(server: &ServerConfig, how: &How, status: u16) -> String {
     let todo = match status {
-        401 => return placed(how, "it answered 401 Auth required: it does not let us in"),
+        401 => return placed(how, "it answered 401: it does not let us in"),
         403 => "it refuses us: look at its `headers`, or at what you are allowed there",
         404 | 410 => "there is no MCP server at this address: correct its `url`",
         405 | 415 | 406 | 400 => {

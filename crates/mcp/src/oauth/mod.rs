@@ -29,12 +29,7 @@ pub trait Grants: Send + Sync {
     fn now(&self) -> u64;
 }
 
-/// Whether an error says that a server wants its caller to be somebody.
-pub(crate) fn is_unauthorized(error: &str) -> bool {
-    error.contains("Auth required") || error.contains("401")
-}
-
-/// What to do about that.
+/// What to do where a server wants its caller to be somebody.
 pub(crate) fn sign_in(server: &str) -> String {
     format!("{SIGN_IN} `tiller mcp login {server}`, or give it an Authorization header.")
 }

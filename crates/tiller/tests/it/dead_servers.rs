@@ -69,7 +69,8 @@ fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
         .zip(says)
         .map(|(web, says)| (http(&web.url("/mcp?key=canary-1")), web.url("/mcp"), says))
         .collect();
-    let refused = format!("http://127.0.0.1:{nobody}/mcp");
+    // A number in an address is no status.
+    let refused = format!("http://127.0.0.1:{nobody}/401");
     table.push((
         http(&refused),
         refused.clone(),
