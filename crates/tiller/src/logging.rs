@@ -10,12 +10,17 @@ use tracing_subscriber::{
 /// The part of the protocol's library that logs whole messages, at the level `trace`.
 const RAW_MESSAGES: &str = "agent_client_protocol::jsonrpc::transport_actor";
 
+/// The crates of this program.
+const OWN: [&str; 9] =
+    ["tiller", "acp", "agent", "system", "store", "providers", "mcp", "lua", "integrations"];
+
 /// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
 pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
-        // What programs of the older dialect set.
+        // What programs of the older dialect set: our own log, and of the libraries what is always shown.
         None if environment.get("CODEEP_DEBUG") == Some("1") => {
-            Targets::new().with_default(LevelFilter::DEBUG)
+            let own = OWN.map(|name| (name, LevelFilter::DEBUG));
+            Targets::new().with_default(LevelFilter::WARN).with_targets(own)
         }
         None => Targets::new().with_default(LevelFilter::WARN),
         Some(text) => text.parse().map_err(|error| {

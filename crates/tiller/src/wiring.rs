@@ -145,8 +145,14 @@ pub(crate) async fn serve(
         tokio::time::sleep(limits::HEAD_START).await;
         catalog.discover().await;
     });
+    let closed = acp.output_closed.clone();
+    let watching = tokio::spawn(async move {
+        stdio::output_closed().await;
+        closed.cancel();
+    });
     let served = acp::serve(Arc::clone(&wired.runtime), stdio::input(), stdio::output(), acp).await;
     looking.abort();
+    watching.abort();
     Ok(served?)
 }
 
