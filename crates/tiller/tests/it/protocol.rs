@@ -106,7 +106,7 @@ fn a_session_on_the_pilot_says_so() {
 #[test]
 fn no_wrong_value_is_answered_as_a_defect() {
     let home = Home::new();
-    let (mut agent, session) = Agent::open(&home, &[], &Editor::without_anything());
+    let (mut agent, session) = Agent::open(&home, &["--events", "off"], &Editor::without_anything());
     let project = home.project();
     let values = [
         json!(7),
