@@ -55,7 +55,7 @@ def frame(state: State) -> str:
         lines += ["", paint(1, f"Subagents {done}")] + [line for node in state.tree for line in branch(node, 1)]
     used = "no tokens yet"
     if state.usage:
-        used = "{tokensIn} in, {tokensOut} out, of {maxContext}".format(**state.usage)
+        used = "{tokensIn} in, {tokensOut} out, of {size}".format(**state.usage, size=state.usage["maxContext"] or "?")
     model = state.usage["model"] if state.usage else "?"
     return "\n".join([*lines, "", paint(7, f" {state.run or 'idle'} · {state.phase} · {model} · {used} ")])
 

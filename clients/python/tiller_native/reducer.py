@@ -86,7 +86,7 @@ def reduce(state: State, event: NativeEvent) -> State:
             return replace(state, tree=given["tree"], stats=given["stats"], summary=given["summary"])
         case "usage_updated":
             keys = ("model", "tokensIn", "tokensOut", "cost", "maxContext")
-            return replace(state, usage={key: given[key] for key in keys})
+            return replace(state, usage={key: given.get(key) for key in keys})
         case "runtime_changed":
             model = f"{given['provider']}/{given['model']}" if given.get("model") else state.model
             return replace(state, mode=given.get("mode") or state.mode, model=model)

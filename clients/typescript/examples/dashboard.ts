@@ -66,7 +66,7 @@ function frame(state: State): string {
     lines.push("", paint(1, `Subagents ${sum}`), ...state.tree.flatMap((node) => branch(node, 1)));
   }
   const { usage } = state;
-  const used = usage ? `${usage.tokensIn} in, ${usage.tokensOut} out, of ${usage.maxContext}` : "no tokens yet";
+  const used = usage ? `${usage.tokensIn} in, ${usage.tokensOut} out, of ${usage.maxContext ?? "?"}` : "no tokens yet";
   lines.push("", paint(7, ` ${state.run ?? "idle"} · ${state.phase} · ${usage?.model ?? "?"} · ${used} `));
   return lines.join("\n");
 }

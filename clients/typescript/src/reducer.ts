@@ -21,7 +21,8 @@ export interface State {
   /** Subagents in numbers, by id. */
   stats: Record<string, Stats>;
   summary: Summary | null;
-  usage: { model: string; tokensIn: number; tokensOut: number; cost: number | null; maxContext: number } | null;
+  /** Tokens so far; without the size of the context where that is not known. */
+  usage: { model: string; tokensIn: number; tokensOut: number; cost: number | null; maxContext: number | null } | null;
   mode: string | null;
   model: string | null;
 }
@@ -81,7 +82,7 @@ export function reduce(state: State, event: NativeEvent): State {
       return { ...state, tree: event.tree, stats: event.stats, summary: event.summary };
     case "usage_updated": {
       const { model, tokensIn, tokensOut, cost, maxContext } = event;
-      return { ...state, usage: { model, tokensIn, tokensOut, cost, maxContext } };
+      return { ...state, usage: { model, tokensIn, tokensOut, cost, maxContext: maxContext ?? null } };
     }
     case "runtime_changed": {
       const model = event.model && event.provider ? `${event.provider}/${event.model}` : state.model;

@@ -6,6 +6,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 use system::{AbsPath, System};
+use tokio_util::sync::CancellationToken;
 
 /// Options of [`crate::serve`].
 #[derive(Clone)]
@@ -36,6 +37,8 @@ pub struct AcpOptions {
     pub frame_cap: usize,
     /// How long the client has to answer a request, permissions and the end of commands excepted.
     pub client_timeout: Duration,
+    /// To be cancelled when the client is known to read no more. Without it that shows when something is written.
+    pub output_closed: CancellationToken,
 }
 
 /// Which version of the protocol is served.
@@ -130,6 +133,7 @@ impl AcpOptions {
             mcp: false,
             frame_cap: limits::FRAME_BYTES,
             client_timeout: limits::CLIENT_TIMEOUT,
+            output_closed: CancellationToken::new(),
         }
     }
 }

@@ -3,22 +3,22 @@
 #[cfg(feature = "v2")]
 use crate::v2::V2;
 use crate::{
-    AcpOptions,
+    AcpOptions, Protocol,
     connection::{Connection, Dispatcher, Served},
     dialect::Dialect,
     legacy,
-    limits::{LAST_WRITES, SETTLE},
-    transport::{Gauge, Ids, LineSink, incoming, write_lines},
+    limits::{DIALECT_WAIT, LAST_WRITES, LEGACY_LINGER, SETTLE},
+    transport::{Gauge, Ids, LineSink, Read, incoming, write_lines},
     v1::V1,
 };
 use agent::Runtime;
 use agent_client_protocol::{Agent, Builder, Lines};
 use futures::{SinkExt, Stream, StreamExt, future::BoxFuture, stream};
-use std::{io, sync::Arc};
+use std::{io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::oneshot,
-    time::timeout,
+    time::{error::Elapsed, timeout},
 };
 
 /// Why a connection ended other than by the client closing it.
@@ -30,7 +30,8 @@ pub enum ServeError {
 }
 
 /// Serves a client until it closes its side, which cancels its turns; returns once they have settled and all is written, at the latest
-/// a second later. What the client says first decides between the protocol and the older dialect, unless the options leave no choice. Sessions stay stored. Needs a tokio runtime with time; a current-thread one is enough.
+/// a second later. The client's first message decides between the protocol and the older dialect, unless the options leave no choice;
+/// in that dialect running work ends first, as long as the client reads. Sessions stay stored. Needs a tokio runtime with time; a current-thread one is enough.
 ///
 /// # Errors
 /// When the client stops reading, or the protocol library fails.
@@ -53,11 +54,19 @@ fn serve_streams(
     Box::pin(async move {
         let gauge = Arc::new(Gauge::default());
         let ids = Arc::new(Ids::default());
-        let (sink, write) = write_lines(writer, gauge.clone());
-        let mut writing = tokio::spawn(write);
-        let mut lines = Box::pin(incoming(reader, options.frame_cap).peekable());
-        let first = lines.as_mut().peek().await.and_then(|first| first.as_deref().ok());
-        let served = match Dialect::of(options.protocol, first) {
+        let (mut sink, write) = write_lines(writer, gauge.clone());
+        let closed = options.output_closed.child_token();
+        let mut writing = {
+            let closed = closed.clone();
+            tokio::spawn(async move {
+                let written = write.await;
+                closed.cancel();
+                written
+            })
+        };
+        let lines = Box::pin(incoming(reader, options.frame_cap));
+        let (dialect, lines) = introduction(options.protocol, lines, &mut sink).await;
+        let served = match dialect {
             Dialect::First => {
                 let connection = Connection::<V1>::new(runtime, options, gauge, ids.clone());
                 speak(connection, lines, sink, ids).await
@@ -67,7 +76,12 @@ fn serve_streams(
                 let connection = Connection::<V2>::new(runtime, options, gauge, ids.clone());
                 speak(connection, lines, sink, ids).await
             }
-            Dialect::Older => legacy::serve(runtime, options, lines, sink).await,
+            Dialect::Older => {
+                legacy::serve(runtime, options, lines, sink, closed.clone()).await;
+                // A client that reads slowly still gets all of it.
+                let _ = timeout(LEGACY_LINGER, closed.cancelled()).await;
+                Ok(())
+            }
         };
         if timeout(LAST_WRITES, &mut writing).await.is_err() {
             tracing::warn!("the client does not read; what was left to say is lost");
@@ -77,16 +91,53 @@ fn serve_streams(
     })
 }
 
+type Incoming = Pin<Box<dyn Stream<Item = Read> + Send>>;
+
+/// The dialect that the client speaks, by the first message that it sends, and all lines. Lines before it that are no message do not decide. They are left to
+/// whoever serves the dialect, unless no message comes for a while: then they are answered as the protocol has it.
+async fn introduction(protocol: Protocol, mut lines: Incoming, sink: &mut LineSink) -> (Dialect, Incoming) {
+    let mut before = Vec::new();
+    let mut first = None;
+    if protocol == Protocol::Auto {
+        loop {
+            let wait = if before.is_empty() { None } else { Some(DIALECT_WAIT) };
+            match next(&mut lines, wait).await {
+                Ok(Some(line)) if line.is_message() => {
+                    first = Some(line);
+                    break;
+                }
+                Ok(Some(line)) => before.push(line),
+                Ok(None) => break,
+                Err(_elapsed) => {
+                    for line in before.drain(..) {
+                        // A client that has gone hears nothing.
+                        let _ = sink.send(line.refusal()).await;
+                    }
+                }
+            }
+        }
+    }
+    let dialect = Dialect::of(protocol, first.as_ref().map(|line| line.text.as_str()));
+    (dialect, Box::pin(stream::iter(before).chain(stream::iter(first)).chain(lines)))
+}
+
+async fn next(lines: &mut Incoming, wait: Option<Duration>) -> Result<Option<Read>, Elapsed> {
+    match wait {
+        Some(wait) => timeout(wait, lines.next()).await,
+        None => Ok(lines.next().await),
+    }
+}
+
 /// Serves the client in one version of the protocol. Its messages are taken undecoded (decision 8).
 async fn speak(
     connection: Arc<dyn Served>,
-    lines: impl Stream<Item = io::Result<String>> + Send + 'static,
+    lines: Incoming,
     sink: LineSink,
     ids: Arc<Ids>,
 ) -> Result<(), ServeError> {
     let (sending, taking) = (ids.clone(), ids);
     let sink = sink.with(move |line| std::future::ready(Ok::<_, io::Error>(sending.outgoing(line))));
-    let lines = lines.map(move |line| line.map(|line| taking.incoming(line)));
+    let lines = lines.map(move |line| Ok::<_, io::Error>(taking.incoming(line.message())));
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
     let last = stream::once(async move {

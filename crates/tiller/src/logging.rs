@@ -10,16 +10,21 @@ use tracing_subscriber::{
 /// The part of the protocol's library that logs whole messages, at the level `trace`.
 const RAW_MESSAGES: &str = "agent_client_protocol::jsonrpc::transport_actor";
 
-/// The library for MCP servers. What goes wrong with one is said by whoever keeps it running; what the library says names its own types, and is for those
-/// who look for a defect.
+/// The library for MCP servers. A server that fails is reported by the code that runs it; the library's own log names
+/// its types and is only good for finding a defect in it.
 const MCP_LIBRARY: &str = "rmcp";
+
+/// The crates of this program.
+const OWN: [&str; 9] =
+    ["tiller", "acp", "agent", "system", "store", "providers", "mcp", "lua", "integrations"];
 
 /// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
 pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
-        // What programs of the older dialect set.
+        // What programs of the older dialect set: our own log, and of the libraries what is always shown.
         None if environment.get("CODEEP_DEBUG") == Some("1") => {
-            Targets::new().with_default(LevelFilter::DEBUG)
+            let own = OWN.map(|name| (name, LevelFilter::DEBUG));
+            Targets::new().with_default(LevelFilter::WARN).with_targets(own)
         }
         None => Targets::new().with_default(LevelFilter::WARN),
         Some(text) => text.parse().map_err(|error| {

@@ -14,7 +14,7 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{UnixStream, unix::pipe},
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -71,6 +71,27 @@ pub(crate) fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
         Err(error) => tracing::debug!(%error, "stdout is written by a thread"),
     }
     Box::new(tokio::io::stdout())
+}
+
+/// Completes when nobody reads stdout any more, which a program that writes nothing does not find out by itself. Never completes where that cannot be seen: a
+/// terminal, a file. Needs a tokio runtime with io.
+pub(crate) async fn output_closed() {
+    let closed = match waitable(&io::stdout()) {
+        Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_sender(path) {
+            // An error of a pipe's writing end is that its reading end is gone.
+            Ok(sender) => sender.ready(Interest::ERROR).await.is_ok(),
+            // There is no reading end to open it against.
+            Err(error) => error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()),
+        },
+        // Nobody sends anything here: what can be read is the end.
+        Ok(Some(Waitable::Socket(stream))) => {
+            stream.ready(Interest::READABLE).await.is_ok_and(|ready| ready.is_read_closed())
+        }
+        Ok(None) | Err(_) => false,
+    };
+    if !closed {
+        std::future::pending::<()>().await;
+    }
 }
 
 enum Waitable {

@@ -153,9 +153,18 @@ pub(crate) async fn serve(
         tokio::time::sleep(limits::HEAD_START).await;
         catalog.discover().await;
     });
+    let (closed, stopped) = (acp.output_closed.clone(), stop.clone());
+    let watching = tokio::spawn(async move {
+        tokio::select! {
+            () = stdio::output_closed() => {}
+            () = stopped.cancelled() => {}
+        }
+        closed.cancel();
+    });
     let input = stdio::Stoppable::new(stdio::input(), stop);
     let served = acp::serve(Arc::clone(&wired.runtime), input, stdio::output(), acp).await;
     looking.abort();
+    watching.abort();
     Ok(served?)
 }
 

@@ -1,9 +1,12 @@
 //! Who is told what happens in a run: text as it comes, and each file that was changed.
 
 use super::message::{ApplyEdit, FileEdit, Outgoing, StreamParams};
-use agent::{Client, FileChange, MessageId, PermissionOutcome, PermissionRequest, SessionEvent};
+use agent::{
+    Client, FileChange, MessageId, PermissionMode, PermissionOutcome, PermissionRequest, SessionEvent,
+};
 use async_trait::async_trait;
 use std::{
+    collections::HashMap,
     fmt::Write,
     sync::{Mutex, PoisonError},
 };
@@ -13,14 +16,29 @@ use tokio::sync::mpsc::UnboundedSender;
 /// The client of one run.
 pub(super) struct RunClient {
     conversation: String,
+    /// How much is asked, of what the dialect cannot ask.
+    mode: PermissionMode,
     out: UnboundedSender<String>,
     /// The message whose text was told as it came.
     streamed: Mutex<Option<MessageId>>,
+    /// The text of each file as it was told last.
+    told: Mutex<HashMap<AbsPath, String>>,
 }
 
 impl RunClient {
-    pub(super) fn new(conversation: String, out: UnboundedSender<String>) -> Self {
-        Self { conversation, out, streamed: Mutex::default() }
+    pub(super) fn new(conversation: String, mode: PermissionMode, out: UnboundedSender<String>) -> Self {
+        Self { conversation, mode, out, streamed: Mutex::default(), told: Mutex::default() }
+    }
+
+    /// Tells a file's whole text, unless it was told last.
+    pub(super) fn changed(&self, path: &AbsPath, new_text: &str) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.get(path).is_some_and(|told| told == new_text) {
+            return;
+        }
+        told.insert(path.clone(), new_text.to_owned());
+        let edit = ApplyEdit { changes: [FileEdit { uri: file_uri(path), new_text }] };
+        self.say(&Outgoing::notification("workspace/applyEdit", &edit));
     }
 
     fn stream(&self, text: &str) {
@@ -34,8 +52,7 @@ impl RunClient {
         // This dialect cannot say that a file was removed, nor show one that is no text.
         let bytes = change.after.as_ref().and_then(|after| after.bytes.as_ref());
         let Some(Ok(new_text)) = bytes.map(|bytes| std::str::from_utf8(bytes)) else { return };
-        let edit = ApplyEdit { changes: [FileEdit { uri: file_uri(&change.path), new_text }] };
-        self.say(&Outgoing::notification("workspace/applyEdit", &edit));
+        self.changed(&change.path, new_text);
     }
 
     fn say(&self, message: &impl serde::Serialize) {
@@ -68,11 +85,21 @@ impl Client for RunClient {
     }
 
     fn rejection(&self, request: &PermissionRequest) -> Option<String> {
+        // What asks each time asks in every mode, and is not offered to be remembered.
+        let in_every_mode = request.grant_label.is_empty() || self.mode == PermissionMode::Prometheus;
+        let advice = match in_every_mode {
+            true => {
+                "It is asked about in every permission mode: do it yourself, or use a client that can be asked."
+            }
+            false => {
+                "To allow it, whoever starts the program passes --permission-mode prometheus, or sets \
+                 tools.default_permission_mode; a request cannot."
+            }
+        };
+        let question = request.question.trim_end();
         Some(format!(
-            "{} was denied: {} Nobody can be asked over this connection. To allow it, start tiller with --permission-mode prometheus \
-             (or --yolo), or set tools.default_permission_mode.",
-            request.title,
-            request.question.trim_end()
+            "{} was denied: {question} Nobody can be asked over this connection. {advice}",
+            request.title
         ))
     }
 }

@@ -2,22 +2,27 @@
 //!
 //! Behind it are the same runtime, sessions, tools and policy. It has no way to ask, so the policy decides alone: what would be asked is refused.
 
+mod changes;
 mod client;
 mod message;
 mod run;
 
 use crate::{
-    AcpOptions, ServeError,
-    limits::SETTLE,
-    transport::{LineSink, is_bad_line},
+    AcpOptions,
+    limits::{LEGACY_LINGER, SETTLE},
+    transport::{LineSink, Read, is_bad_line},
 };
 use agent::Runtime;
 use futures::{SinkExt, Stream, StreamExt};
 use message::{Incoming, Initialized, Outgoing};
 use run::{Desk, Run};
 use serde_json::{Value, json};
-use std::{io, sync::Arc};
-use tokio::{sync::mpsc, time::timeout};
+use std::sync::Arc;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
 
 /// Whether a connection that begins with this line speaks this dialect: an introduction without a version, or a method of this dialect.
 pub(crate) fn speaks(line: &str) -> bool {
@@ -29,13 +34,15 @@ pub(crate) fn speaks(line: &str) -> bool {
     }
 }
 
-/// Serves a client of this dialect until it closes its side, which cancels its runs.
+/// Serves a client of this dialect until it closes its side and its runs have ended, at the latest [`LEGACY_LINGER`] later; or until it is known to read no more,
+/// which ends them at once.
 pub(crate) async fn serve(
     runtime: Arc<Runtime>,
     options: AcpOptions,
-    mut lines: impl Stream<Item = io::Result<String>> + Send + Unpin,
+    mut lines: impl Stream<Item = Read> + Send + Unpin,
     mut sink: LineSink,
-) -> Result<(), ServeError> {
+    closed: CancellationToken,
+) {
     // As much as the model says and the tools write; nothing of it can be left out.
     let (out, mut waiting) = mpsc::unbounded_channel::<String>();
     let writing = tokio::spawn(async move {
@@ -45,29 +52,38 @@ pub(crate) async fn serve(
         sink.close().await
     });
     let desk = Arc::new(Desk::new(runtime, options, out));
-    while let Some(Ok(line)) = lines.next().await {
-        match serde_json::from_str::<Incoming>(&line) {
+    while let Some(Some(Read { text, .. })) = closed.run_until_cancelled(lines.next()).await {
+        match serde_json::from_str::<Incoming>(&text) {
             Ok(message) => take(&desk, message),
-            Err(error) => tracing::debug!(%error, "ignoring a line that is no message"),
+            Err(error) => tracing::warn!(%error, "ignoring a line that is no message"),
         }
+    }
+    let until = Instant::now() + LEGACY_LINGER;
+    tracing::debug!("the client has closed its side; what runs ends first");
+    if timeout_at(until, closed.run_until_cancelled(desk.finished())).await.is_err() {
+        tracing::warn!(
+            "the client has closed its side {} s ago; what still runs is cancelled",
+            LEGACY_LINGER.as_secs()
+        );
     }
     if timeout(SETTLE, desk.settle()).await.is_err() {
         tracing::warn!("runs did not settle in time");
     }
     drop(desk);
-    match timeout(SETTLE, writing).await {
-        Ok(Ok(Ok(()))) => Ok(()),
-        Ok(Ok(Err(error))) => Err(ServeError::Connection(error.to_string())),
-        Ok(Err(_)) | Err(_) => {
-            tracing::warn!("the client does not read; what was left to say is lost");
-            Ok(())
-        }
+    let abandon = writing.abort_handle();
+    let written = timeout_at(until + SETTLE, closed.run_until_cancelled(writing)).await;
+    abandon.abort();
+    if !matches!(written, Ok(Some(Ok(Ok(()))))) {
+        tracing::warn!("the client does not read; what was left to say is lost");
     }
 }
 
 fn take(desk: &Arc<Desk>, message: Incoming) {
     let Incoming { id, method, params } = message;
     let Some(method) = method else { return tracing::debug!("ignoring an answer that nobody asked for") };
+    if !is_bad_line(&method) {
+        tracing::debug!(%method, id = ?id, "a message of the client");
+    }
     match method.as_str() {
         bad if is_bad_line(bad) => tracing::warn!(problem = %params["message"], "ignoring a line"),
         "initialize" => {
@@ -76,7 +92,7 @@ fn take(desk: &Arc<Desk>, message: Incoming) {
             answer(desk, id, &info);
         }
         "initialized" => answer(desk, id, &Value::Null),
-        "agent/run" => match Run::decode(desk, id.as_ref(), &params) {
+        "agent/run" => match Run::decode(id.as_ref(), &params) {
             Ok(run) => desk.start(run, id),
             Err(message) => fail(desk, id, -32602, message),
         },

@@ -1,10 +1,14 @@
-//! The runs of a connection: each a session of its own with one prompt.
+//! The runs of a connection: each a prompt in a session of its own, or in that of its conversation where the client sends that again.
 
-use super::{client::RunClient, message::Outgoing};
+use super::{changes::Snapshot, client::RunClient, message::Outgoing};
 use crate::AcpOptions;
-use agent::{Content, CreateSession, Runtime, StopReason, Surface};
+use agent::{Content, CreateSession, OpenSession, Runtime, SessionHandle, SessionId, StopReason, Surface};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
+};
 use system::{AbsPath, FileKind};
 use tokio::{sync::mpsc::UnboundedSender, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -24,28 +28,47 @@ struct State {
     runs: JoinSet<()>,
     /// What cancels each, by its conversation.
     running: Vec<(String, CancellationToken)>,
+    /// The session of each conversation, held while a run is in it: a second one waits for the first.
+    conversations: HashMap<String, Arc<tokio::sync::Mutex<Option<SessionId>>>>,
 }
 
 /// A prompt to be run.
 pub(super) struct Run {
     prompt: String,
-    root: String,
+    /// The folder that the client named, if it did.
+    root: Option<String>,
     conversation: String,
+    /// Whether the client named the conversation.
+    named: bool,
 }
 
 impl Run {
     /// From the parameters of `agent/run`.
-    pub(super) fn decode(desk: &Desk, id: Option<&Value>, params: &Value) -> Result<Self, String> {
+    pub(super) fn decode(id: Option<&Value>, params: &Value) -> Result<Self, String> {
         let text = |key: &str| params[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let prompt = text("prompt").ok_or("Missing string param: prompt")?;
-        let conversation = text("conversationId").unwrap_or_else(|| match id {
-            Some(Value::String(id)) => id.clone(),
-            Some(id) => id.to_string(),
-            None => String::new(),
-        });
-        let root = text("workspaceRoot").or_else(|| desk.state().folder.clone());
-        let root = root.unwrap_or_else(|| desk.options.default_cwd.as_str().to_owned());
-        Ok(Self { prompt, root, conversation })
+        let (conversation, named) = match (text("conversationId"), id) {
+            (Some(named), _) => (named, true),
+            (None, Some(Value::String(id))) => (id.clone(), false),
+            (None, Some(id)) => (id.to_string(), false),
+            (None, None) => (String::new(), false),
+        };
+        Ok(Self { prompt, root: text("workspaceRoot"), conversation, named })
+    }
+
+    /// The folder to work in: the one named, below the one that the program was started in where it is relative; the client's first; or the program's.
+    fn folder(&self, desk: &Desk) -> Result<AbsPath, String> {
+        let start = &desk.options.default_cwd;
+        let given = self.root.clone().or_else(|| desk.state().folder.clone());
+        let Some(given) = given else { return Ok(start.clone()) };
+        let path = match given.strip_prefix("file://") {
+            Some(path) => decoded(path).ok_or_else(|| format!("workspaceRoot is no path: {given:?}"))?,
+            None => given,
+        };
+        match path.contains('\0') {
+            true => Err(format!("workspaceRoot is no path: {path:?}; send another")),
+            false => Ok(start.join(&path)),
+        }
     }
 }
 
@@ -78,7 +101,9 @@ impl Desk {
         state.running.push((run.conversation.clone(), cancel.clone()));
         while state.runs.try_join_next().is_some() {}
         state.runs.spawn(async move {
+            tracing::debug!(conversation = %run.conversation, "a run begins");
             let ended = desk.run(run, &cancel).await;
+            tracing::debug!(?ended, "a run has ended");
             // From here on there is nothing to cancel.
             cancel.cancel();
             let Some(id) = id else { return };
@@ -101,6 +126,21 @@ impl Desk {
             .for_each(|(_, run)| run.cancel());
     }
 
+    /// Waits for the ends of all runs.
+    pub(super) async fn finished(&self) {
+        std::future::poll_fn(|cx| {
+            let mut state = self.state();
+            loop {
+                match state.runs.poll_join_next(cx) {
+                    Poll::Ready(Some(_ended)) => {}
+                    Poll::Ready(None) => return Poll::Ready(()),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+        })
+        .await;
+    }
+
     /// Cancels every run and waits for their ends.
     pub(super) async fn settle(&self) {
         let mut runs = {
@@ -112,19 +152,24 @@ impl Desk {
     }
 
     async fn run(&self, run: Run, cancel: &CancellationToken) -> Result<StopReason, String> {
-        let Run { prompt, root, conversation } = run;
-        let cwd = AbsPath::new(&root)
-            .map_err(|_wrong| format!("workspaceRoot must be an absolute path, not {root:?}; send one"))?;
+        let cwd = run.folder(self)?;
         match self.options.local.metadata(&cwd).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => {}
             Ok(_) => return Err(format!("workspaceRoot is not a folder: {cwd}; send one that is")),
             Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
         }
-        let client = RunClient::new(conversation, self.out.clone());
-        let surface = Surface { client: Arc::new(client), system: self.options.local.clone() };
-        let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
-        let handle = self.runtime.create(new, |_id| surface).await.map_err(|error| error.to_string())?;
-        let mut turn = handle.start(vec![Content::text(prompt)]);
+        let conversation = self.state().conversations.entry(run.conversation.clone()).or_default().clone();
+        let Some(mut session) = cancel.run_until_cancelled(conversation.lock()).await else {
+            return Ok(StopReason::Cancelled);
+        };
+        let before = Snapshot::take(self.options.local.clone(), cwd.clone()).await;
+        let settings = self.runtime.settings_in(&cwd).await.map_err(|error| error.to_string())?;
+        let mode = settings.permission_mode;
+        let client = Arc::new(RunClient::new(run.conversation.clone(), mode, self.out.clone()));
+        let surface = Surface { client: client.clone(), system: self.options.local.clone() };
+        let handle = self.session(&run, session.as_ref(), cwd, surface).await?;
+        *session = Some(handle.id().clone());
+        let mut turn = handle.start(vec![Content::text(run.prompt)]);
         let ended = tokio::select! {
             ended = turn.settled() => Some(ended),
             () = cancel.cancelled() => None,
@@ -137,7 +182,29 @@ impl Desk {
             }
         };
         handle.close().await;
+        for (path, text) in before.changed().await {
+            client.changed(&path, &text);
+        }
         ended.map(|outcome| outcome.stop_reason).map_err(|error| error.to_string())
+    }
+
+    /// The session of a run: that of its conversation, where the client sends that again and does not name another folder; or a new one.
+    async fn session(
+        &self,
+        run: &Run,
+        last: Option<&SessionId>,
+        cwd: AbsPath,
+        surface: Surface,
+    ) -> Result<SessionHandle, String> {
+        if let Some(last) = last.filter(|_| run.named)
+            && let Ok(record) = self.runtime.record(last).await
+            && (run.root.is_none() || record.cwd == cwd)
+        {
+            let opened = self.runtime.open(last, OpenSession::default(), |_id| surface).await;
+            return opened.map_err(|error| error.to_string());
+        }
+        let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
+        self.runtime.create(new, |_id| surface).await.map_err(|error| error.to_string())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -63,7 +63,9 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
     let gauge = Arc::new(Gauge::default());
     let (sink, write) = write_lines(writer, gauge.clone());
     tokio::spawn(write);
-    let lines = incoming(reader, limits::FRAME_BYTES);
+    let lines = futures::StreamExt::map(incoming(reader, limits::FRAME_BYTES), |read| {
+        Ok::<_, std::io::Error>(read.message())
+    });
     let (give, get) = oneshot::channel();
     let (end, ended) = oneshot::channel::<()>();
     tokio::spawn(Builder::new_with(Agent, NullHandler).connect_with(

@@ -33,18 +33,64 @@ pub(crate) fn is_bad_line(method: &str) -> bool {
     method == *BAD_LINE
 }
 
-/// The lines of `reader`, ready for the protocol library; ends at the end of the input or at an error of it.
+/// A line of the client, or the request that stands for a bad one.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The line.
+    pub(crate) text: String,
+    /// What it looks like; nothing of one that stands for a bad one.
+    head: Option<Head>,
+}
+
+impl Read {
+    /// The line as the protocol library takes it: what is no message becomes the request that stands for a bad line.
+    pub(crate) fn message(self) -> String {
+        let Some(head) = &self.head else { return self.text };
+        match wrong(head) {
+            Some((code, message)) => bad_line(code, message, head),
+            None => ids::taken(self.text, head),
+        }
+    }
+
+    /// Whether it is a message of whatever dialect, by which a client introduces itself.
+    pub(crate) fn is_message(&self) -> bool {
+        self.head.as_ref().is_some_and(|head| head.is_object && head.method == Some(b'"'))
+    }
+
+    /// What a line is answered with that is no message, where the protocol library does not answer yet.
+    pub(crate) fn refusal(self) -> String {
+        #[derive(serde::Deserialize)]
+        struct Bad {
+            id: Value,
+            params: Value,
+        }
+        let bad = match wrong_or_bare(&self) {
+            Some((code, message)) => bad_line(code, message, &self.head.unwrap_or_default()),
+            None => self.text,
+        };
+        let answer = serde_json::from_str::<Bad>(&bad)
+            .map(|bad| json!({ "jsonrpc": "2.0", "id": bad.id, "error": bad.params }));
+        answer.map(|answer| answer.to_string()).unwrap_or_default()
+    }
+}
+
+fn wrong_or_bare(read: &Read) -> Option<(i32, &'static str)> {
+    let head = read.head.as_ref()?;
+    Some(wrong(head).unwrap_or((-32600, "Invalid request")))
+}
+
+/// The lines of `reader`; ends at the end of the input or at an error of it.
 pub(crate) fn incoming(
     reader: impl AsyncRead + Send + Unpin + 'static,
     cap: usize,
-) -> impl Stream<Item = io::Result<String>> + Send + 'static {
+) -> impl Stream<Item = Read> + Send + 'static {
     let lines = LineReader { reader: BufReader::with_capacity(READ_BYTES, reader), buffer: Vec::new(), cap };
     stream::unfold(lines, |mut lines| async move {
         loop {
             match lines.next().await {
                 Ok(Some(Line::Whole(line))) => {
-                    if let Some(line) = accept(line) {
-                        return Some((Ok(line), lines));
+                    if let Some(read) = accept(line) {
+                        return Some((read, lines));
                     }
                 }
                 Ok(Some(Line::TooLong(size, head))) => {
@@ -52,7 +98,7 @@ pub(crate) fn incoming(
                         format!("the line is longer than {} bytes ({size} bytes); discarded", lines.cap);
                     // Nobody waits for an answer to a response.
                     if !head.is_response() {
-                        return Some((Ok(bad_line(-32600, &message, &head)), lines));
+                        return Some((refused(-32600, &message, &head), lines));
                     }
                     tracing::warn!(%message, "an answer of the client is lost");
                 }
@@ -68,7 +114,7 @@ pub(crate) fn incoming(
 }
 
 /// What is passed on of a whole line: nothing for a blank one, the line itself, or the request that stands for a bad one.
-fn accept(line: String) -> Option<String> {
+fn accept(line: String) -> Option<Read> {
     if line.trim().is_empty() {
         return None;
     }
@@ -79,30 +125,29 @@ fn accept(line: String) -> Option<String> {
     let head = Head::of(&line);
     if head.depth > JSON_DEPTH {
         let message = format!("the message nests {} levels deep; {JSON_DEPTH} are allowed", head.depth);
-        return Some(bad_line(-32600, &message, &head));
+        return Some(refused(-32600, &message, &head));
     }
     if let Err(error) = serde_json::from_str::<IgnoredAny>(&line) {
         // Where it is no JSON, nothing in it is sure to be an id.
-        return Some(bad_line(-32700, &format!("the line is not JSON: {error}"), &Head::default()));
+        return Some(refused(-32700, &format!("the line is not JSON: {error}"), &Head::default()));
     }
     if head.unusual
         && let Err(error) = serde_json::from_str::<Value>(&line)
     {
-        return Some(bad_line(-32700, &format!("the line holds what cannot be read: {error}"), &head));
+        return Some(refused(-32700, &format!("the line holds what cannot be read: {error}"), &head));
     }
-    if head.is_response() {
-        return Some(if head.result && head.error { without_result(line) } else { line });
-    }
-    match wrong(&head) {
-        Some((code, message)) => Some(bad_line(code, message, &head)),
-        None => Some(ids::taken(line, &head)),
-    }
+    let text = if head.is_response() && head.result && head.error { without_result(line) } else { line };
+    Some(Read { text, head: Some(head) })
+}
+
+fn refused(code: i32, message: &str, head: &Head) -> Read {
+    Read { text: bad_line(code, message, head), head: None }
 }
 
 /// What is wrong with a message that is to be a request or a notification; nothing with an array or a bare value, which the library refuses as a
 /// whole.
 fn wrong(head: &Head) -> Option<(i32, &'static str)> {
-    if !head.is_object {
+    if !head.is_object || head.is_response() {
         return None;
     }
     if head.version.as_deref() != Some("\"2.0\"") {
@@ -205,7 +250,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     async fn check(input: &[u8], cap: usize) -> Vec<String> {
-        incoming(io::Cursor::new(input.to_vec()), cap).map(|line| line.unwrap()).collect().await
+        incoming(io::Cursor::new(input.to_vec()), cap).map(Read::message).collect().await
     }
 
     fn error_of(line: &str) -> (i64, String) {
@@ -286,8 +331,8 @@ mod tests {
         /// Whatever comes in, what goes on to the library is JSON to the library.
         #[test]
         fn only_json_goes_on(line in "[{}\\[\\]\":,\\\\ude08D9a.+-]{0,40}") {
-            if let Some(line) = accept(line) {
-                proptest::prop_assert!(serde_json::from_str::<Value>(&line).is_ok(), "{}", line);
+            if let Some(read) = accept(line) {
+                proptest::prop_assert!(serde_json::from_str::<Value>(&read.text).is_ok(), "{}", read.text);
             }
         }
     }
@@ -303,7 +348,7 @@ mod tests {
     #[tokio::test]
     async fn reassembles_characters_split_over_reads() {
         let (mut writer, reader) = tokio::io::duplex(1);
-        let lines = tokio::spawn(incoming(reader, 100).map(|line| line.unwrap()).collect::<Vec<_>>());
+        let lines = tokio::spawn(incoming(reader, 100).map(Read::message).collect::<Vec<_>>());
         writer.write_all("[\"ü→🦀\"]\n".as_bytes()).await.unwrap();
         drop(writer);
         assert_eq!(lines.await.unwrap(), ["[\"ü→🦀\"]"]);

@@ -6,5 +6,5 @@ mod lines;
 mod writer;
 
 pub(crate) use ids::Ids;
-pub(crate) use lines::{incoming, is_bad_line};
+pub(crate) use lines::{Read, incoming, is_bad_line};
 pub(crate) use writer::{Gauge, LineSink, write_lines};

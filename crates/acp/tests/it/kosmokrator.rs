@@ -73,6 +73,28 @@ async fn a_wrapper_finds_what_there_is_whatever_it_says_of_itself() {
 }
 
 #[tokio::test]
+async fn a_client_of_a_later_version_is_no_wrapper() {
+    for (asked, events) in [
+        (json!({ "protocolVersion": 99, "capabilities": {} }), None),
+        (
+            json!({ "protocolVersion": 3, "capabilities": { "_meta": { "tiller": { "events": true } } } }),
+            Some("_tiller"),
+        ),
+        (json!({ "protocolVersion": 99 }), Some("kosmokrator")),
+    ] {
+        let stage = stage(native(), [Reply::text("hi")]);
+        assert_eq!(stage.editor.ok("initialize", asked.clone()).await["protocolVersion"], 1);
+        let session = stage.editor.ok("session/new", json!({ "cwd": "/w" })).await;
+        stage.editor.prompt(session["sessionId"].as_str().unwrap(), "x").await.unwrap();
+        for prefix in ["_tiller", "kosmokrator"] {
+            let told = !stage.editor.calls(&format!("{prefix}/text_delta")).is_empty();
+            assert_eq!(told, events == Some(prefix), "{asked} {prefix}");
+        }
+        stage.editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn older_names_of_methods_are_answered_as_those_of_today() {
     let stage = stage(native(), []);
     let session = seed_session(&stage).await;

@@ -12,11 +12,15 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines},
     task::JoinHandle,
 };
+use tokio_util::sync::CancellationToken;
 
 struct Peer {
     to: DuplexStream,
     from: Lines<BufReader<DuplexStream>>,
     disk: Arc<FakeSystem>,
+    model: Arc<FakeModel>,
+    /// Says that nobody reads any more.
+    closed: CancellationToken,
     served: JoinHandle<Result<(), acp::ServeError>>,
 }
 
@@ -27,12 +31,14 @@ impl Peer {
         let disk = Arc::new(disk);
         let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::default());
         let options = RuntimeOptions { permission_mode: mode, ..RuntimeOptions::default() };
-        let runtime = Runtime::new(store, Arc::new(FakeModels(FakeModel::new(replies))), options);
+        let model = FakeModel::new(replies);
+        let runtime = Runtime::new(store, Arc::new(FakeModels(model.clone())), options);
         let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
+        let closed = options.output_closed.clone();
         let (to, reader) = tokio::io::duplex(64 * 1024);
         let (writer, from) = tokio::io::duplex(64 * 1024);
         let served = tokio::spawn(acp::serve(runtime, reader, writer, options));
-        Self { to, from: BufReader::new(from).lines(), disk, served }
+        Self { to, from: BufReader::new(from).lines(), disk, model, closed, served }
     }
 
     async fn say(&mut self, line: &str) {
@@ -162,10 +168,185 @@ async fn runs_are_cancelled_and_fail_with_a_reason() {
         let failed: Value = serde_json::from_str(&peer.line().await).unwrap();
         assert_eq!(failed["error"]["code"], code, "{failed}");
     }
-    // Closing the input cancels what runs.
     peer.call(5, "agent/run", json!({ "prompt": "p" })).await;
     peer.hears(stream("5", "x")).await;
+    peer.call(6, "agent/cancel", json!({ "conversationId": "5" })).await;
+    peer.hears(answer(6, json!({ "cancelled": true }))).await;
+    peer.hears(answer(5, json!({ "cancelled": true }))).await;
+    assert!(peer.close().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_runs_when_the_input_ends_is_done_first_and_nothing_new_is_taken() {
+    let edit = json!({ "path": "a b.txt", "old_string": "one", "new_string": "ONE" });
+    let replies = [Reply::calls(&[("file_edit", edit)]), Reply::text("hello")];
+    let mut peer = Peer::new(PermissionMode::Prometheus, replies);
+    let both = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"agent/run","params":{"prompt":"say hello","workspaceRoot":"/w"}}"#
+    );
+    peer.say(both).await;
     let rest = peer.close().await;
-    assert_eq!(rest.len(), 1);
-    assert_eq!(serde_json::from_str::<Value>(&rest[0]).unwrap(), answer(5, json!({ "cancelled": true })));
+    let lines: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["result"]["serverInfo"]["name"], "tiller");
+    assert_eq!(lines[1]["method"], "workspace/applyEdit");
+    assert_eq!(lines[2..], [stream("2", "hello"), answer(2, json!({ "done": true }))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_runs_after_the_end_of_the_input_has_ten_minutes() {
+    // Each is given up after five minutes; the third has to wait for the others.
+    let hang = || Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
+    let mut peer = Peer::new(PermissionMode::Guardian, [hang(), hang()]);
+    for id in 1..=3 {
+        peer.call(id, "agent/run", json!({ "prompt": "p", "conversationId": "c" })).await;
+    }
+    peer.hears(stream("c", "x")).await;
+    let begun = tokio::time::Instant::now();
+    let rest = peer.close().await;
+    let said: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(said.contains(&answer(3, json!({ "cancelled": true }))), "{said:?}");
+    let minutes = begun.elapsed().as_secs() / 60;
+    assert_eq!(minutes, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_no_more_ends_what_runs_at_once() {
+    for knows in [true, false] {
+        let words = (0..3).map(|n| ModelEvent::Text(format!("{n} "))).collect();
+        let mut peer = Peer::new(PermissionMode::Guardian, [Reply::Hang(words)]);
+        let begun = tokio::time::Instant::now();
+        peer.call(1, "agent/run", json!({ "prompt": "p" })).await;
+        if knows {
+            peer.hears(stream("1", "0 ")).await;
+        }
+        let Peer { to, from, closed, served, .. } = peer;
+        // With the input open or not.
+        let to = if knows {
+            Some(to)
+        } else {
+            drop(to);
+            None
+        };
+        drop(from);
+        if knows {
+            closed.cancel();
+        }
+        served.await.unwrap().unwrap();
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+        drop(to);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_line_before_the_first_message_does_not_change_the_dialect() {
+    for garbage in
+        ["garbage", "{", "[]", "17", "null", "{}", "\u{feff}", r#"{"jsonrpc":"2.0"}"#, "\"initialize\""]
+    {
+        let mut peer = Peer::new(PermissionMode::Guardian, []);
+        peer.say(&format!("{garbage}\n{garbage}")).await;
+        // Without the version of JSON-RPC, which this dialect does not look at.
+        peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
+        let said: Value = serde_json::from_str(&peer.line().await).unwrap();
+        assert_eq!(said["result"]["serverInfo"]["name"], "tiller", "{garbage}: {said}");
+        assert!(peer.close().await.is_empty(), "{garbage}");
+    }
+    // One of the protocol is answered, in order.
+    let mut peer = Peer::new(PermissionMode::Guardian, []);
+    peer.say("garbage").await;
+    peer.call(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
+    let refused: Value = serde_json::from_str(&peer.line().await).unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32700)));
+    let said: Value = serde_json::from_str(&peer.line().await).unwrap();
+    assert_eq!(said["result"]["protocolVersion"], 1);
+    peer.close().await;
+}
+
+#[tokio::test]
+async fn a_bad_line_that_nothing_follows_is_answered_all_the_same() {
+    let mut peer = Peer::new(PermissionMode::Guardian, []);
+    for (line, id, code) in [
+        ("garbage", Value::Null, -32700),
+        (r#"{"jsonrpc":"2.0","id":4}"#, json!(4), -32600),
+        ("[]", Value::Null, -32600),
+    ] {
+        peer.say(line).await;
+        let refused: Value = serde_json::from_str(&peer.line().await).unwrap();
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&id, &json!(code)), "{line}");
+    }
+    // What it speaks is still open.
+    peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
+    let said: Value = serde_json::from_str(&peer.line().await).unwrap();
+    assert_eq!(said["result"]["serverInfo"]["name"], "tiller");
+    assert!(peer.close().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_relative_folder_is_below_the_one_of_the_program() {
+    for (root, expected) in [
+        (json!("sub"), "/w/sub"),
+        (json!("./sub/"), "/w/sub"),
+        (json!("sub/../sub"), "/w/sub"),
+        (json!("."), "/w"),
+        (json!("../w/sub"), "/w/sub"),
+        (json!("/w/sub"), "/w/sub"),
+        (json!("file:///w/sub"), "/w/sub"),
+        (json!(""), "/w"),
+        (Value::Null, "/w"),
+    ] {
+        let write = Reply::calls(&[("file_write", json!({ "path": "new.txt", "content": "x" }))]);
+        let mut peer = Peer::new(PermissionMode::Prometheus, [write, Reply::text("done")]);
+        peer.disk.add_file("/w/sub/s.txt", "");
+        peer.call(1, "agent/run", json!({ "prompt": "p", "workspaceRoot": root })).await;
+        let edit: Value = serde_json::from_str(&peer.line().await).unwrap();
+        assert_eq!(edit["params"]["changes"][0]["uri"], format!("file://{expected}/new.txt"), "{root}");
+        peer.hears(stream("1", "done")).await;
+        peer.hears(answer(1, json!({ "done": true }))).await;
+        peer.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_sent_again_goes_on() {
+    let replies = ["one", "two", "three", "four"].map(Reply::text);
+    let mut peer = Peer::new(PermissionMode::Guardian, replies);
+    let run = |conversation: Option<&str>| match conversation {
+        Some(named) => json!({ "prompt": "p", "conversationId": named }),
+        None => json!({ "prompt": "p" }),
+    };
+    // Two at once, one without a name, and one that continues the unnamed by the name it was told under.
+    peer.call(1, "agent/run", run(Some("c"))).await;
+    peer.call(2, "agent/run", run(Some("c"))).await;
+    for (id, said) in [(1, "one"), (2, "two")] {
+        peer.hears(stream("c", said)).await;
+        peer.hears(answer(id, json!({ "done": true }))).await;
+    }
+    for (id, conversation, said) in [(3, None, "three"), (4, Some("3"), "four")] {
+        peer.call(id, "agent/run", run(conversation)).await;
+        peer.hears(stream("3", said)).await;
+        peer.hears(answer(id, json!({ "done": true }))).await;
+    }
+    let lengths: Vec<_> = peer.model.requests().iter().map(|request| request.messages.len()).collect();
+    assert_eq!(lengths, [1, 3, 1, 3]);
+    peer.close().await;
+}
+
+#[tokio::test]
+async fn a_denial_advises_only_what_helps() {
+    for (mode, path, helps) in [
+        (PermissionMode::Argus, "new.txt", true),
+        (PermissionMode::Prometheus, "/w/.git/hooks/pre-commit", false),
+        (PermissionMode::Argus, "/w/.git/hooks/pre-commit", false),
+    ] {
+        let write = Reply::calls(&[("file_write", json!({ "path": path, "content": "x" }))]);
+        let mut peer = Peer::new(mode, [write, Reply::text("no")]);
+        peer.call(1, "agent/run", json!({ "prompt": "write" })).await;
+        peer.hears(stream("1", "no")).await;
+        peer.hears(answer(1, json!({ "done": true }))).await;
+        let told = format!("{:?}", peer.model.requests()[1].messages);
+        assert_eq!(told.contains("--permission-mode prometheus"), helps, "{mode:?} {path}: {told}");
+        assert!(!told.contains("--yolo"), "{told}");
+        peer.close().await;
+    }
 }

@@ -336,7 +336,7 @@ async fn a_session_that_the_client_has_open_anyway_stays_open() {
         editor.start("x/unknown", json!({})).1.await.unwrap_err();
         play.store.go_on();
         answer.await.unwrap().unwrap_err();
-        assert_eq!(play.store.held(), [play.session.clone()]);
+        assert_eq!(play.store.held(), [play.session.as_str()]);
     }
     editor.close().await.unwrap();
     assert_eq!(play.store.held(), Vec::<String>::new());
@@ -357,7 +357,7 @@ async fn of_two_loads_the_one_that_is_not_taken_back_keeps_the_session() {
         for (at, (_, answer)) in loads.into_iter().enumerate() {
             assert_eq!(answer.await.is_err(), at == taken_back);
         }
-        assert_eq!(play.store.held(), [play.session.clone()]);
+        assert_eq!(play.store.held(), [play.session.as_str()]);
         editor.ok("session/set_mode", json!({"sessionId": play.session, "modeId": "plan"})).await;
         editor.close().await.unwrap();
         assert_eq!(play.store.held(), Vec::<String>::new());

@@ -18,6 +18,7 @@ mod headless;
 mod home;
 mod integrations;
 mod leaks;
+mod legacy;
 mod local_commands;
 mod long_conversation;
 mod mcp;

@@ -102,3 +102,70 @@ fn a_session_on_the_pilot_says_so() {
     assert_eq!(agent.prompt(&session, "help", &mut editor).unwrap(), "end_turn");
     assert!(agent.said().contains("not a language model"), "{}", agent.said());
 }
+
+#[test]
+fn no_wrong_value_is_answered_as_a_defect() {
+    let home = Home::new();
+    let (mut agent, session) = Agent::open(&home, &["--events", "off"], &Editor::without_anything());
+    let project = home.project();
+    let values = [
+        json!(7),
+        json!(""),
+        json!("\""),
+        json!("AND OR NOT ( * ^"),
+        json!("\u{202e}\u{0}"),
+        json!("../../etc/passwd"),
+        json!("x".repeat(5000)),
+        json!([null]),
+        json!({}),
+    ];
+    let methods: [(&str, &[&str]); 21] = [
+        ("session/load", &["sessionId", "mcpServers", "additionalDirectories"]),
+        ("session/resume", &["sessionId", "mcpServers"]),
+        ("session/fork", &["sessionId", "mcpServers"]),
+        ("session/new", &["mcpServers", "additionalDirectories"]),
+        ("session/list", &["cursor", "archived"]),
+        ("session/close", &["sessionId"]),
+        ("session/delete", &["sessionId"]),
+        ("session/archive", &["sessionId"]),
+        ("session/set_title", &["sessionId", "title"]),
+        ("session/set_model", &["modelId"]),
+        ("session/set_config_option", &["configId", "value"]),
+        ("_tiller/runtime/set", &["model", "provider", "mode"]),
+        ("_tiller/sessions/search", &["query"]),
+        ("_tiller/sessions/export", &["sessionId", "format"]),
+        ("_tiller/sessions/checkpoints", &["sessionId"]),
+        ("_tiller/settings/set", &["path", "value"]),
+        ("_tiller/providers/configure", &["provider", "model", "baseUrl"]),
+        ("_tiller/mcp/schema", &["function"]),
+        ("_tiller/integrations/describe", &["function"]),
+        ("_tiller/lua/execute", &["path", "runtime"]),
+        ("_tiller/trust/take", &["ids"]),
+    ];
+    for (method, keys) in methods {
+        for wrong in keys {
+            for value in &values {
+                let mut params = json!({ "cwd": project, "configId": "model", "value": "offline/pilot" });
+                params["path"] = json!("tiller.agent.mode");
+                params["provider"] = json!("openai");
+                for (key, good) in
+                    [("sessionId", json!(session)), ("title", json!("t")), ("format", json!("json"))]
+                {
+                    params[key] = good;
+                }
+                if method == "_tiller/runtime/set" {
+                    params["provider"] = json!("offline");
+                }
+                params[*wrong] = value.clone();
+                if let Err(error) = agent.ask(method, params) {
+                    let code = error["code"].as_i64().unwrap();
+                    assert!(
+                        (-32602..=-32600).contains(&code) || code == -32002 || code == -32000,
+                        "{method} {wrong} {value}: {error}"
+                    );
+                }
+            }
+        }
+    }
+    alive(&mut agent, &home);
+}

@@ -41,7 +41,13 @@ pub(crate) fn initialize(
         return Err(errors::invalid_request("already initialized"));
     }
     let shows_login = in_terminal || facts.login == facts::Login::WhenRefused;
-    connection.native.introduced(&params, "clientCapabilities");
+    // A client of the second version, which is served in the first, has them under another name; it is no client of the KosmoKrator wire.
+    let named = if params.get("clientCapabilities").is_none() && params.get("capabilities").is_some() {
+        "capabilities"
+    } else {
+        "clientCapabilities"
+    };
+    connection.native.introduced(&params, named);
     if connection.native.is_seed() {
         connection.ids.number();
     }
