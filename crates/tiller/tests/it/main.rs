@@ -41,5 +41,6 @@ mod settings;
 mod setup;
 mod soak;
 mod takeover;
+mod terminals;
 mod trust;
 mod web;
