@@ -11,6 +11,7 @@ mod faulty;
 mod permission;
 mod restart;
 mod rewind;
+mod settings;
 mod settling;
 mod sources;
 mod stage;

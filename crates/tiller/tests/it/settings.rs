@@ -215,7 +215,7 @@ fn the_model_calls_a_server_that_was_added_with_its_reads_allowed_without_a_ques
 }
 
 #[test]
-fn a_script_in_an_open_session_sees_an_integration_that_was_just_configured() {
+fn a_script_in_an_open_session_sees_an_integration_that_another_session_has_configured() {
     let code = "local ok, page = pcall(docs.read, 'integrations.plane') return ok and page";
     let call = |at: usize| {
         let arguments = json!({ "code": code }).to_string();
@@ -240,11 +240,12 @@ fn a_script_in_an_open_session_sees_an_integration_that_was_just_configured() {
     let session = user.open(&home.project());
     user.turn(&session, "go");
     let configure = json!({
-        "integration": "plane", "account": "default", "scope": "project", "enabled": true,
+        "integration": "plane", "account": "default", "scope": "global", "enabled": true,
         "credentials": { "api_key": "canary-3f0a", "workspace_slug": "acme" },
         "permissions": { "read": "allow", "write": "ask" },
     });
-    assert_eq!(user.native(&session, "integrations/configure", configure)["enabled"], true);
+    let elsewhere = user.open(&project(&home, "other", ""));
+    assert_eq!(user.native(&elsewhere, "integrations/configure", configure)["enabled"], true);
     user.turn(&session, "go");
     let last = model.requests.iter().nth(3).unwrap().1;
     let last: Value = serde_json::from_str(&last).unwrap();
