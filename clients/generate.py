@@ -277,24 +277,35 @@ class Python:
         return {self.path: "\n".join(self.out), self.requests_path: self.requests()}
 
     def requests(self) -> str:
-        """The overloads of `Session.request` and `Session.start`, for both clients."""
+        """The overloads of `Session.request`, `Session.start` and `Tiller.raw`, for both clients."""
         out = [f'"""{NOTE}"""', "", "from __future__ import annotations", ""]
         out += ["import asyncio", "from concurrent.futures import Future"]
         out += ["from typing import Any, Dict, List, Literal, Mapping, Sequence, Union, overload", ""]
         out += ["from .types import *  # noqa: F403", "from .types import Json", ""]
-        ways = {
-            "SyncRequests": (("def request", "{}"), ("def start", "Future[{}]")),
-            "AsyncRequests": (("async def request", "{}"), ("def start", "asyncio.Task[{}]")),
-        }
-        for name, methods in ways.items():
-            out += ["", f"class {name}:", '    """A session\'s requests of the native layer, each with what it takes and gives."""', ""]
-            for opening, result in methods:
+        out += ["#: Stands for the time limit that the method or the connection has.", "DEFAULT = -1.0", ""]
+        for way, (opening, wait, started) in {"Sync": ("def", "", "Future"), "Async": ("async def", "await ", "asyncio.Task")}.items():
+            about = "A session's requests of the native layer, each with what it takes and gives."
+            out += ["", f"class {way}Requests:", f'    """{about}"""', ""]
+            for verb, name, result in ((opening, "request", "{}"), ("def", "start", started + "[{}]")):
                 for method, request in NATIVE["requests"].items():
                     given = result.format(self.of(request["result"]))
-                    shown = f"        self, method: Literal[{method!r}], *, {self.keywords(request)}timeout: float | None = ..."
-                    out += ["    @overload", f"    {opening}(", shown, f"    ) -> {given}: ...", ""]
-                out += [f"    {opening}(self, method: str, *, timeout: float | None = -1, **params: Any) -> Any:"]
-                out += [f'        """{request_about(opening)}"""', "        raise NotImplementedError", ""]
+                    shown = f"self, method: Literal[{method!r}], *, {self.keywords(request)}timeout: float | None = ..."
+                    out += ["    @overload", f"    {verb} {name}({shown}) -> {given}: ...", ""]
+                out += [f"    {verb} {name}(self, method: str, *, timeout: float | None = DEFAULT, **params: Any) -> Any:"]
+                out += [f'        """{ABOUT[name]}"""']
+                out += [f"        return {wait if name == 'request' else ''}self._{name}(method, params, timeout)", ""]
+            out += [f"    {opening} _request(self, method: str, params: Dict[str, Any], timeout: float | None) -> Any:"]
+            out += ["        raise NotImplementedError", ""]
+            out += ["    def _start(self, method: str, params: Dict[str, Any], timeout: float | None) -> Any:"]
+            out += ["        raise NotImplementedError", ""]
+            out += ["", f"class {way}Raw:", '    """The protocol\'s requests, each with what it takes and gives."""', ""]
+            for method, request in PROTOCOL["agent"].items():
+                shown = f"self, method: Literal[{method!r}], params: {self.of(request['params'])}, *, timeout: float | None = ..."
+                out += ["    @overload", f"    {opening} raw({shown}) -> {self.of(request['result'])}: ...", ""]
+            out += [f"    {opening} raw(self, method: str, params: Any, *, timeout: float | None = DEFAULT) -> Any:"]
+            out += [f'        """{ABOUT["raw"]}"""', f"        return {wait}self._raw(method, params, timeout)", ""]
+            out += [f"    {opening} _raw(self, method: str, params: Any, timeout: float | None) -> Any:"]
+            out += ["        raise NotImplementedError", ""]
         return "\n".join(out)
 
     def keywords(self, request: dict) -> str:
@@ -308,10 +319,11 @@ class Python:
         return "".join(shown)
 
 
-def request_about(opening: str) -> str:
-    if opening.endswith("start"):
-        return "The same without waiting: `result()` has its answer, and `cancel()` takes it back."
-    return "A request of the native layer, for this session."
+ABOUT = {
+    "request": "A request of the native layer, for this session. `timeout` is in seconds, and None for none.",
+    "start": "The same without waiting: `result()` has its answer, and `cancel()` takes it back.",
+    "raw": "A request of the protocol, as it is.",
+}
 
 
 def main() -> int:

@@ -34,6 +34,8 @@ export interface Options extends Callbacks {
   cwd?: string;
   /** The time limit of a request in seconds, and null for none, where neither the request nor its kind has one of its own. */
   timeout?: number | null;
+  /** Seconds that a closed child has to end before SIGTERM, and then again before SIGKILL; 5 when it is not said. */
+  closeTimeout?: number;
   /** What the agent is told of this program. */
   clientInfo?: t.Implementation;
   /** Is told what went wrong without belonging to a request: what a listener or a callback threw, and lines that make no sense. */
@@ -204,7 +206,7 @@ export class Tiller {
 
   /** Hangs up and waits for the end, by signals if it must; how the child ended. Never rejects, however often it is called. */
   close(): Promise<Exit> {
-    return this.#connection.close();
+    return this.#connection.close(this.#options.closeTimeout ?? 5);
   }
 
   /**
@@ -217,7 +219,7 @@ export class Tiller {
   }
 
   async #reconnect(): Promise<Reconnected> {
-    await this.#connection.close();
+    await this.close();
     this.#connection = this.#connect();
     await this.#initialize();
     const came: Reconnected = { reopened: [], lost: [] };
@@ -258,6 +260,7 @@ export class Tiller {
     } catch (error) {
       // It would be left behind: nobody has it yet.
       this.#connection.kill();
+      await this.close();
       throw error;
     }
   }

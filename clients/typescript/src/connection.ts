@@ -12,8 +12,6 @@ const STDERR_LINES = 50;
 const STDERR_LINE = 4096;
 /** Milliseconds between the child's end and that of its output, which a grandchild may hold open. */
 const DRAIN = 1000;
-/** Milliseconds that a closed child has to end, and then again after SIGTERM. */
-const GRACE = 5000;
 
 export type Id = number | string | null;
 
@@ -159,9 +157,9 @@ export class Connection {
     this.#send({ id, error: { code, message, ...(data === undefined ? {} : { data }) } });
   }
 
-  /** Hangs up, and waits for the end: SIGTERM follows after 5 s, and SIGKILL after 5 more. Never rejects. */
-  close(): Promise<Exit> {
-    this.#closing ??= this.#close();
+  /** Hangs up, and waits for the end: SIGTERM follows after `grace` seconds, and SIGKILL after as many more. Never rejects. */
+  close(grace: number): Promise<Exit> {
+    this.#closing ??= this.#close(grace * 1000);
     return this.#closing;
   }
 
@@ -170,9 +168,9 @@ export class Connection {
     this.#child.kill("SIGKILL");
   }
 
-  async #close(): Promise<Exit> {
+  async #close(grace: number): Promise<Exit> {
     this.#child.stdin.end();
-    const timers = [setTimeout(() => this.#child.kill("SIGTERM"), GRACE), setTimeout(() => this.#child.kill("SIGKILL"), 2 * GRACE)];
+    const timers = [setTimeout(() => this.#child.kill("SIGTERM"), grace), setTimeout(() => this.#child.kill("SIGKILL"), 2 * grace)];
     const exit = await this.#over;
     for (const timer of timers) clearTimeout(timer);
     return exit;
