@@ -378,18 +378,21 @@ class AsyncTiller(AsyncRaw):
         self._change(session_id, state)
 
     def _asked(self, id: Id, method: str, params: Any) -> None:
-        task = asyncio.ensure_future(self._answer(id, method, params))
-        answering = self._answering
+        connection, answering = cast(Connection, self._connection), self._answering
+        task = asyncio.ensure_future(self._answer(connection, id, method, params))
         answering[id] = task
-        task.add_done_callback(lambda _: answering.pop(id, None))
 
-    async def _answer(self, id: Id, method: str, params: Any) -> None:
-        connection = cast(Connection, self._connection)
+        def done(task: asyncio.Task[None]) -> None:
+            answering.pop(id, None)
+            # Told here, since a task may be cancelled before its first step.
+            if task.cancelled():
+                connection.refuse(id, RequestError(-32800, "the request was taken back"))
+
+        task.add_done_callback(done)
+
+    async def _answer(self, connection: Connection, id: Id, method: str, params: Any) -> None:
         try:
             connection.answer(id, await self._callbacks.answer(method, params))
-        except asyncio.CancelledError:
-            connection.refuse(id, RequestError(-32800, "the request was taken back"))
-            raise
         except RequestError as error:
             connection.refuse(id, error)
         except Exception as error:

@@ -84,6 +84,7 @@ class Connection(asyncio.SubprocessProtocol):
         self._given_up: "OrderedDict[Id, None]" = OrderedDict()
         self._stderr: Deque[str] = deque(maxlen=STDERR_LINES)
         self._over: "asyncio.Future[Exit]" = self._loop.create_future()
+        self._gone: "asyncio.Future[None]" = self._loop.create_future()
         self._writable = asyncio.Event()
         self._writable.set()
         self._closed = False
@@ -162,15 +163,17 @@ class Connection(asyncio.SubprocessProtocol):
     async def close(self, grace: float) -> Exit:
         """Hangs up, and waits for the end: SIGTERM follows after `grace` seconds, and SIGKILL after as many more. Never raises."""
         self._closed = True
-        if self.exit is None and self._transport:
-            stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
-            if stdin:
-                stdin.close()
-            for end in (self._transport.terminate, self._transport.kill):
-                done, _ = await asyncio.wait((self._over,), timeout=grace)
-                if done:
-                    break
-                self._signal(end)
+        if self.exit and self._gone.done():
+            # Perhaps on another loop, which is no more.
+            return self.exit
+        stdin = self._stdin()
+        if stdin:
+            stdin.close()
+        for end in ("terminate", "kill"):
+            done, _ = await asyncio.wait((self._gone,), timeout=grace)
+            if not done and self._transport:
+                self._signal(getattr(self._transport, end))
+        await asyncio.shield(self._gone)
         return await asyncio.shield(self._over)
 
     def kill(self) -> None:
@@ -245,6 +248,7 @@ class Connection(asyncio.SubprocessProtocol):
             self._ended_if_drained()
 
     def process_exited(self) -> None:
+        self._gone.set_result(None)
         self._loop.call_later(DRAIN, self._end, f"{self._name} has ended")
         self._ended_if_drained()
 
