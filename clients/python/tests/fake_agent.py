@@ -90,10 +90,12 @@ def prompt(id, params) -> None:
         asked = json.loads(rest)
         send({"id": "ask", **asked})
         answers["ask"] = lambda answer: send({"id": id, "result": {**done, "_meta": {"answer": answer}}})
-    elif word == "unask":
+    elif word in ("unask", "unask-later"):
         send({"id": "ask", **json.loads(rest)})
         answers["ask"] = lambda answer: send({"id": id, "result": {**done, "_meta": {"answer": answer}}})
-        send({"method": "$/cancel_request", "params": {"requestId": "ask"}})
+        answers["unask"] = lambda _: send({"method": "$/cancel_request", "params": {"requestId": "ask"}})
+        if word == "unask":
+            answers["unask"](None)
     elif word == "late":
         # Answered once it is taken back.
         answers[f"cancel {id}"] = lambda _: (send({"id": id, "result": done}), event("status_updated", message="answered late"))
@@ -144,6 +146,8 @@ def serve() -> None:
                 load(id)
         elif method == "session/prompt":
             prompt(id, params)
+        elif method == "unask":
+            answers.pop("unask")(None)
         elif method == "$/cancel_request":
             answers.pop(f"cancel {params['requestId']}", lambda _: None)(None)
         elif method.startswith("_tiller/"):

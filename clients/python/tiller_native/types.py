@@ -1682,6 +1682,7 @@ class LuaExecuted(TypedDict):
     output: str
     result: Union[str, None]
     success: bool
+    values: List[Json]
 
 
 class LuaMeta(TypedDict):

@@ -1508,6 +1508,8 @@ export type LuaExecuted = {
   /** What it returned, as text. */
   result: string | null;
   success: boolean;
+  /** What it returned, each value as JSON, or as text where it has no form in JSON. */
+  values: unknown[];
 };
 
 export type LuaMeta = {
