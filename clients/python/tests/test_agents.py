@@ -187,13 +187,17 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         def broken(event) -> None:
             raise ValueError("my own mistake")
 
+        async def broken_later(state) -> None:
+            raise ValueError("my later mistake")
+
         for listen in (session.on_event, session.on_change, session.on_update):
             listen(broken)
+        session.on_change(broken_later)
         session.on_event(lambda event: texts.append(event["text"]) if event["type"] == "text_delta" else None)
         await session.prompt("say one")
         await session.prompt("say two")
         self.assertEqual(texts, ["one", "two"])
-        self.assertIn("my own mistake", [str(error) for error in self.errors])
+        self.assertEqual({str(error) for error in self.errors}, {"my own mistake", "my later mistake"})
 
     async def test_a_slow_agent_is_told_to_drop_the_request(self):
         session = await self.session()

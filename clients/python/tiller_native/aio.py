@@ -8,7 +8,7 @@ import logging
 import os
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Sequence, Set, Tuple, Type, TypeVar, Union, cast
+from typing import Any, Awaitable, Callable, Dict, Generator, Generic, List, Mapping, Sequence, Set, Tuple, Type, TypeVar, Union, cast
 
 from . import types as t
 from .callbacks import (
@@ -429,9 +429,17 @@ class AsyncTiller(AsyncRaw):
         return await came if inspect.isawaitable(came) else came
 
     def _guard(self, given: Callable[..., object], *args: Any) -> None:
-        """Calls what the program gave. What it raises is reported, and ends nothing."""
+        """Calls what the program gave. What it raises, now or later, is reported, and ends nothing."""
         try:
-            given(*args)
+            came = given(*args)
+            if inspect.isawaitable(came):
+                self._begin(self._later(came))
+        except Exception as error:
+            self._report(error)
+
+    async def _later(self, came: Awaitable[object]) -> None:
+        try:
+            await came
         except Exception as error:
             self._report(error)
 

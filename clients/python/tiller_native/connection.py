@@ -239,7 +239,8 @@ class Connection(asyncio.SubprocessProtocol):
         self._writable.set()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        (self._out if fd == 1 else self._err).add(data)
+        if self.exit is None:
+            (self._out if fd == 1 else self._err).add(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd in (1, 2):
@@ -249,6 +250,8 @@ class Connection(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._gone.set_result(None)
+        if self.exit and self._transport:
+            self._transport.close()
         self._loop.call_later(DRAIN, self._end, f"{self._name} has ended")
         self._ended_if_drained()
 
@@ -272,7 +275,7 @@ class Connection(asyncio.SubprocessProtocol):
         self._receiver.ended(self.exit)
         if not self._over.done():
             self._over.set_result(self.exit)
-        if self._transport:
+        if self._transport and self._gone.done():
             self._transport.close()
 
     def _take(self, line: bytes) -> None:

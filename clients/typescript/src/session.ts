@@ -78,16 +78,16 @@ export class Session {
 
   /** Is told every event of this session; returns what ends that. */
   onEvent(listener: (event: AnyEvent) => void): () => void {
-    return this.tiller.onEvent((event) => void (event.sessionId === this.id && listener(event)));
+    return this.tiller.onEvent((event) => (event.sessionId === this.id ? listener(event) : undefined));
   }
 
   /** Is told every update of the protocol for this session; returns what ends that. */
   onUpdate(listener: (update: AnyUpdate) => void): () => void {
-    return this.tiller.onUpdate((id, update) => void (id === this.id && listener(update)));
+    return this.tiller.onUpdate((id, update) => (id === this.id ? listener(update) : undefined));
   }
 
   /** Is told the state after each change; returns what ends that. */
   onChange(listener: (state: State) => void): () => void {
-    return this.tiller.onChange((id, state) => void (id === this.id && listener(state)));
+    return this.tiller.onChange((id, state) => (id === this.id ? listener(state) : undefined));
   }
 }
