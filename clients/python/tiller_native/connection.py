@@ -88,6 +88,8 @@ class Connection(asyncio.SubprocessProtocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._closed = False
+        #: Whether the child has closed its stdin.
+        self._deaf = False
         self._failure: str | None = None
         self._last = 0
         self._open_pipes = {1, 2}
@@ -120,7 +122,7 @@ class Connection(asyncio.SubprocessProtocol):
         now: Callable[[Any], None] | None = None,
     ) -> Any:
         """Asks, and waits for the answer; `now` is told the result before the next line is read."""
-        self._usable(method)
+        await self._usable(method)
         self._last += 1
         id = self._last
         text = encode({"id": id, "method": method, "params": params})
@@ -129,7 +131,7 @@ class Connection(asyncio.SubprocessProtocol):
         limit = self._loop.call_later(timeout, self._too_late, id, timeout) if timeout else None
         try:
             self._write(text)
-            await self._drained(answer)
+            await self._drained(method, answer)
             return await answer
         except asyncio.CancelledError:
             self._give_up(id)
@@ -139,14 +141,20 @@ class Connection(asyncio.SubprocessProtocol):
             if limit:
                 limit.cancel()
 
-    async def _drained(self, answer: "asyncio.Future[Any]") -> None:
+    async def _drained(self, method: str, answer: "asyncio.Future[Any]") -> None:
         """Waits until the child has read enough to be sent more, or the request is settled."""
-        if not self._writable.is_set():
-            writable = asyncio.ensure_future(self._writable.wait())
-            try:
-                await asyncio.wait((writable, answer), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                writable.cancel()
+        if self._writable.is_set():
+            return
+        writable = asyncio.ensure_future(self._writable.wait())
+        try:
+            await asyncio.wait((writable, answer), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            writable.cancel()
+        if self._deaf:
+            # The child's end, which says more, may be on its way.
+            await asyncio.wait((answer,), timeout=DRAIN)
+            if not answer.done():
+                raise TillerError(f"{self._name} has closed its stdin; {method} was not sent")
 
     def notify(self, method: str, params: Any) -> None:
         self._write(encode({"method": method, "params": params}))
@@ -188,14 +196,20 @@ class Connection(asyncio.SubprocessProtocol):
         except ProcessLookupError:
             pass
 
-    def _usable(self, method: str) -> None:
+    async def _usable(self, method: str) -> None:
+        stdin = self._stdin()
+        deaf = not self._closed and (stdin is None or stdin.is_closing())
+        if deaf and self.exit is None:
+            # The child's end, which says more, may be on its way.
+            await asyncio.wait((self._over,), timeout=DRAIN)
         if self.exit:
             raise EndedError(f"{self._failure}; {method} was not sent", self.exit)
         if self._closed:
             exit = Exit(None, None, tuple(self._stderr))
             raise EndedError(f"the connection is closed; {method} was not sent", exit)
-        stdin = self._stdin()
-        if stdin and stdin.get_write_buffer_size() > QUEUE_MAX:
+        if deaf or stdin is None:
+            raise TillerError(f"{self._name} has closed its stdin; {method} was not sent")
+        if stdin.get_write_buffer_size() > QUEUE_MAX:
             raise TillerError(f"{self._name} does not read what it is sent; {method} was not sent")
 
     def _stdin(self) -> asyncio.WriteTransport | None:
@@ -247,6 +261,9 @@ class Connection(asyncio.SubprocessProtocol):
             (self._out if fd == 1 else self._err).end()
             self._open_pipes.discard(fd)
             self._ended_if_drained()
+        else:
+            self._deaf = True
+            self._writable.set()
 
     def process_exited(self) -> None:
         self._gone.set_result(None)

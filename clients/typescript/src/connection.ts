@@ -140,7 +140,10 @@ export class Connection {
       };
       signal?.addEventListener("abort", abort);
       this.#pending.set(id, { method, settle });
-      this.#child.stdin.write(text);
+      this.#child.stdin.write(text, (error) => {
+        // The child's end, which says more, may be on its way.
+        if (error) setTimeout(() => settle(new TillerError(`${this.#name} has closed its stdin; ${method} was not sent`)), DRAIN);
+      });
     });
   }
 

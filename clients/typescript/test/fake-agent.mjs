@@ -1,8 +1,8 @@
 // An agent that does what the text of a prompt says: dies, lies, keeps quiet. It is as bad as agents get.
 //
-//     node fake-agent.mjs [crash | quiet | stubborn]
+//     node fake-agent.mjs [crash | deaf | quiet | stubborn]
 
-import { writeSync } from "node:fs";
+import { closeSync, readSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const SESSION = "s1";
@@ -92,12 +92,6 @@ const words = {
     event("status_updated", { message: "waiting" });
   },
   received: (id) => send({ id, result: { ...done, _meta: { received } } }),
-  deaf() {
-    // Ends by a signal alone.
-    setInterval(() => {}, 1 << 30);
-    process.stdin.destroy();
-    event("status_updated", { message: "deaf" });
-  },
 };
 
 function load(id) {
@@ -147,6 +141,27 @@ function take(line) {
   }
 }
 
+/** Takes three messages, and closes its stdin. Nothing else may read it before: a closed descriptor ends Node. */
+function deaf() {
+  const chunk = Buffer.alloc(1 << 16);
+  let text = "";
+  while (received.length < 3) {
+    try {
+      text += chunk.toString("utf8", 0, readSync(0, chunk));
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+    }
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
+      take(text.slice(0, end));
+      text = text.slice(end + 1);
+    }
+  }
+  closeSync(0);
+  event("status_updated", { message: "deaf" });
+  // Ends by a signal alone.
+  setInterval(() => {}, 1 << 30);
+}
+
 const [way] = process.argv.slice(2);
 if (way === "crash") {
   writeSync(2, "one\ntwo\ncannot read config.toml\n");
@@ -156,5 +171,6 @@ if (way === "stubborn") {
   process.on("SIGTERM", () => {});
   setInterval(() => {}, 1 << 30);
 }
-if (way === "quiet") process.stdin.resume();
+if (way === "deaf") deaf();
+else if (way === "quiet") process.stdin.resume();
 else createInterface({ input: process.stdin }).on("line", take);
