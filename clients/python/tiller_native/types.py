@@ -1905,6 +1905,9 @@ class RuntimeState(TypedDict):
 Scalar = Union[str, float, bool]
 
 
+Scalars = Union[Scalar, list[Scalar]]
+
+
 Scope = Literal['project', 'global']
 
 
@@ -1975,7 +1978,7 @@ class SetSetting(TypedDict):
     path: str
     scope: NotRequired[Union[Scope, None]]
     sessionId: str
-    value: Scalar
+    value: Scalars
 
 
 class SettingSet(TypedDict):
@@ -2538,6 +2541,7 @@ class ToolCompletedEvent(TypedDict):
 class ToolProgressEvent(TypedDict):
     """A tool call runs."""
 
+    message: NotRequired[Union[str, None]]
     name: str
     protocolVersion: int
     runId: Union[str, None]
@@ -2570,7 +2574,7 @@ class UsageUpdatedEvent(TypedDict):
     """Tokens used, of the session so far."""
 
     cost: Union[float, None]
-    maxContext: int
+    maxContext: NotRequired[Union[int, None]]
     model: str
     protocolVersion: int
     runId: Union[str, None]

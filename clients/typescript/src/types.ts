@@ -1705,6 +1705,9 @@ export type RuntimeState = {
 /** Text, a number or a flag. */
 export type Scalar = string | number | boolean;
 
+/** One of these, or a list of them. */
+export type Scalars = Scalar | Scalar[];
+
 /** Whose settings change; the project's when it is not said. */
 export type Scope = "project" | "global";
 
@@ -1781,7 +1784,7 @@ export type SetSetting = {
   path: string;
   scope?: Scope | null;
   sessionId: string;
-  value: Scalar;
+  value: Scalars;
 };
 
 export type SettingSet = {
@@ -2423,6 +2426,8 @@ export type ToolCompletedEvent = {
 
 /** A tool call runs. */
 export type ToolProgressEvent = {
+  /** What it says of itself, where that is new: how far it is, the end of its log. */
+  message?: string | null;
   name: string;
   /** The version of this layer, 1. */
   protocolVersion: number;
@@ -2463,8 +2468,8 @@ export type ToolStartedEvent = {
 export type UsageUpdatedEvent = {
   /** In US dollars; null where the price is not known. */
   cost: number | null;
-  /** The size of the model's context, in tokens. */
-  maxContext: number;
+  /** The size of the model's context, in tokens; left out where it is not known. */
+  maxContext?: number | null;
   model: string;
   /** The version of this layer, 1. */
   protocolVersion: number;

@@ -29,6 +29,7 @@ mod mentions;
 mod mode;
 mod model;
 mod outside;
+mod plain;
 mod policy;
 mod prompt;
 mod redact;
@@ -39,6 +40,7 @@ mod search;
 mod server;
 mod session;
 mod session_task;
+mod settings;
 mod shown;
 mod source;
 mod steering;
@@ -88,10 +90,11 @@ pub use policy::{
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
-pub use sanitise::{Sanitiser, escaped, escaped_json, one_line, sanitise};
+pub use sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
+pub use settings::{FollowedSettings, Settings, SettingsNews};
 pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };

@@ -1,9 +1,11 @@
 //! What goes wrong, as JSON-RPC errors: a code and data for programs, a message for people.
 
-use agent::{ModelError, SessionError, SessionId, StoreError, TurnError};
+use agent::{ModelError, ModelInfo, SessionError, SessionId, StoreError, TurnError};
 #[cfg(feature = "v2")]
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{Error, ErrorCode};
+#[cfg(feature = "v2")]
+use serde_json::Value;
 use serde_json::json;
 
 /// `-32602` with a message that names what is wrong.
@@ -18,7 +20,7 @@ pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
 
 /// `-32022`: a client that wants an earlier version than the one that is served.
 #[cfg(feature = "v2")]
-pub(crate) fn unsupported_version(requested: ProtocolVersion, served: ProtocolVersion) -> Error {
+pub(crate) fn unsupported_version(requested: &Value, served: ProtocolVersion) -> Error {
     let message = format!("unsupported protocol version {requested}; version {served} is served here");
     Error::new(ErrorCode::new(-32022), message).data(json!({ "requested": requested, "supported": [served] }))
 }
@@ -60,8 +62,33 @@ pub(crate) fn session(error: &SessionError) -> Error {
         SessionError::OtherFolder { actual, .. } => {
             invalid_params(error.to_string()).data(json!({ "cwd": actual.as_str() }))
         }
+        SessionError::Settings(_) => internal(error.to_string(), "settings"),
         SessionError::Closed => internal(error.to_string(), "closed"),
     }
+}
+
+/// The most models that an error names.
+const NAMED_MODELS: usize = 5;
+/// How alike two names are, from 0 to 1, when one is probably meant by the other.
+const ALIKE: f64 = 0.8;
+
+/// Why the model that a client named is not used. A name that leads to no model is the client's mistake, and the error names those that come near.
+pub(crate) fn named_model(error: &SessionError, id: &str, known: &[ModelInfo]) -> Error {
+    let SessionError::Model(ModelError::NotConfigured(why)) = error else { return session(error) };
+    let name = |id: &str| id.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let alike =
+        |known: &str| strsim::jaro_winkler(known, id).max(strsim::jaro_winkler(&name(known), &name(id)));
+    let mut near: Vec<_> = known.iter().map(|model| (alike(&model.id), model.id.as_str())).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let meant = near.iter().filter(|near| near.0 >= ALIKE).count();
+    let (words, most) = if meant > 0 { ("did you mean", meant) } else { ("there are", near.len()) };
+    let ids: Vec<_> = near.iter().take(most.min(NAMED_MODELS)).map(|near| near.1).collect();
+    let why = agent::sanitise(why);
+    let message = match ids.is_empty() {
+        true => format!("model {id:?} cannot be used: {why}"),
+        false => format!("model {id:?} cannot be used: {why} ({words}: {})", ids.join(", ")),
+    };
+    invalid_params(message).data(json!({ "model": id, "near": ids }))
 }
 
 /// Why the store did not do it.

@@ -7,7 +7,9 @@ mod coalesce;
 pub(crate) mod content;
 mod dispatch;
 pub(crate) mod errors;
+mod opening;
 mod outbox;
+mod replayed;
 mod reply;
 mod rewind;
 mod servers;
@@ -23,13 +25,18 @@ pub(crate) use client::{AcpClient, Outfit};
 pub(crate) use coalesce::Coalescer;
 pub(crate) use dispatch::{Dispatcher, Served, unknown};
 pub(crate) use outbox::Outbox;
+pub(crate) use replayed::Replayed;
 pub(crate) use reply::Reply;
 pub(crate) use sessions::Held;
 pub(crate) use time::rfc3339;
 pub(crate) use update::{ChunkKind, Update};
 pub(crate) use wire::{Projection, Wire};
 
-use crate::{AcpOptions, native::Switch, transport::Gauge};
+use crate::{
+    AcpOptions,
+    native::Switch,
+    transport::{Gauge, Ids},
+};
 use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
 use reply::InFlight;
@@ -59,9 +66,13 @@ pub(crate) struct Connection<W: Wire> {
     /// Whether the client has logged out and not authenticated since.
     pub(crate) logged_out: AtomicBool,
     gauge: Arc<Gauge>,
+    /// The ids of requests, as the client has them.
+    pub(crate) ids: Arc<Ids>,
     peer: OnceLock<Peer<W>>,
     /// The sessions it opened, with who tells their events to the client.
     sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
+    /// Which of them the client was told of, and which are being opened.
+    claims: opening::Claims,
 }
 
 /// The client, once it has introduced itself.
@@ -85,7 +96,12 @@ impl<W: Wire> Drop for Peer<W> {
 
 impl<W: Wire> Connection<W> {
     /// A connection whose client has not introduced itself yet.
-    pub(crate) fn new(runtime: Arc<Runtime>, options: AcpOptions, gauge: Arc<Gauge>) -> Arc<Self> {
+    pub(crate) fn new(
+        runtime: Arc<Runtime>,
+        options: AcpOptions,
+        gauge: Arc<Gauge>,
+        ids: Arc<Ids>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             runtime,
             native: Arc::new(Switch::new(options.events)),
@@ -95,8 +111,10 @@ impl<W: Wire> Connection<W> {
             gone: CancellationToken::new(),
             logged_out: AtomicBool::new(false),
             gauge,
+            ids,
             peer: OnceLock::new(),
             sessions: Mutex::default(),
+            claims: opening::Claims::default(),
         })
     }
 
@@ -137,19 +155,27 @@ impl<W: Wire> Connection<W> {
     /// Cancels the prompts of this client, closes every session that nobody else is told of, and waits until every request is answered.
     pub(crate) async fn settle(&self) {
         self.cancel();
-        let handles = self.open_sessions();
-        let left = handles.iter().filter(|handle| {
-            let client = self.watched(handle.id());
-            !client.is_some_and(|client| handle.leave(&client))
-        });
-        futures::future::join_all(left.map(SessionHandle::close)).await;
+        let mut handles = self.close_all().await;
         self.tasks.settled().await;
+        // Those that requests opened while they were waited for.
+        handles.extend(self.close_all().await);
         for handle in &handles {
             if let Some(peer) = self.peer.get() {
                 peer.outbox.flush(handle.id());
             }
             self.forget(handle.id());
         }
+    }
+
+    /// Leaves every session that this client has open, and closes those that nobody else is told of.
+    async fn close_all(&self) -> Vec<SessionHandle> {
+        let handles = self.open_sessions();
+        let left = handles.iter().filter(|handle| {
+            let client = self.watched(handle.id());
+            !client.is_some_and(|client| handle.leave(&client))
+        });
+        futures::future::join_all(left.map(SessionHandle::close)).await;
+        handles
     }
 
     fn open_sessions(&self) -> Vec<SessionHandle> {

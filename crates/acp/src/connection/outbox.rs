@@ -90,7 +90,8 @@ impl<W: Wire> Outbox<W> {
     /// Lets a session's updates go out.
     pub(crate) fn release(&self, session: &SessionId) {
         let mut lanes = self.lanes();
-        let lane = lane(&mut lanes, session);
+        // One that was taken back has none.
+        let Some(lane) = lanes.get_mut(session) else { return };
         lane.held = false;
         self.send_due(session, lane, Instant::now());
         self.wake.notify_one();
@@ -100,6 +101,17 @@ impl<W: Wire> Outbox<W> {
     pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
         self.gauge.below(UPDATES_IN_FLIGHT).await;
         self.send(session, update);
+    }
+
+    /// The same, with what the native layer says of it: after a piece of text the same as an event of the turn `run`.
+    pub(crate) async fn play(
+        &self,
+        session: &SessionId,
+        run: &mut Option<TurnId>,
+        update: Update<W::Update>,
+    ) {
+        self.gauge.below(UPDATES_IN_FLIGHT).await;
+        self.send_one(session, run, update);
     }
 
     fn send(&self, session: &SessionId, update: W::Update) {

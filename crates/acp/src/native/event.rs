@@ -59,7 +59,15 @@ pub(crate) enum Event {
     /// A tool call was announced.
     ToolStarted(ToolStarted),
     /// A tool call runs.
-    ToolProgress { tool_call_id: String, tool: String, name: String, status: InProgress },
+    ToolProgress {
+        tool_call_id: String,
+        tool: String,
+        name: String,
+        status: InProgress,
+        /// What it says of itself, where that is new: how far it is, the end of its log.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
     /// A tool call ended.
     ToolCompleted(ToolCompleted),
     /// A permission is about to be asked for.
@@ -92,8 +100,9 @@ pub(crate) enum Event {
         tokens_out: u64,
         /// In US dollars; null where the price is not known.
         cost: Option<f64>,
-        /// The size of the model's context, in tokens.
-        max_context: u64,
+        /// The size of the model's context, in tokens; left out where it is not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_context: Option<u64>,
     },
     /// What the session is set to changed.
     RuntimeChanged(RuntimeChange),

@@ -3,15 +3,17 @@
 use super::{
     Event, Prefix,
     capabilities::capabilities,
+    ending::Ending,
     event::RuntimeChange,
     fields::Fields,
+    projection::known,
     requests::{Request, service_error},
     services::Scene,
     shape::runtime_state,
     trust::TrustRequest,
 };
 use crate::{
-    connection::{Connection, Reply, Wire, errors},
+    connection::{Connection, Reply, Wire, errors, settings::choose_model},
     limits::{FOUND_MOST, LOG_MOST},
 };
 use agent::{Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId};
@@ -111,13 +113,14 @@ async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     let handle = loaded(fields, connection)?;
     let request = Request::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let client = connection.client(&handle);
-    let tell = |event: Event| client.iter().for_each(|client| client.tell(|| event.clone()));
-    request.began().into_iter().for_each(tell);
-    let outline = request.outline();
+    let ending = Ending::begin(client, request.outline());
     let on = scene(&handle);
-    let result = request.act(&on, connection.options.services.as_ref()).await?;
-    tell(outline.ended(&result));
-    Ok(result)
+    let result = request.act(&on, connection.options.services.as_ref()).await;
+    match &result {
+        Ok(result) => ending.done(result),
+        Err(error) => ending.failed(&error.message),
+    }
+    result
 }
 
 /// What a request acts on.
@@ -152,7 +155,7 @@ async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     let failed = |error: agent::SessionError| errors::session(&error);
     if let Some(model) = model {
         // The only one that can still be refused, so the first.
-        handle.set_model(&model).await.map_err(failed)?;
+        choose_model(connection, &handle, &model).await?;
     }
     if let Some(mode) = mode {
         handle.set_mode(mode).await.map_err(failed)?;
@@ -213,7 +216,7 @@ async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result
     let options = agent::RuntimeOptions {
         mode: state.mode,
         permission_mode: state.permission_mode,
-        ..connection.runtime.options().clone()
+        ..handle.settings().await.as_ref().clone()
     };
     let local = connection.options.local.clone();
     let steps = agent::explain(&options, local, handle.cwd(), &what, write).await;
@@ -276,7 +279,7 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
         "cacheWrite": usage.total.cache_write,
         "cost": null,
         "contextUsed": usage.context_used,
-        "maxContext": usage.context_size,
+        "maxContext": known(usage.context_size),
     }))
 }
 

@@ -23,11 +23,8 @@ pub(crate) fn with_setting(
     if !name.split('.').all(plain) {
         return Err(bad("is no name of a setting"));
     }
-    let written = match value {
-        serde_json::Value::String(text) => quoted(text),
-        serde_json::Value::Bool(flag) => flag.to_string(),
-        serde_json::Value::Number(number) => number.to_string(),
-        _ => return Err(bad("takes text, a number or a flag here")),
+    let Some(written) = written(value) else {
+        return Err(bad("takes text, a number or a flag here, or a list of such"));
     };
     // Alone first: what is wrong with the setting is then said of it and not of the file.
     let alone = SettingsFile { path: file.path.clone(), text: format!("{name} = {written}\n") };
@@ -41,6 +38,44 @@ pub(crate) fn with_setting(
         }
     }
     Err(bad("cannot be written into this file; set it there by hand"))
+}
+
+/// A value as it is written; `None` where it is neither text, a number or a flag, nor a list of such.
+fn written(value: &serde_json::Value) -> Option<String> {
+    Some(match value {
+        serde_json::Value::String(text) => quoted(text),
+        serde_json::Value::Bool(flag) => flag.to_string(),
+        serde_json::Value::Number(number) => number.to_string(),
+        serde_json::Value::Array(items) => {
+            let items = items.iter().map(|item| if item.is_array() { None } else { written(item) });
+            format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
+        }
+        serde_json::Value::Object(_) | serde_json::Value::Null => return None,
+    })
+}
+
+/// The file's text without a setting; `None` where it does not have it.
+pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<String>, ConfigError> {
+    let before = parse(file)?;
+    let Some(span) = span_of(&file.text, name) else { return Ok(None) };
+    // The lines from the setting's name to the end of its value, and nothing else.
+    let name_ends = file.text[..span.start].trim_end().trim_end_matches('=').trim_end().len();
+    let start = file.text[..name_ends].rfind('\n').map_or(0, |at| at + 1);
+    let end = file.text[span.end..].find('\n').map_or(file.text.len(), |at| span.end + at + 1);
+    let text = format!("{}{}", &file.text[..start], &file.text[end..]);
+    let changed = SettingsFile { path: file.path.clone(), text };
+    let left: Vec<_> = before.iter().filter(|setting| setting.name != name).collect();
+    let same = parse(&changed).is_ok_and(|after| {
+        after.len() == left.len() && after.iter().zip(&left).all(|(after, left)| after.says_the_same(left))
+    });
+    match same {
+        true => Ok(Some(changed.text)),
+        false => Err(ConfigError::BadValue {
+            place: Place::File(file.path.clone(), 1),
+            key: name.to_owned(),
+            problem: "cannot be taken out of this file; do it there by hand".to_owned(),
+        }),
+    }
 }
 
 /// Whether a file is right and has the setting.

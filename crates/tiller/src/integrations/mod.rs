@@ -1,6 +1,7 @@
 //! Integrations: services whose functions people, scripts and models call. What there is, what the user says of it, and who calls.
 
 mod accounts;
+mod advice;
 mod desk;
 mod functions;
 mod library;
@@ -10,30 +11,21 @@ pub(crate) mod rows;
 mod settings;
 
 pub(crate) use accounts::{Change, KeptAccounts};
+pub(crate) use advice::Whose;
 pub(crate) use desk::run;
-pub(crate) use functions::{IntegrationFunctions, NativeTools, tools_of};
+pub(crate) use functions::{IntegrationFunctions, NativeTools, Now, tools_of};
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
 use ::integrations::{
     Call, Caller, Catalogue, Client, Guard, IntegrationTool, Network, Permission, Permissions, Switches,
 };
-use agent::{Answer, AnyTool as _, Refusal, ServerRule};
+use agent::{Answer, AnyTool as _, Refusal};
 use library::Library;
 use providers::HttpClients;
 use serde_json::{Map, Value};
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 use system::{AbsPath, System};
-
-/// What was said of an integration.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Said {
-    pub(crate) enabled: Option<bool>,
-    pub(crate) permissions: ServerRule,
-}
 
 /// Everything about integrations that lives as long as the program does. Reads no file before it is asked.
 pub(crate) struct Integrations {
@@ -41,10 +33,6 @@ pub(crate) struct Integrations {
     pub(crate) accounts: Arc<KeptAccounts>,
     pub(crate) caller: Arc<Caller>,
     catalogue: tokio::sync::Mutex<Option<Arc<Catalogue>>>,
-    /// The settings when the program started.
-    options: Options,
-    /// What was said since, through this program, for single folders.
-    said: Mutex<HashMap<AbsPath, BTreeMap<String, Said>>>,
 }
 
 impl Integrations {
@@ -64,8 +52,6 @@ impl Integrations {
             accounts,
             caller: Arc::new(caller),
             catalogue: tokio::sync::Mutex::default(),
-            options: options.clone(),
-            said: Mutex::default(),
         })
     }
 
@@ -82,52 +68,31 @@ impl Integrations {
         }
     }
 
-    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold for such calls too.
-    pub(crate) async fn denial(&self, options: &Options, cwd: &AbsPath, call: &Call) -> Option<String> {
+    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold for such calls too, and for the files that it sends.
+    /// Where `asks` is set, a file about which somebody would have to be asked is refused as well.
+    pub(crate) async fn denial(
+        &self,
+        options: &Options,
+        cwd: &AbsPath,
+        call: &Call,
+        asks: bool,
+    ) -> Option<String> {
         let switches = Arc::new(options.switches());
         let (integration, function) = (call.integration.clone(), call.function.clone());
         let now = Arc::new(move || switches.clone());
         let tool = IntegrationTool::new(integration, function, &call.account, &[], self.caller.clone(), now);
         let parsed = tool.parse(Value::Object(Map::new())).ok()?;
-        match wiring::outside(options, cwd, call.force).rule(&tool, parsed.as_ref()).await {
+        let outside = wiring::outside(options, cwd, call.force);
+        if let Err(Refusal::Denied(reason)) = outside.rule(&tool, parsed.as_ref()).await {
+            return Some(reason);
+        }
+        match outside.rule_of_reads(&tool.name(), call.reads()).await {
             Err(Refusal::Denied(reason)) => Some(reason),
+            Err(Refusal::NeedsApproval(question)) if asks => Some(format!(
+                "{question} Nobody is asked here: send a file of the project, or pass force for trusted automation."
+            )),
             _ => None,
         }
-    }
-
-    /// Whether models are told of functions without a script between.
-    pub(crate) fn native_tools(&self) -> bool {
-        self.options.integrations.native_tools
-    }
-
-    /// What a session's model may call in a folder.
-    pub(crate) fn switches(&self, cwd: &AbsPath) -> Arc<Switches> {
-        let mut options = self.options.clone();
-        self.overlay(cwd, &mut options);
-        Arc::new(options.switches())
-    }
-
-    /// Lays what was said through this program over settings of a folder: a project that is not trusted has no say in its files, but whoever
-    /// uses the program has.
-    pub(crate) fn overlay(&self, cwd: &AbsPath, options: &mut Options) {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, said) in said.get(cwd).into_iter().flatten() {
-            if let Some(enabled) = said.enabled {
-                options.integrations.enabled.insert(name.clone(), enabled);
-            }
-            let own = options.rules.integrations.servers.entry(name.clone()).or_default();
-            own.read = said.permissions.read.or(own.read);
-            own.write = said.permissions.write.or(own.write);
-        }
-    }
-
-    /// The user says something of an integration, for a folder, while the program runs.
-    pub(crate) fn say(&self, cwd: &AbsPath, integration: &str, more: Said) {
-        let mut all = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = all.entry(cwd.clone()).or_default().entry(integration.to_owned()).or_default();
-        own.enabled = more.enabled.or(own.enabled);
-        own.permissions.read = more.permissions.read.or(own.permissions.read);
-        own.permissions.write = more.permissions.write.or(own.permissions.write);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::tell_commands;
 use crate::{
-    connection::{Held, Reply, Update, errors},
+    connection::{Held, Replayed, Reply, errors},
     v1::{
-        Connection, Peer, V1,
+        Connection, Peer,
         settings::{config_options, modes},
         to_acp::Projection,
     },
@@ -23,10 +23,16 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
     let held = Held::new(peer, &handle);
     let cancellation = reply.cancellation();
     let played = tokio::select! {
-        played = replay(connection, peer, &handle, last, live) => played,
+        biased;
         () = cancellation.cancelled() => Err(errors::request_cancelled()),
         () = connection.gone.cancelled() => Err(errors::request_cancelled()),
+        played = replay(connection, peer, &handle, last, live) => played,
     };
+    // A client that is told of an error does not take the session for open.
+    match &played {
+        Ok(()) => connection.keep(handle.id()),
+        Err(_) => connection.take_back(peer, handle.id()).await,
+    }
     let answer = played.map(|()| {
         let settings = connection.settings(&handle);
         acp::LoadSessionResponse::new()
@@ -50,12 +56,16 @@ async fn replay(
     last: u64,
     live: Vec<SessionEvent>,
 ) -> Result<(), Error> {
-    let mut projection = Projection::replay(peer.traits.takes);
+    let mut projection = Projection::replay(peer.traits.takes(connection));
+    let mut replayed = Replayed::new(connection, peer, handle);
     let (mut title, mut usage) = (None, None);
     let mut after = 0;
     while after < last {
-        let page =
-            connection.runtime.events(handle.id(), after).await.map_err(|error| errors::store(&error))?;
+        let page = connection
+            .runtime
+            .shown_events(handle.id(), after)
+            .await
+            .map_err(|error| errors::store(&error))?;
         // Events at the end may be damaged, and are then left out.
         let Some((end, _)) = page.last() else { break };
         after = *end;
@@ -63,18 +73,12 @@ async fn replay(
             match event {
                 SessionEvent::TitleChanged(_) => title = Some(event),
                 SessionEvent::Usage(_) => usage = Some(event),
-                event => send(peer, handle, projection.updates(&event, Vec::new)).await,
+                event => replayed.send(&event, projection.updates(&event, Vec::new)).await,
             }
         }
     }
     for event in live.into_iter().chain(title).chain(usage) {
-        send(peer, handle, projection.updates(&event, Vec::new)).await;
+        replayed.send(&event, projection.updates(&event, Vec::new)).await;
     }
     Ok(())
-}
-
-async fn send(peer: &Peer, handle: &SessionHandle, updates: Vec<Update<acp::SessionUpdate>>) {
-    for update in updates.into_iter().filter_map(Update::into_wire::<V1>) {
-        peer.outbox.send_paced(handle.id(), update).await;
-    }
 }
