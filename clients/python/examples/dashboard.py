@@ -28,7 +28,8 @@ def cut(text: str) -> str:
 
 def item(one: Said | Call) -> str:
     if isinstance(one, Call):
-        return f"{MARKS.get(one.status, '?')} {cut(one.title)}"
+        doing = f" {one.progress}" if one.status == "in_progress" else ""
+        return f"{MARKS.get(one.status, '?')} {cut(one.title + doing)}"
     match one.kind:
         case "user":
             return paint(1, f"> {cut(one.text)}")
@@ -55,7 +56,7 @@ def frame(state: State) -> str:
         lines += ["", paint(1, f"Subagents {done}")] + [line for node in state.tree for line in branch(node, 1)]
     used = "no tokens yet"
     if state.usage:
-        used = f"{state.usage.tokensIn} in, {state.usage.tokensOut} out, of {state.usage.maxContext}"
+        used = f"{state.usage.tokensIn} in, {state.usage.tokensOut} out, of {state.usage.maxContext or '?'}"
     model = state.usage.model if state.usage else "?"
     return "\n".join([*lines, "", paint(7, f" {state.run or 'idle'} · {state.phase} · {model} · {used} ")])
 

@@ -42,6 +42,8 @@ def lie() -> None:
     event("text_delta", delta=7, text="x")
     event("weather", degrees=20)
     event("tool_started", toolCallId="t", tool="x", name="x", title="x", kind="other", args={}, locations=[])
+    event("tool_progress", toolCallId="t", tool="x", name="x", status="in_progress", message="half way")
+    event("tool_progress", toolCallId="t", tool="x", name="x", status="in_progress")
     event("subagent_tree", tree=[{"id": 1}])
     event("subagent_spawned", entries=[{}])
     send({"method": "session/update", "params": 5})

@@ -151,6 +151,8 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(kinds[-1], ("status_updated", None))
         self.assertIn(("unknown", "weather_update"), [(one["sessionUpdate"], one.get("kind")) for one in updates])
         self.assertEqual(session.state.transcript[-1], Said("notice", "still here"))
+        (call,) = (item for item in session.state.transcript if isinstance(item, Call))
+        self.assertEqual((call.status, call.progress), ("in_progress", "half way"))
 
     async def test_answers_of_the_wrong_shape_are_errors_of_their_request(self):
         tiller = await self.started()

@@ -30,6 +30,8 @@ class Call:
     args: Json = None
     status: ToolStatus = "pending"
     output: str = ""
+    #: What it said of itself last, while it ran: how far it is, the end of its log.
+    progress: str = ""
     #: What the protocol has to show of it: text, diffs, terminals.
     content: Tuple[t.ToolCallContent, ...] = ()
 
@@ -43,8 +45,8 @@ class Used:
     tokensOut: int
     #: None where it is not known.
     cost: Union[float, None]
-    #: The size of the model's context in tokens.
-    maxContext: int
+    #: The size of the model's context in tokens; None where it is not known.
+    maxContext: Union[int, None]
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def reduce(state: State, event: AnyEvent) -> State:
         case "tool_started":
             return _call(state, given["toolCallId"], tool=given["tool"], title=given["title"], args=given["args"])
         case "tool_progress":
-            return _call(state, given["toolCallId"], status="in_progress")
+            said = {"progress": given["message"]} if given.get("message") else {}
+            return _call(state, given["toolCallId"], status="in_progress", **said)
         case "tool_completed":
             return _call(state, given["toolCallId"], status=given["status"], output=given["output"])
         case "permission_requested":
@@ -119,7 +122,7 @@ def reduce(state: State, event: AnyEvent) -> State:
             return replace(state, tree=given["tree"], stats=given["stats"], summary=given["summary"])
         case "usage_updated":
             keys = ("model", "tokensIn", "tokensOut", "cost", "maxContext")
-            return replace(state, usage=Used(*(given[key] for key in keys)))
+            return replace(state, usage=Used(*(given.get(key) for key in keys)))
         case "runtime_changed":
             known_model = given.get("model") and given.get("provider")
             model = f"{given['provider']}/{given['model']}" if known_model else state.model

@@ -1905,7 +1905,7 @@ class RuntimeState(TypedDict):
 Scalar = Union[str, float, bool]
 
 
-Scalars = Union[Scalar, list[Scalar]]
+Scalars = Union["Scalar", List["Scalar"]]
 
 
 Scope = Literal['project', 'global']
@@ -2639,5 +2639,5 @@ EVENT_FIELDS: Dict[str, Dict[str, str]] = {
     "tool_completed": {"name": "string", "output": "string", "protocolVersion": "number", "sessionId": "string", "status": "string", "success": "boolean", "timestamp": "number", "tool": "string", "toolCallId": "string", "type": "string"},
     "tool_progress": {"name": "string", "protocolVersion": "number", "sessionId": "string", "status": "string", "timestamp": "number", "tool": "string", "toolCallId": "string", "type": "string"},
     "tool_started": {"kind": "string", "locations": "array", "name": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "title": "string", "tool": "string", "toolCallId": "string", "type": "string"},
-    "usage_updated": {"maxContext": "number", "model": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "tokensIn": "number", "tokensOut": "number", "type": "string"},
+    "usage_updated": {"model": "string", "protocolVersion": "number", "sessionId": "string", "timestamp": "number", "tokensIn": "number", "tokensOut": "number", "type": "string"},
 }

@@ -39,7 +39,7 @@ const MARKS: Record<string, string> = {
 function item(one: Item): string {
   switch (one.kind) {
     case "tool":
-      return `${MARKS[one.status] ?? "?"} ${cut(one.title)}`;
+      return `${MARKS[one.status] ?? "?"} ${cut(one.status === "in_progress" ? `${one.title} ${one.progress}` : one.title)}`;
     case "user":
       return paint(1, `> ${cut(one.text)}`);
     case "assistant":
@@ -66,7 +66,7 @@ function frame(state: State): string {
     lines.push("", paint(1, `Subagents ${sum}`), ...state.tree.flatMap((node) => branch(node, 1)));
   }
   const { usage } = state;
-  const used = usage ? `${usage.tokensIn} in, ${usage.tokensOut} out, of ${usage.maxContext}` : "no tokens yet";
+  const used = usage ? `${usage.tokensIn} in, ${usage.tokensOut} out, of ${usage.maxContext ?? "?"}` : "no tokens yet";
   lines.push("", paint(7, ` ${state.run ?? "idle"} · ${state.phase} · ${usage?.model ?? "?"} · ${used} `));
   return lines.join("\n");
 }

@@ -18,6 +18,8 @@ export interface Call {
   args: unknown;
   status: ToolStatus;
   output: string;
+  /** What it said of itself last, while it ran: how far it is, the end of its log. */
+  progress: string;
   /** What the protocol has to show of it: text, diffs, terminals. */
   content: t.ToolCallContent[];
 }
@@ -36,7 +38,7 @@ export interface State {
   /** Subagents in numbers, by id. */
   stats: Record<string, Stats>;
   summary: Summary | null;
-  usage: { model: string; tokensIn: number; tokensOut: number; cost: number | null; maxContext: number } | null;
+  usage: { model: string; tokensIn: number; tokensOut: number; cost: number | null; maxContext: number | null } | null;
   /** How full the model's context is, in tokens. */
   context: { used: number; size: number } | null;
   mode: string | null;
@@ -91,7 +93,7 @@ export function reduce(state: State, event: AnyEvent): State {
     case "tool_started":
       return call(state, event.toolCallId, { tool: event.tool, title: event.title, args: event.args });
     case "tool_progress":
-      return call(state, event.toolCallId, { status: "in_progress" });
+      return call(state, event.toolCallId, { status: "in_progress", ...(event.message ? { progress: event.message } : {}) });
     case "tool_completed":
       return call(state, event.toolCallId, { status: event.status, output: event.output });
     case "permission_requested":
@@ -113,7 +115,7 @@ export function reduce(state: State, event: AnyEvent): State {
     case "subagent_dashboard":
       return { ...state, tree: event.tree, stats: event.stats, summary: event.summary };
     case "usage_updated": {
-      const { model, tokensIn, tokensOut, cost, maxContext } = event;
+      const { model, tokensIn, tokensOut, cost = null, maxContext = null } = event;
       return { ...state, usage: { model, tokensIn, tokensOut, cost, maxContext } };
     }
     case "runtime_changed": {
@@ -237,7 +239,7 @@ function playBack(state: State, text: string, message: string | null): State {
 
 function call(state: State, id: string, change: Partial<Call>): State {
   const at = state.transcript.findLastIndex((item) => item.kind === "tool" && item.id === id);
-  const fresh: Call = { kind: "tool", id, tool: "", title: "", args: null, status: "pending", output: "", content: [] };
+  const fresh: Call = { kind: "tool", id, tool: "", title: "", args: null, status: "pending", output: "", progress: "", content: [] };
   if (at < 0) return add(state, { ...fresh, ...change });
   const transcript = [...state.transcript];
   transcript[at] = { ...(transcript[at] as Call), ...change };

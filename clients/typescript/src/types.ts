@@ -2618,5 +2618,5 @@ export const EVENT_FIELDS: Record<keyof Events, Record<string, string>> = {
   tool_completed: { name: "string", output: "string", protocolVersion: "number", sessionId: "string", status: "string", success: "boolean", timestamp: "number", tool: "string", toolCallId: "string", type: "string" },
   tool_progress: { name: "string", protocolVersion: "number", sessionId: "string", status: "string", timestamp: "number", tool: "string", toolCallId: "string", type: "string" },
   tool_started: { kind: "string", locations: "array", name: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", title: "string", tool: "string", toolCallId: "string", type: "string" },
-  usage_updated: { maxContext: "number", model: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", tokensIn: "number", tokensOut: "number", type: "string" },
+  usage_updated: { model: "string", protocolVersion: "number", sessionId: "string", timestamp: "number", tokensIn: "number", tokensOut: "number", type: "string" },
 };

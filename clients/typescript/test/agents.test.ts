@@ -140,6 +140,8 @@ test("lies are reported and end nothing", async (t) => {
   assert.ok(events.some((event) => event.type === "unknown" && event.kind === "weather"));
   assert.ok(updates.includes("weather_update"));
   assert.deepEqual(session.state.transcript.at(-1), { kind: "notice", text: "still here" });
+  const [call] = calls(session.state.transcript);
+  assert.deepEqual([call?.status, call?.progress], ["in_progress", "half way"]);
 });
 
 test("answers of the wrong shape are errors of their request", async (t) => {

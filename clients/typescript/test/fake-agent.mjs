@@ -41,6 +41,9 @@ function lie() {
   send({ method: "_tiller/text_delta", params: { type: "text_delta", sessionId: SESSION } });
   event("text_delta", { delta: 7, text: "x" });
   event("weather", { degrees: 20 });
+  event("tool_started", { toolCallId: "t", ...call });
+  event("tool_progress", { toolCallId: "t", tool: "x", name: "x", status: "in_progress", message: "half way" });
+  event("tool_progress", { toolCallId: "t", tool: "x", name: "x", status: "in_progress" });
   event("subagent_spawned", { entries: [null] });
   send({ method: "session/update", params: 5 });
   update({ sessionUpdate: "tool_call_update", toolCallId: "t", content: [null] });
