@@ -88,8 +88,6 @@ class Connection(asyncio.SubprocessProtocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._closed = False
-        #: Whether the child has closed its stdin.
-        self._deaf = False
         self._failure: str | None = None
         self._last = 0
         self._open_pipes = {1, 2}
@@ -131,7 +129,7 @@ class Connection(asyncio.SubprocessProtocol):
         limit = self._loop.call_later(timeout, self._too_late, id, timeout) if timeout else None
         try:
             self._write(text)
-            await self._drained(method, answer)
+            await self._drained(answer)
             return await answer
         except asyncio.CancelledError:
             self._give_up(id)
@@ -141,7 +139,7 @@ class Connection(asyncio.SubprocessProtocol):
             if limit:
                 limit.cancel()
 
-    async def _drained(self, method: str, answer: "asyncio.Future[Any]") -> None:
+    async def _drained(self, answer: "asyncio.Future[Any]") -> None:
         """Waits until the child has read enough to be sent more, or the request is settled."""
         if self._writable.is_set():
             return
@@ -150,11 +148,6 @@ class Connection(asyncio.SubprocessProtocol):
             await asyncio.wait((writable, answer), return_when=asyncio.FIRST_COMPLETED)
         finally:
             writable.cancel()
-        if self._deaf:
-            # The child's end, which says more, may be on its way.
-            await asyncio.wait((answer,), timeout=DRAIN)
-            if not answer.done():
-                raise TillerError(f"{self._name} has closed its stdin; {method} was not sent")
 
     def notify(self, method: str, params: Any) -> None:
         self._write(encode({"method": method, "params": params}))
@@ -198,17 +191,14 @@ class Connection(asyncio.SubprocessProtocol):
 
     async def _usable(self, method: str) -> None:
         stdin = self._stdin()
-        deaf = not self._closed and (stdin is None or stdin.is_closing())
-        if deaf and self.exit is None:
-            # The child's end, which says more, may be on its way.
-            await asyncio.wait((self._over,), timeout=DRAIN)
+        if self.exit is None and not self._closed and (stdin is None or stdin.is_closing()):
+            # Its end, which says more, is on its way.
+            await asyncio.wait((self._over,))
         if self.exit:
             raise EndedError(f"{self._failure}; {method} was not sent", self.exit)
-        if self._closed:
+        if self._closed or stdin is None:
             exit = Exit(None, None, tuple(self._stderr))
             raise EndedError(f"the connection is closed; {method} was not sent", exit)
-        if deaf or stdin is None:
-            raise TillerError(f"{self._name} has closed its stdin; {method} was not sent")
         if stdin.get_write_buffer_size() > QUEUE_MAX:
             raise TillerError(f"{self._name} does not read what it is sent; {method} was not sent")
 
@@ -261,9 +251,14 @@ class Connection(asyncio.SubprocessProtocol):
             (self._out if fd == 1 else self._err).end()
             self._open_pipes.discard(fd)
             self._ended_if_drained()
-        else:
-            self._deaf = True
-            self._writable.set()
+        elif not self._closed:
+            # It can be asked nothing more, and not even be told to stop. Its end, which says more, may be on its way.
+            self._loop.call_later(DRAIN, self._deaf)
+
+    def _deaf(self) -> None:
+        if self.exit is None:
+            self._end(f"{self._name} has closed its stdin")
+            self.kill()
 
     def process_exited(self) -> None:
         self._gone.set_result(None)

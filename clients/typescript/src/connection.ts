@@ -75,8 +75,8 @@ export class Connection {
     } catch (error) {
       throw new EndedError(`${program} did not start: ${(error as Error).message}`, { code: null, signal: null, stderr: [] }, { cause: error });
     }
-    // What a write loses with the child, the child's end tells.
-    this.#child.stdin.on("error", () => {});
+    // It can be asked nothing more, and not even be told to stop. Its end, which says more, may be on its way.
+    this.#child.stdin.on("error", () => setTimeout(() => this.#deaf(), DRAIN));
     const lines = new Lines(LINE_LIMIT, (line) => this.#line(line), () => this.#tooLong());
     this.#child.stdout.on("data", (chunk: Buffer) => lines.add(chunk));
     this.#child.stdout.on("end", () => lines.end());
@@ -140,10 +140,7 @@ export class Connection {
       };
       signal?.addEventListener("abort", abort);
       this.#pending.set(id, { method, settle });
-      this.#child.stdin.write(text, (error) => {
-        // The child's end, which says more, may be on its way.
-        if (error) setTimeout(() => settle(new TillerError(`${this.#name} has closed its stdin; ${method} was not sent`)), DRAIN);
-      });
+      this.#child.stdin.write(text);
     });
   }
 
@@ -230,6 +227,12 @@ export class Connection {
 
   #tooLong(): void {
     this.#end(`${this.#name} sent a line of more than ${LINE_LIMIT} bytes`, { code: null, signal: null });
+    this.#child.kill("SIGKILL");
+  }
+
+  #deaf(): void {
+    if (this.#exit || this.#closing) return;
+    this.#end(`${this.#name} has closed its stdin`, { code: null, signal: null });
     this.#child.kill("SIGKILL");
   }
 
