@@ -1,15 +1,15 @@
 """A dashboard for the terminal: what is said, what runs, who works, what it costs. Asks for permissions with y and n.
 
-    PYTHONPATH=clients/python python3 clients/python/examples/dashboard.py [--tiller PROGRAM] [--yes] PROMPT
+    python3 dashboard.py [--tiller PROGRAM] [--yes] PROMPT
 """
 
 import argparse
 import os
 import shutil
 import sys
-import threading
 
-from tiller_native import Call, Said, State, Tiller, reduce
+from tiller_native import Call, Said, State, Tiller
+from tiller_native.types import Node, RequestPermissionRequest
 
 MARKS = {"pending": "○", "queued": "○", "in_progress": "◐", "running": "◐", "retrying": "↻", "completed": "●", "done": "●"}
 MARKS |= {"failed": "✗", "cancelled": "✗"}
@@ -28,7 +28,8 @@ def cut(text: str) -> str:
 
 def item(one: Said | Call) -> str:
     if isinstance(one, Call):
-        return f"{MARKS.get(one.status, '?')} {cut(one.title)}"
+        doing = f" {one.progress}" if one.status == "in_progress" else ""
+        return f"{MARKS.get(one.status, '?')} {cut(one.title + doing)}"
     match one.kind:
         case "user":
             return paint(1, f"> {cut(one.text)}")
@@ -40,7 +41,7 @@ def item(one: Said | Call) -> str:
             return paint(2, f"· {cut(one.text)}")
 
 
-def branch(node, depth: int) -> list[str]:
+def branch(node: Node, depth: int) -> list[str]:
     doing = f" ({node['lastTool']})" if node["lastTool"] else ""
     text = f"{MARKS.get(node['status'], '·')} {node['type']} {node['id']}: {node['task']}{doing} {node['elapsed']}s"
     return ["  " * depth + cut(text)] + [line for child in node["children"] for line in branch(child, depth + 1)]
@@ -55,8 +56,8 @@ def frame(state: State) -> str:
         lines += ["", paint(1, f"Subagents {done}")] + [line for node in state.tree for line in branch(node, 1)]
     used = "no tokens yet"
     if state.usage:
-        used = "{tokensIn} in, {tokensOut} out, of {size}".format(**state.usage, size=state.usage["maxContext"] or "?")
-    model = state.usage["model"] if state.usage else "?"
+        used = f"{state.usage.tokensIn} in, {state.usage.tokensOut} out, of {state.usage.maxContext or '?'}"
+    model = state.usage.model if state.usage else "?"
     return "\n".join([*lines, "", paint(7, f" {state.run or 'idle'} · {state.phase} · {model} · {used} ")])
 
 
@@ -66,26 +67,22 @@ def main() -> int:
     parser.add_argument("--yes", action="store_true", help="allow whatever is asked for")
     parser.add_argument("prompt", nargs="+")
     given = parser.parse_args()
-    state, shown = State(), threading.Lock()
 
-    def tell(event) -> None:
-        nonlocal state
-        with shown:
-            state = reduce(state, event)
-            if LIVE and not state.asking:
-                print("\x1b[H\x1b[2J" + frame(state), end="", flush=True)
+    def show(_: str, state: State) -> None:
+        if LIVE and not state.asking:
+            print("\x1b[H\x1b[2J" + frame(state), end="", flush=True)
 
-    def permission(asked):
+    def permission(asked: RequestPermissionRequest) -> str:
         answer = "y" if given.yes else "n"
         if not given.yes and sys.stdin.isatty():
             answer = input(f"\n{asked['toolCall'].get('title')}? [y/N] ").strip().lower()
-        kind = "allow_once" if answer == "y" else "reject_once"
-        return next((one["optionId"] for one in asked["options"] if one["kind"] == kind), None)
+        return "allow_once" if answer == "y" else "reject_once"
 
     with Tiller(given.tiller, on_permission=permission) as tiller:
-        tiller.on_event(tell)
-        reason = tiller.new_session(os.getcwd()).prompt(" ".join(given.prompt))
-    print(("\x1b[H\x1b[2J" if LIVE else "") + frame(state), reason, sep="\n")
+        tiller.on_change(show)
+        session = tiller.new_session(os.getcwd())
+        reason = session.prompt(" ".join(given.prompt))["stopReason"]
+        print(("\x1b[H\x1b[2J" if LIVE else "") + frame(session.state), reason, sep="\n")
     return 0
 
 

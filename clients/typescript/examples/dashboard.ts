@@ -1,10 +1,10 @@
 // A dashboard for the terminal: what is said, what runs, who works, what it costs. Asks for permissions with y and n.
 //
-//     node dist/examples/dashboard.js [--tiller PROGRAM] [--yes] PROMPT
+//     node dashboard.js [--tiller PROGRAM] [--yes] PROMPT
 
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
-import { type Item, type Node, type PermissionAsked, type State, Tiller, initial, reduce } from "../src/index.js";
+import { type Item, type Node, type RequestPermissionRequest, type State, Tiller } from "tiller-native";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -39,7 +39,7 @@ const MARKS: Record<string, string> = {
 function item(one: Item): string {
   switch (one.kind) {
     case "tool":
-      return `${MARKS[one.status] ?? "?"} ${cut(one.title)}`;
+      return `${MARKS[one.status] ?? "?"} ${cut(one.status === "in_progress" ? `${one.title} ${one.progress}` : one.title)}`;
     case "user":
       return paint(1, `> ${cut(one.text)}`);
     case "assistant":
@@ -71,25 +71,22 @@ function frame(state: State): string {
   return lines.join("\n");
 }
 
-async function permission(asked: PermissionAsked): Promise<string | null> {
-  const choose = (kind: string) => asked.options.find((option) => option.kind === kind)?.optionId ?? null;
-  if (values.yes) return choose("allow_once");
-  if (!process.stdin.isTTY) return choose("reject_once");
+async function permission(asked: RequestPermissionRequest): Promise<string> {
+  if (values.yes) return "allow_once";
+  if (!process.stdin.isTTY) return "reject_once";
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const answer = await terminal.question(`\n${asked.toolCall.title ?? asked.toolCall.toolCallId}? [y/N] `);
   terminal.close();
-  return choose(answer.trim().toLowerCase() === "y" ? "allow_once" : "reject_once");
+  return answer.trim().toLowerCase() === "y" ? "allow_once" : "reject_once";
 }
 
-let state = initial;
 const tiller = await Tiller.start({ tiller: values.tiller, onPermission: permission });
-tiller.onEvent((event) => {
-  state = reduce(state, event);
+const session = await tiller.newSession(process.cwd());
+session.onChange((state) => {
   // The whole frame, from the top: a terminal that shows it is faster than a model that makes it.
   if (live && !state.asking) process.stdout.write(`\x1b[H\x1b[2J${frame(state)}`);
 });
-const session = await tiller.newSession(process.cwd());
 process.once("SIGINT", () => session.cancel());
-const reason = await session.prompt(prompt);
-process.stdout.write(`${live ? "\x1b[H\x1b[2J" : ""}${frame(state)}\n${reason}\n`);
-process.exitCode = (await tiller.close()) ?? 1;
+const { stopReason } = await session.prompt(prompt);
+process.stdout.write(`${live ? "\x1b[H\x1b[2J" : ""}${frame(session.state)}\n${stopReason}\n`);
+process.exitCode = (await tiller.close()).code ?? 1;

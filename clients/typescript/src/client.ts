@@ -1,168 +1,388 @@
-// `tiller acp` as a child: the protocol's few requests that a program needs, the layer's own requests, and its events.
+// `tiller acp` as a child: sessions, the states of all of them, and what the agent asks for.
 
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import type { Events, NativeEvent, Requests } from "./types.js";
+import { type Asked, type Callbacks, answer, capabilities } from "./callbacks.js";
+import { Connection, type Id, type RequestOptions } from "./connection.js";
+import { EndedError, type Exit, ProtocolError, RequestError, asError } from "./errors.js";
+import { type AnyEvent, type AnyUpdate, eventOf, isObject, updateOf } from "./events.js";
+import { type State, brokenOff, initial, opened, reduce, reduceUpdate } from "./reducer.js";
+import { Session, type SessionOptions } from "./session.js";
+import type * as t from "./types.js";
 
 const PREFIX = "_tiller/";
 
-/** An error that Tiller answered with. */
-export class RequestError extends Error {
-  constructor(readonly code: number, message: string, readonly data: unknown) {
-    super(message);
-  }
-}
+/** Time limits in seconds, for what needs another than {@link TIMEOUT}. A turn takes its time. */
+const TIMEOUTS: Record<string, number | null> = {
+  "session/prompt": null,
+  "session/load": 300,
+  [`${PREFIX}lua/execute`]: 660,
+  [`${PREFIX}mcp/call_tool`]: 660,
+  [`${PREFIX}integrations/call`]: 660,
+};
+/** The time limit of every other request, in seconds. */
+export const TIMEOUT = 60;
 
-/** What `session/request_permission` asks. */
-export interface PermissionAsked {
-  sessionId: string;
-  toolCall: { toolCallId: string; title?: string; rawInput?: unknown };
-  options: { optionId: string; name: string; kind: string }[];
-}
-
-export interface Options {
+export interface Options extends Callbacks {
   /** The program; `tiller` when it is not said. */
   tiller?: string;
   /** Further arguments of `tiller acp`. */
   args?: string[];
+  /** The whole command instead of `tiller` and `args`, such as one that reaches another machine. */
+  command?: [string, ...string[]];
   /** The environment; this process's when it is not said. */
   env?: NodeJS.ProcessEnv;
-  /** Chooses an option's id, or null to dismiss the question. Everything is rejected when it is not said. */
-  onPermission?: (asked: PermissionAsked) => string | null | Promise<string | null>;
+  /** The folder that the program starts in. */
+  cwd?: string;
+  /** The time limit of a request in seconds, and null for none, where neither the request nor its kind has one of its own. */
+  timeout?: number | null;
+  /** Seconds that a closed child has to end before SIGTERM, and then again before SIGKILL; 5 when it is not said. */
+  closeTimeout?: number;
+  /** What the agent is told of this program. */
+  clientInfo?: t.Implementation;
+  /** Is told what went wrong without belonging to a request: what a listener or a callback threw, and lines that make no sense. */
+  onError?: (error: Error) => void;
+  /** Is told each line that the program writes to stderr. */
+  onStderr?: (line: string) => void;
 }
 
-type Params<M extends keyof Requests> = Omit<Requests[M]["params"], "sessionId">;
-type Pending = { resolve: (result: unknown) => void; reject: (error: Error) => void };
-type Message = { id?: number | string | null; method?: string; params?: any; result?: unknown; error?: any };
+/** What came of a reconnection. */
+export interface Reconnected {
+  /** Sessions that are open again, their states made anew from what is stored. */
+  reopened: Session[];
+  /** Sessions that could not be loaded, and why. */
+  lost: { session: Session; error: Error }[];
+}
 
-/** A connection. Everything is asked of one child, and ends with it. */
+type Opening = "session/new" | "session/load" | "session/resume" | "session/fork";
+
+/** A connection. Everything is asked of one child, and ends with it; `reconnect` starts another. */
 export class Tiller {
-  readonly #child: ChildProcessWithoutNullStreams;
   readonly #options: Options;
-  readonly #pending = new Map<number, Pending>();
-  readonly #listeners = new Set<(event: NativeEvent) => void>();
-  readonly #ended: Promise<number | null>;
-  #last = 0;
+  readonly #states = new Map<string, State>();
+  readonly #sessions = new Map<string, Session>();
+  readonly #events = new Set<(event: AnyEvent) => void>();
+  readonly #updates = new Set<(sessionId: string, update: AnyUpdate) => void>();
+  readonly #changes = new Set<(sessionId: string, state: State) => void>();
+  readonly #ends = new Set<(exit: Exit) => void>();
+  #asked = new Map<Id, AbortController>();
+  #connection: Connection;
+  #initialized: t.InitializeResponse | null = null;
+  #reconnecting: Promise<Reconnected> | null = null;
 
   private constructor(options: Options) {
     this.#options = options;
-    const env = options.env ?? process.env;
-    this.#child = spawn(options.tiller ?? "tiller", ["acp", ...(options.args ?? [])], { env, stdio: "pipe" });
-    this.#child.stderr.pipe(process.stderr);
-    // A child that is gone says so by its end; a write that is lost with it says nothing more.
-    this.#child.stdin.on("error", () => {});
-    createInterface({ input: this.#child.stdout }).on("line", (line) => this.#take(JSON.parse(line) as Message));
-    this.#ended = new Promise((resolve) => {
-      const end = (code: number | null, why: string) => {
-        for (const { reject } of this.#pending.values()) reject(new Error(why));
-        this.#pending.clear();
-        resolve(code);
-      };
-      this.#child.on("error", (error) => end(null, `tiller did not start: ${error.message}`));
-      this.#child.on("exit", (code) => end(code, `tiller has ended (${code})`));
-    });
+    this.#connection = this.#connect();
   }
 
-  /** Starts Tiller and opts in to events. */
+  /** Starts Tiller and opts in to events. Rejects with an `EndedError` when it cannot be started. */
   static async start(options: Options = {}): Promise<Tiller> {
     const tiller = new Tiller(options);
-    const clientCapabilities = { _meta: { tiller: { events: true } } };
-    await tiller.raw("initialize", { protocolVersion: 1, clientCapabilities });
+    await tiller.#initialize();
     return tiller;
   }
 
-  /** Is told every event, of every session; returns what ends that. */
-  onEvent(listener: (event: NativeEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** What the agent said of itself: its version, its capabilities. */
+  get agent(): t.InitializeResponse {
+    if (!this.#initialized) throw new ProtocolError("the agent is not initialized");
+    return this.#initialized;
   }
 
-  /** The next event of a type. */
-  next<T extends keyof Events>(type: T): Promise<Events[T]> {
-    return new Promise((resolve) => {
-      const stop = this.onEvent((event) => {
-        if (event.type !== type) return;
-        stop();
-        resolve(event as Events[T]);
-      });
+  /** The child's process id. */
+  get pid(): number | undefined {
+    return this.#connection.pid;
+  }
+
+  /** How the child ended; null while it runs. */
+  get exit(): Exit | null {
+    return this.#connection.exit;
+  }
+
+  /** The sessions that are open. */
+  get sessions(): Session[] {
+    return [...this.#sessions.values()];
+  }
+
+  /** What there is to show of a session. */
+  state(sessionId: string): State {
+    return this.#states.get(sessionId) ?? initial;
+  }
+
+  /** Is told every event, of every session, in order; returns what ends that. */
+  onEvent(listener: (event: AnyEvent) => void): () => void {
+    return subscribed(this.#events, listener);
+  }
+
+  /** Is told every update of the protocol; returns what ends that. */
+  onUpdate(listener: (sessionId: string, update: AnyUpdate) => void): () => void {
+    return subscribed(this.#updates, listener);
+  }
+
+  /** Is told each new state; returns what ends that. */
+  onChange(listener: (sessionId: string, state: State) => void): () => void {
+    return subscribed(this.#changes, listener);
+  }
+
+  /** Is told when the child has ended, for whatever reason; returns what ends that. */
+  onEnd(listener: (exit: Exit) => void): () => void {
+    return subscribed(this.#ends, listener);
+  }
+
+  /** The next event of a type; rejects when the child ends before. */
+  next<T extends keyof t.Events>(type: T): Promise<t.Events[T]> {
+    return new Promise((resolve, reject) => {
+      if (this.exit) return reject(new EndedError(`tiller has ended; no ${type} comes`, this.exit));
+      const stops = [
+        this.onEvent((event) => {
+          if (event.type !== type) return;
+          for (const stop of stops) stop();
+          resolve(event as t.Events[T]);
+        }),
+        this.onEnd((exit) => {
+          for (const stop of stops) stop();
+          reject(new EndedError(`tiller has ended before ${type} came`, exit));
+        }),
+      ];
     });
   }
 
-  /** A new session in a folder, with MCP servers as the protocol describes them. */
-  async newSession(cwd: string, mcpServers: unknown[] = []): Promise<Session> {
-    const answer = (await this.raw("session/new", { cwd, mcpServers })) as { sessionId: string };
-    return new Session(this, answer.sessionId);
+  /** A new session in a folder. */
+  async newSession(cwd: string, options: SessionOptions = {}, request?: RequestOptions): Promise<Session> {
+    return this.#open("session/new", null, cwd, options, request);
   }
 
-  /** Any request of the protocol or of the layer, as it is. `signal` takes it back. */
-  raw(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
-    const id = ++this.#last;
-    const answer = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
-    this.#send({ id, method, params });
-    signal?.addEventListener("abort", () => this.notify("$/cancel_request", { requestId: id }));
-    return answer;
+  /** Opens a stored session. Its state has what was said and done in it. */
+  async loadSession(id: string, cwd: string, options: SessionOptions = {}, request?: RequestOptions): Promise<Session> {
+    return this.#open("session/load", id, cwd, options, request);
   }
 
-  notify(method: string, params: unknown): void {
-    this.#send({ method, params });
+  /** Opens a stored session without its history; a state that is known of it stays. */
+  async resumeSession(id: string, cwd: string, options: SessionOptions = {}, request?: RequestOptions): Promise<Session> {
+    return this.#open("session/resume", id, cwd, options, request);
   }
 
-  /** Hangs up and waits for the end; the exit code. */
-  async close(): Promise<number | null> {
-    this.#child.stdin.end();
-    return this.#ended;
+  /** Opens a copy of a session. The copy begins with what is known here of the other. */
+  async forkSession(id: string, cwd: string, options: SessionOptions = {}, request?: RequestOptions): Promise<Session> {
+    return this.#open("session/fork", id, cwd, options, request);
   }
 
-  #send(message: Message): void {
-    this.#child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  /** Stored sessions, a page at a time: `nextCursor` asks for the next. */
+  listSessions(params: t.ListSessionsRequest = {}, request?: RequestOptions): Promise<t.ListSessionsResponse> {
+    return this.raw("session/list", params, request);
   }
 
-  #take(message: Message): void {
-    const { id, method, params } = message;
-    if (method === undefined) {
-      const pending = this.#pending.get(id as number);
-      this.#pending.delete(id as number);
-      const { error } = message;
-      if (error) pending?.reject(new RequestError(error.code, error.message, error.data));
-      else pending?.resolve(message.result);
-    } else if (id !== undefined) {
-      void this.#answer(id, method, params);
-    } else if (method.startsWith(PREFIX)) {
-      for (const listener of [...this.#listeners]) listener(params as NativeEvent);
+  /** Deletes what is stored of a session. */
+  async deleteSession(sessionId: string, request?: RequestOptions): Promise<void> {
+    await this.raw("session/delete", { sessionId }, request);
+    this.#forget(sessionId);
+  }
+
+  /** Closes a session on this connection; it stays stored. */
+  async closeSession(sessionId: string, request?: RequestOptions): Promise<void> {
+    await this.raw("session/close", { sessionId }, request);
+    this.#forget(sessionId);
+  }
+
+  /** A request of the protocol, as it is. */
+  async raw<M extends keyof t.AgentRequests>(
+    method: M,
+    params: t.AgentRequests[M]["params"],
+    request?: RequestOptions,
+  ): Promise<t.AgentRequests[M]["result"]> {
+    return this.#object(method, await this.#request(method, params, request)) as t.AgentRequests[M]["result"];
+  }
+
+  /** A request of the native layer, as it is; {@link Session.request} fills in the session. */
+  async native<M extends keyof t.Requests>(
+    method: M,
+    params: t.Requests[M]["params"],
+    request?: RequestOptions,
+  ): Promise<t.Requests[M]["result"]> {
+    return this.#object(method, await this.#request(PREFIX + method, params, request)) as t.Requests[M]["result"];
+  }
+
+  /** A notification, as it is. */
+  notify(method: string, params: Record<string, unknown>): void {
+    this.#connection.notify(method, params);
+  }
+
+  /** Hangs up and waits for the end, by signals if it must; how the child ended. Never rejects, however often it is called. */
+  close(): Promise<Exit> {
+    return this.#connection.close(this.#options.closeTimeout ?? 5);
+  }
+
+  /**
+   * Starts another child, whatever became of the last, and loads all sessions that were open. Sessions and listeners stay valid. A turn
+   * that was running is broken off; what was stored of it is in the state.
+   */
+  reconnect(): Promise<Reconnected> {
+    this.#reconnecting ??= this.#reconnect().finally(() => (this.#reconnecting = null));
+    return this.#reconnecting;
+  }
+
+  async #reconnect(): Promise<Reconnected> {
+    await this.close();
+    this.#connection = this.#connect();
+    await this.#initialize();
+    const came: Reconnected = { reopened: [], lost: [] };
+    for (const session of this.sessions) {
+      try {
+        await this.loadSession(session.id, session.cwd, session.options);
+        came.reopened.push(session);
+      } catch (error) {
+        this.#sessions.delete(session.id);
+        came.lost.push({ session, error: asError(error) });
+      }
+    }
+    return came;
+  }
+
+  #connect(): Connection {
+    const { tiller = "tiller", args = [], env = process.env, cwd } = this.#options;
+    const command = this.#options.command ?? ([tiller, "acp", ...args] as [string, ...string[]]);
+    // Those of the last child, if there was one, have been taken back.
+    this.#asked = new Map();
+    return new Connection(
+      { command, env, cwd },
+      {
+        notification: (method, params) => this.#told(method, params),
+        request: (id, method, params) => void this.#answer(id, method, params),
+        stderr: (line) => this.#options.onStderr && this.#guard(this.#options.onStderr, line),
+        error: (error) => this.#report(error),
+        ended: (exit) => this.#ended(exit),
+      },
+    );
+  }
+
+  async #initialize(): Promise<void> {
+    const clientCapabilities = capabilities(this.#options);
+    const clientInfo = this.#options.clientInfo ?? { name: "tiller-native", version: "0.1.0" };
+    try {
+      this.#initialized = await this.raw("initialize", { protocolVersion: 1, clientCapabilities, clientInfo });
+    } catch (error) {
+      // It would be left behind: nobody has it yet.
+      this.#connection.kill();
+      await this.close();
+      throw error;
     }
   }
 
-  async #answer(id: number | string | null, method: string, params: any): Promise<void> {
-    if (method !== "session/request_permission") {
-      const error = { code: -32601, message: `Method not found: ${method}` };
-      return this.#send({ id, error });
+  async #open(method: Opening, id: string | null, cwd: string, options: SessionOptions, request?: RequestOptions): Promise<Session> {
+    const { mcpServers = [], additionalDirectories } = options;
+    const params = { cwd, mcpServers, ...(additionalDirectories ? { additionalDirectories } : {}), ...(id === null ? {} : { sessionId: id }) };
+    const before = id === null ? initial : this.state(id);
+    const loading = method === "session/load" && id !== null;
+    if (loading) this.#states.set(id, { ...initial, loading: true });
+    let session: Session | null = null;
+    const now = (result: unknown) => {
+      const given = this.#object(method, result);
+      const own = method === "session/new" || method === "session/fork" ? given.sessionId : id;
+      if (typeof own !== "string") throw new ProtocolError(`the answer to ${method} has no sessionId`, result);
+      session = this.#sessions.get(own) ?? new Session(this, own, cwd, options);
+      this.#sessions.set(own, session);
+      const state = method === "session/fork" ? { ...brokenOff(before), ...{ commands: this.state(own).commands } } : this.state(own);
+      this.#change(own, opened(state, given));
+    };
+    try {
+      await this.#request(method, params, request, now);
+      return session as unknown as Session;
+    } catch (error) {
+      if (loading) this.#change(id, before);
+      throw error;
     }
-    const asked = params as PermissionAsked;
-    const refusal = asked.options.find((option) => option.kind === "reject_once")?.optionId ?? null;
-    const choose = this.#options.onPermission ?? (() => refusal);
-    const optionId = await Promise.resolve(choose(asked)).catch(() => refusal);
-    const outcome = optionId === null ? { outcome: "cancelled" } : { outcome: "selected", optionId };
-    this.#send({ id, result: { outcome } });
+  }
+
+  #request(method: string, params: unknown, request: RequestOptions = {}, now?: (result: unknown) => void): Promise<unknown> {
+    const { timeout = TIMEOUT } = this.#options;
+    const limit = request.timeout !== undefined ? request.timeout : Object.hasOwn(TIMEOUTS, method) ? TIMEOUTS[method] : timeout;
+    return this.#connection.request(method, params, { signal: request.signal, timeout: limit }, now);
+  }
+
+  #object(method: string, result: unknown): Record<string, unknown> {
+    // Some answers have nothing to say.
+    if (result === null) return {};
+    if (isObject(result)) return result;
+    throw new ProtocolError(`the answer to ${method} is no object`, result);
+  }
+
+  #told(method: string, params: unknown): void {
+    if (method === "session/update") return this.#updated(params);
+    if (method === "$/cancel_request") return this.#takenBack(params);
+    if (!method.startsWith(PREFIX)) return;
+    const [event, wrong] = eventOf(method.slice(PREFIX.length), params);
+    if (wrong) this.#report(new ProtocolError(wrong, params));
+    const { sessionId } = event;
+    if (sessionId !== null) this.#guard(() => this.#change(sessionId, reduce(this.state(sessionId), event)));
+    for (const listener of [...this.#events]) this.#guard(listener, event);
+  }
+
+  #updated(params: unknown): void {
+    if (!isObject(params) || typeof params.sessionId !== "string" || !isObject(params.update)) {
+      return this.#report(new ProtocolError("session/update has no sessionId or no update", params));
+    }
+    const { sessionId } = params;
+    const update = updateOf(params.update);
+    this.#guard(() => this.#change(sessionId, reduceUpdate(this.state(sessionId), update)));
+    for (const listener of [...this.#updates]) this.#guard(listener, sessionId, update);
+  }
+
+  #takenBack(params: unknown): void {
+    if (isObject(params)) this.#asked.get(params.requestId as Id)?.abort();
+  }
+
+  async #answer(id: Id, method: string, params: unknown): Promise<void> {
+    const [connection, open, controller] = [this.#connection, this.#asked, new AbortController()];
+    open.set(id, controller);
+    const asked: Asked = { signal: controller.signal };
+    try {
+      connection.answer(id, await answer(this.#options, method, params, asked, (error) => this.#report(error)));
+    } catch (error) {
+      if (!(error instanceof RequestError)) this.#report(asError(error));
+      connection.refuse(id, error instanceof RequestError ? error : new RequestError(-32603, asError(error).message));
+    } finally {
+      open.delete(id);
+    }
+  }
+
+  #ended(exit: Exit): void {
+    for (const controller of this.#asked.values()) controller.abort();
+    for (const [id, state] of this.#states) {
+      if (state.run !== null || state.phase !== "idle" || state.asking) this.#change(id, brokenOff(state));
+    }
+    for (const listener of [...this.#ends]) this.#guard(listener, exit);
+  }
+
+  #forget(sessionId: string): void {
+    this.#sessions.delete(sessionId);
+    this.#states.delete(sessionId);
+  }
+
+  #change(sessionId: string, state: State): void {
+    if (this.#states.get(sessionId) === state) return;
+    this.#states.set(sessionId, state);
+    for (const listener of [...this.#changes]) this.#guard(listener, sessionId, state);
+  }
+
+  /** Calls what the program gave. What it throws, now or later, is reported, and ends nothing. */
+  #guard<A extends unknown[]>(given: (...args: A) => unknown, ...args: A): void {
+    try {
+      const later = given(...args);
+      if (later instanceof Promise) later.catch((error: unknown) => this.#report(asError(error)));
+    } catch (error) {
+      this.#report(asError(error));
+    }
+  }
+
+  #report(error: Error): void {
+    const warn = () => process.emitWarning(error);
+    if (!this.#options.onError) return warn();
+    try {
+      this.#options.onError(error);
+    } catch {
+      warn();
+    }
   }
 }
 
-/** A session of a connection. */
-export class Session {
-  constructor(readonly tiller: Tiller, readonly id: string) {}
-
-  /** Runs a turn; why it stopped. */
-  async prompt(text: string): Promise<string> {
-    const prompt = [{ type: "text", text }];
-    const answer = (await this.tiller.raw("session/prompt", { sessionId: this.id, prompt })) as { stopReason: string };
-    return answer.stopReason;
-  }
-
-  cancel(): void {
-    this.tiller.notify("session/cancel", { sessionId: this.id });
-  }
-
-  /** A request of the native layer, for this session. */
-  request<M extends keyof Requests>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Requests[M]["result"]> {
-    return this.tiller.raw(PREFIX + method, { sessionId: this.id, ...params }, signal) as Promise<Requests[M]["result"]>;
-  }
+function subscribed<T>(all: Set<T>, listener: T): () => void {
+  all.add(listener);
+  return () => void all.delete(listener);
 }

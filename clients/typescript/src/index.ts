@@ -1,3 +1,19 @@
-export { RequestError, Session, Tiller, type Options, type PermissionAsked } from "./client.js";
-export { initial, reduce, type Item, type State, type ToolStatus } from "./reducer.js";
+export type { Asked, Callbacks, Terminals } from "./callbacks.js";
+export { type Options, type Reconnected, TIMEOUT, Tiller } from "./client.js";
+export type { RequestOptions } from "./connection.js";
+export { EndedError, type Exit, ProtocolError, RequestError, RequestTimeout, TillerError } from "./errors.js";
+export type { AnyEvent, AnyUpdate, UnknownEvent, UnknownUpdate } from "./events.js";
+export {
+  type Call,
+  type Item,
+  type State,
+  type ToolStatus,
+  brokenOff,
+  initial,
+  opened,
+  reduce,
+  reduceUpdate,
+  textOf,
+} from "./reducer.js";
+export { type Params, Session, type SessionOptions } from "./session.js";
 export type * from "./types.js";

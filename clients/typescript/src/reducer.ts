@@ -1,13 +1,30 @@
-// What there is to show of a session, from its events alone.
+// What there is to show of a session, from its events; and of one that was loaded, from what is played back.
 
-import type { NativeEvent, Node, Stats, Summary } from "./types.js";
+import type { AnyEvent, AnyUpdate } from "./events.js";
+import type * as t from "./types.js";
+import type { Node, Stats, Summary } from "./types.js";
 
 /** A thing that was said or done, in order. */
 export type Item =
   | { kind: "user" | "assistant" | "thought" | "notice" | "error"; text: string }
-  | { kind: "tool"; id: string; tool: string; title: string; args: unknown; status: ToolStatus; output: string };
+  | Call;
 
-export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
+/** A tool call. */
+export interface Call {
+  kind: "tool";
+  id: string;
+  tool: string;
+  title: string;
+  args: unknown;
+  status: ToolStatus;
+  output: string;
+  /** What it said of itself last, while it ran: how far it is, the end of its log. */
+  progress: string;
+  /** What the protocol has to show of it: text, diffs, terminals. */
+  content: t.ToolCallContent[];
+}
+
+export type ToolStatus = t.ToolCallStatus;
 
 export interface State {
   /** The running turn. */
@@ -21,10 +38,21 @@ export interface State {
   /** Subagents in numbers, by id. */
   stats: Record<string, Stats>;
   summary: Summary | null;
-  /** Tokens so far; without the size of the context where that is not known. */
   usage: { model: string; tokensIn: number; tokensOut: number; cost: number | null; maxContext: number | null } | null;
+  /** How full the model's context is, in tokens. */
+  context: { used: number; size: number } | null;
   mode: string | null;
   model: string | null;
+  title: string | null;
+  modes: t.SessionModeState | null;
+  configOptions: t.SessionConfigOption[];
+  /** The slash commands that a prompt may begin with. */
+  commands: t.AvailableCommand[];
+  plan: t.PlanEntry[];
+  /** Whether the session is being loaded: its history is played back as updates, and no events. */
+  loading: boolean;
+  /** The message of the user that is being played back. */
+  message: string | null;
 }
 
 /** Before the first event. */
@@ -37,12 +65,20 @@ export const initial: State = {
   stats: {},
   summary: null,
   usage: null,
+  context: null,
   mode: null,
   model: null,
+  title: null,
+  modes: null,
+  configOptions: [],
+  commands: [],
+  plan: [],
+  loading: false,
+  message: null,
 };
 
 /** The state after an event. Neither is changed. */
-export function reduce(state: State, event: NativeEvent): State {
+export function reduce(state: State, event: AnyEvent): State {
   switch (event.type) {
     case "session_update":
       if (event.status === "started") return { ...state, run: event.runId };
@@ -54,12 +90,10 @@ export function reduce(state: State, event: NativeEvent): State {
       return say(state, "assistant", event.delta);
     case "thinking_delta":
       return say(state, "thought", event.delta);
-    case "tool_started": {
-      const { toolCallId: id, tool, title, args } = event;
-      return add(state, { kind: "tool", id, tool, title, args, status: "pending", output: "" });
-    }
+    case "tool_started":
+      return call(state, event.toolCallId, { tool: event.tool, title: event.title, args: event.args });
     case "tool_progress":
-      return call(state, event.toolCallId, { status: "in_progress" });
+      return call(state, event.toolCallId, { status: "in_progress", ...(event.message ? { progress: event.message } : {}) });
     case "tool_completed":
       return call(state, event.toolCallId, { status: event.status, output: event.output });
     case "permission_requested":
@@ -81,8 +115,8 @@ export function reduce(state: State, event: NativeEvent): State {
     case "subagent_dashboard":
       return { ...state, tree: event.tree, stats: event.stats, summary: event.summary };
     case "usage_updated": {
-      const { model, tokensIn, tokensOut, cost, maxContext } = event;
-      return { ...state, usage: { model, tokensIn, tokensOut, cost, maxContext: maxContext ?? null } };
+      const { model, tokensIn, tokensOut, cost = null, maxContext = null } = event;
+      return { ...state, usage: { model, tokensIn, tokensOut, cost, maxContext } };
     }
     case "runtime_changed": {
       const model = event.model && event.provider ? `${event.provider}/${event.model}` : state.model;
@@ -93,11 +127,97 @@ export function reduce(state: State, event: NativeEvent): State {
     case "error":
       return add(state, { kind: "error", text: event.message });
     // What a program asked for, it is answered.
-    case "subagent_running":
-    case "integration_event":
-    case "mcp_event":
+    default:
       return state;
   }
+}
+
+/**
+ * The state after an update of the protocol. What events tell as well is taken from the events; while a session is loaded there are
+ * none, and the updates are its history.
+ */
+export function reduceUpdate(state: State, update: AnyUpdate): State {
+  switch (update.sessionUpdate) {
+    case "user_message_chunk":
+      return state.loading ? playBack(state, textOf(update.content), update.messageId ?? null) : state;
+    case "agent_message_chunk":
+      return state.loading ? say(state, "assistant", textOf(update.content)) : state;
+    case "agent_thought_chunk":
+      return state.loading ? say(state, "thought", textOf(update.content)) : state;
+    case "notice":
+      return state.loading ? add(state, { kind: "notice", text: [update.title, update.description].filter(Boolean).join(": ") }) : state;
+    case "tool_call":
+    case "tool_call_update":
+      return called(state, update);
+    case "plan":
+      return { ...state, plan: update.entries };
+    case "available_commands_update":
+      return { ...state, commands: update.availableCommands };
+    case "current_mode_update":
+      return { ...state, mode: update.currentModeId };
+    case "config_option_update":
+      return configured(state, update.configOptions);
+    case "session_info_update":
+      return { ...state, title: update.title === undefined ? state.title : update.title };
+    case "usage_update":
+      return { ...state, context: { used: update.used, size: update.size } };
+    default:
+      return state;
+  }
+}
+
+/** The state once a session is open, by the answer that opened it. Calls of a turn that was broken off have failed. */
+export function opened(state: State, answer: { modes?: t.SessionModeState | null; configOptions?: t.SessionConfigOption[] | null }): State {
+  const { modes, configOptions } = answer;
+  const known = modes ? { ...state, modes, mode: modes.currentModeId } : state;
+  const set = configOptions ? configured(known, configOptions) : known;
+  return state.loading ? { ...brokenOff(set), loading: false, message: null } : set;
+}
+
+/** The state once the agent is gone: no turn runs, and what had begun has failed. */
+export function brokenOff(state: State): State {
+  const failed = (item: Item): Item =>
+    item.kind === "tool" && (item.status === "pending" || item.status === "in_progress") ? { ...item, status: "failed" } : item;
+  return { ...state, run: null, phase: "idle", asking: null, transcript: state.transcript.map(failed) };
+}
+
+/** A block of content as text; what is none is named. */
+export function textOf(block: t.ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "image":
+    case "audio":
+      return `[${block.type} ${block.mimeType}]`;
+    case "resource_link":
+      return `[${block.name}](${block.uri})`;
+    case "resource":
+      return "text" in block.resource ? block.resource.text : `[${block.resource.uri}]`;
+    default:
+      return "";
+  }
+}
+
+function configured(state: State, configOptions: t.SessionConfigOption[]): State {
+  const value = (category: string): string | null => {
+    const option = configOptions.find((one) => one.category === category && one.type === "select");
+    return option?.type === "select" ? option.currentValue : null;
+  };
+  return { ...state, configOptions, mode: value("mode") ?? state.mode, model: value("model") ?? state.model };
+}
+
+function called(state: State, update: t.ToolCall | t.ToolCallUpdate): State {
+  const change: Partial<Call> = {};
+  if (update.title != null) change.title = update.title;
+  if ("name" in update && update.name != null) change.tool = update.name;
+  if (update.rawInput !== undefined) change.args = update.rawInput;
+  if (update.status != null) change.status = update.status;
+  if (update.content != null) {
+    change.content = update.content;
+    const text = update.content.map((one) => (one.type === "content" ? textOf(one.content) : "")).join("");
+    if (text && state.loading) change.output = text;
+  }
+  return call(state, update.toolCallId, change);
 }
 
 function add(state: State, item: Item): State {
@@ -105,15 +225,25 @@ function add(state: State, item: Item): State {
 }
 
 /** Goes on with what is being said, or begins it. */
-function say(state: State, kind: "assistant" | "thought", text: string): State {
+function say(state: State, kind: "user" | "assistant" | "thought", text: string): State {
   const last = state.transcript.at(-1);
   if (last?.kind !== kind) return add(state, { kind, text });
   return { ...state, transcript: [...state.transcript.slice(0, -1), { kind, text: last.text + text }] };
 }
 
-function call(state: State, id: string, change: { status: ToolStatus; output?: string }): State {
-  const changed = (item: Item): Item => (item.kind === "tool" && item.id === id ? { ...item, ...change } : item);
-  return { ...state, transcript: state.transcript.map(changed) };
+/** A piece of what the user said, played back. Messages are told apart by their ids. */
+function playBack(state: State, text: string, message: string | null): State {
+  const next = { ...state, message };
+  return message !== null && message === state.message ? say(next, "user", text) : add(next, { kind: "user", text });
+}
+
+function call(state: State, id: string, change: Partial<Call>): State {
+  const at = state.transcript.findLastIndex((item) => item.kind === "tool" && item.id === id);
+  const fresh: Call = { kind: "tool", id, tool: "", title: "", args: null, status: "pending", output: "", progress: "", content: [] };
+  if (at < 0) return add(state, { ...fresh, ...change });
+  const transcript = [...state.transcript];
+  transcript[at] = { ...(transcript[at] as Call), ...change };
+  return { ...state, transcript };
 }
 
 function ids(tree: Node[]): string[] {

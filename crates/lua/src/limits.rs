@@ -44,6 +44,9 @@ pub(crate) const END_GRACE: Duration = Duration::from_secs(5);
 pub(crate) const PRINT_BYTES: usize = 256 * 1024;
 /// Bytes that one value shows as text.
 pub(crate) const SHOWN_BYTES: usize = 256 * 1024;
+
+/// Bytes of JSON that the values that a script returned may have together; more are given as text.
+pub(crate) const RETURNED_BYTES: usize = 8 << 20;
 /// How deep tables may lie in each other where they are shown or become JSON.
 pub(crate) const DEPTH: usize = 64;
 /// Values in one piece of JSON.

@@ -2,6 +2,7 @@
 
 use crate::limits::MEGABYTE;
 use agent::{ToolLimits, tools::cap};
+use serde_json::Value;
 use std::{fmt::Write as _, time::Duration};
 
 /// What came of a run.
@@ -13,6 +14,8 @@ pub struct Report {
     pub error: Option<String>,
     /// What it returned, as text, if anything.
     pub value: Option<String>,
+    /// The same value by value, as JSON; what has no form in JSON is its text.
+    pub values: Vec<Value>,
     /// Whether it was cancelled.
     pub cancelled: bool,
     /// How long it took.

@@ -1,8 +1,8 @@
 //! One run of a script, from a fresh interpreter to a report.
 
 use crate::{
-    Functions, Reach, Report, RunLimits,
-    limits::{CODE_BYTES, END_GRACE, STACK_BYTES},
+    Functions, Reach, Report, RunLimits, convert,
+    limits::{CODE_BYTES, END_GRACE, RETURNED_BYTES, STACK_BYTES},
     meter::{Meter, Stop},
     shown,
     state::{self, World},
@@ -75,12 +75,13 @@ fn execute(script: &Script, world: &Rc<World>) -> Report {
         let chunk = lua.load(&script.code).set_name(format!("={}", script.name)).set_mode(ChunkMode::Text);
         let returned = chunk.eval::<MultiValue>();
         report.memory = lua.used_memory();
-        let values = returned?;
-        if values.iter().all(Lv::is_nil) {
-            return Ok(None);
+        let returned = returned?;
+        let values = structured(&returned)?;
+        if returned.iter().all(Lv::is_nil) {
+            return Ok((None, values));
         }
-        let shown = values.iter().map(shown::show).collect::<mlua::Result<Vec<_>>>()?;
-        Ok(Some(shown.join("\t")))
+        let shown = returned.iter().map(shown::show).collect::<mlua::Result<Vec<_>>>()?;
+        Ok((Some(shown.join("\t")), values))
     });
     let meter = world.meter();
     match (meter.stopped(), outcome) {
@@ -88,13 +89,25 @@ fn execute(script: &Script, world: &Rc<World>) -> Report {
             report.cancelled = stop == Stop::Cancelled;
             report.error = Some(meter.words(stop));
         }
-        (None, Ok(value)) => report.value = value,
+        (None, Ok((value, values))) => (report.value, report.values) = (value, values),
         (None, Err(error)) => report.error = Some(words(&error, meter)),
     }
     report.output = world.take_output();
     report.calls = world.calls();
     report.took = meter.took();
     report
+}
+
+/// Each value as JSON, or as text where it has no form in JSON, such as a function. Where they are more than a message should carry, all are
+/// text, which is cut.
+fn structured(returned: &MultiValue) -> mlua::Result<Vec<Value>> {
+    let text = |value: &Lv| shown::show(value).map(Value::String);
+    let values = returned.iter().map(|value| convert::to_json(value).or_else(|_why| text(value)));
+    let values = values.collect::<mlua::Result<Vec<_>>>()?;
+    if values.iter().map(|value| value.to_string().len()).sum::<usize>() <= RETURNED_BYTES {
+        return Ok(values);
+    }
+    returned.iter().map(text).collect()
 }
 
 /// What an error says to whoever wrote the script: no traceback through the interpreter.

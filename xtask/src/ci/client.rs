@@ -40,16 +40,7 @@ const PYTHON: Client = Client {
     runtime: "python3",
     oldest: (3, 10, 0),
     pins: "requirements.txt",
-    install: |folder, source| {
-        // Without pip of its own, since Debian leaves out what would put it there; the one outside installs into it.
-        let mut venv = command("python3");
-        venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
-        let mut pip = command("python3");
-        pip.args(["-m", "pip", "--python"]).arg(folder.join("bin/python"));
-        pip.args(["install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
-        pip.args(["--no-deps", "--only-binary=:all:", "--requirement"]).arg(source.join("requirements.txt"));
-        vec![venv, pip]
-    },
+    install: environment,
     start: |folder, source| {
         let mut python = command(folder.join("bin/python"));
         python.arg("-B").arg(source.join("drive.py"));
@@ -72,23 +63,24 @@ const TYPESCRIPT: Client = Client {
 const SERVERS: Client =
     Client { name: "MCP servers", source: "tests/clients/servers", folder: "servers", ..TYPESCRIPT };
 
-/// Our own client of the native layer. Needs nothing beside the language.
+/// Our own client of the native layer: its wheel is built, installed into an environment of its own, and tested there.
 const NATIVE_PYTHON: Client = Client {
     name: "native python",
     source: "clients/python",
     folder: "native-python",
     runtime: "python3",
-    oldest: (3, 11, 0),
-    pins: "pyproject.toml",
-    install: |_, _| Vec::new(),
-    start: |_, source| {
+    oldest: (3, 10, 0),
+    pins: "requirements.txt",
+    install: |folder, source| environment(&folder.join("tools"), source),
+    start: |folder, source| {
         let mut python = command("python3");
-        python.arg("-B").arg(source.join("tests/drive.py"));
+        python.env("CLIENTS", source.parent().unwrap_or(source));
+        python.arg("-B").arg(folder.join("tests/run.py"));
         python
     },
 };
 
-/// The same in TypeScript. Needs its compiler to be made, and nothing to run.
+/// The same in TypeScript: it is packed, and what was packed is installed into a project of its own, and tested there.
 const NATIVE_TYPESCRIPT: Client = Client {
     name: "native typescript",
     source: "clients/typescript",
@@ -98,12 +90,23 @@ const NATIVE_TYPESCRIPT: Client = Client {
     pins: "package-lock.json",
     install: npm_ci,
     start: |folder, _| {
-        let mut shell = command("sh");
-        let made = "cd \"$(dirname \"$0\")\" && node_modules/.bin/tsc && exec node dist/test/drive.js \"$1\"";
-        shell.args(["-c", made]).arg(folder.join("package.json"));
-        shell
+        let mut node = command("node");
+        node.arg(folder.join("test/run.mjs"));
+        node
     },
 };
+
+/// The commands that make a Python environment with what `requirements.txt` names.
+fn environment(folder: &Path, source: &Path) -> Vec<Command> {
+    // Without pip of its own, since Debian leaves out what would put it there; the one outside installs into it.
+    let mut venv = command("python3");
+    venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
+    let mut pip = command("python3");
+    pip.args(["-m", "pip", "--python"]).arg(folder.join("bin/python"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
+    pip.args(["--no-deps", "--only-binary=:all:", "--requirement"]).arg(source.join("requirements.txt"));
+    vec![venv, pip]
+}
 
 fn npm_ci(folder: &Path, _source: &Path) -> Vec<Command> {
     let mut npm = command("npm");
@@ -183,7 +186,7 @@ fn stamp(folder: &Path) -> PathBuf {
 }
 
 /// Folders that are made from the others.
-const MADE: [&str; 3] = ["node_modules", "dist", "__pycache__"];
+const MADE: [&str; 5] = ["node_modules", "dist", "scratch", "tools", "__pycache__"];
 
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> std::io::Result<()> {

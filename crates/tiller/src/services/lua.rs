@@ -44,6 +44,7 @@ pub(super) async fn execute(services: &Services, on: &Scene, run: ExecuteLua) ->
         "output": report.output,
         "error": report.error,
         "result": report.value,
+        "values": report.values,
         "execution_time_ms": milliseconds(report.took),
         "memory_usage": report.memory,
         "integration_calls": report.calls,

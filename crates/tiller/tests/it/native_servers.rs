@@ -268,6 +268,18 @@ fn scripts_of_a_program_call_servers() {
         "{done}"
     );
     assert!(done["result"].as_str().unwrap().contains("You said it."), "{done}");
+    let code = "return {a = 1, b = {1, 2.5, 'x'}}, 'two', nil, print";
+    let given = run(&mut stage, json!({ "code": code }))["values"].take();
+    assert_eq!(
+        given.as_array().unwrap()[..3],
+        [json!({ "a": 1, "b": [1, 2.5, "x"] }), json!("two"), Value::Null]
+    );
+    assert!(given[3].as_str().unwrap().starts_with("function"), "{given}");
+    let large = run(&mut stage, json!({ "code": "return ('x'):rep(9000000), 1" }))["values"].take();
+    assert!(
+        large[0].as_str().unwrap().ends_with("… (cut)") && large[1] == "1",
+        "a message is not as long as a script likes"
+    );
     assert!(done["memory_usage"].as_u64().unwrap() > 0 && done["execution_time_ms"].as_f64().unwrap() > 0.0);
     assert_eq!(done["meta"], json!({ "permission_bypassed": true }));
     let tools = run(&mut stage, json!({ "code": "return pcall(app.tools.bash, {command = 'ls'})" }));

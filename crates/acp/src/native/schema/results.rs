@@ -216,6 +216,8 @@ pub(crate) struct LuaExecuted {
     error: Option<String>,
     /// What it returned, as text.
     result: Option<String>,
+    /// What it returned, each value as JSON, or as text where it has no form in JSON.
+    values: Vec<Value>,
     execution_time_ms: f64,
     /// Bytes.
     memory_usage: u64,
