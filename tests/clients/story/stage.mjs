@@ -66,6 +66,11 @@ export class Stage {
     return root;
   }
 
+  /** Adds settings, as TOML. */
+  configure(settings) {
+    appendFileSync(join(this.home, "config.toml"), settings);
+  }
+
   remove() {
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -77,7 +82,7 @@ export const text = (root) => readFileSync(join(root, FILE), "utf8");
 /** Whether a file is there. */
 export const there = (root, name) => existsSync(join(root, name));
 
-/** Plays the stories one after the other, each on a stage of its own; ends the process with 1 at the first that fails. */
+/** Plays the stories one after the other, each on a stage of its own; ends the process with 1 where one failed. */
 export async function play(client, stories) {
   const tiller = process.argv[2];
   if (!tiller) {
@@ -92,7 +97,6 @@ export async function play(client, stories) {
     } catch (error) {
       console.error(`${client}: ${name}: ${error.stack ?? error}`);
       process.exitCode = 1;
-      break;
     } finally {
       stage.remove();
     }
