@@ -66,7 +66,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Runs only the clients: `cargo xtask clients [--write] [--only NAME]…`.
+/// Runs only the clients: `cargo xtask clients [--write] [--only NAME]… [--binary PATH]`.
 pub(crate) fn run_clients(words: &[&str]) -> Result<()> {
     let options = clients::Options::parse(words)?;
     let mut steps = Steps::default();

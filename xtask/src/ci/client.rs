@@ -104,7 +104,9 @@ pub(super) fn venv(python: &str, folder: &Path, source: &Path, more: &[&str]) ->
     let mut pip = command("python3");
     pip.args(["-m", "pip", "--python"]).arg(folder.join("bin/python"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
-    pip.args(more).args(["--no-deps", "--only-binary=:all:", "--requirement"]).arg(source.join("requirements.txt"));
+    pip.args(more)
+        .args(["--no-deps", "--only-binary=:all:", "--requirement"])
+        .arg(source.join("requirements.txt"));
     vec![venv, pip]
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Options {
     write: bool,
     /// The names of the clients to play; all where it is empty.
     only: Vec<String>,
+    /// The binary to play against, as it is; without it the debug binary is built and played against.
+    binary: Option<PathBuf>,
 }
 
 impl Options {
@@ -37,8 +39,13 @@ impl Options {
         while let Some(word) = words.next() {
             match *word {
                 "--write" => options.write = true,
-                "--only" => options.only.push((*words.next().context("`--only` needs a client's name")?).to_owned()),
-                other => bail!("no such option of clients: {other}; there are --write and --only NAME"),
+                "--only" => {
+                    options.only.push((*words.next().context("`--only` needs a client's name")?).to_owned())
+                }
+                "--binary" => options.binary = Some(words.next().context("`--binary` needs a path")?.into()),
+                other => bail!(
+                    "no such option of clients: {other}; there are --write, --only NAME and --binary PATH"
+                ),
             }
         }
         if let Some(unknown) = options.only.iter().find(|name| !all().any(|client| client.name == **name)) {
@@ -60,10 +67,15 @@ fn all() -> impl Iterator<Item = Client> {
 /// A client found something wrong, or did something else than the table says.
 pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
     let wires = target_dir().join("clients/wires");
-    let tiller = target_dir().join("debug").join(format!("tiller{}", std::env::consts::EXE_SUFFIX));
+    let tiller = match &options.binary {
+        Some(path) => std::path::absolute(path)?,
+        None => target_dir().join("debug").join(format!("tiller{}", std::env::consts::EXE_SUFFIX)),
+    };
     let xtask = own_copy()?;
     let mut ready: Vec<(Client, Command, PathBuf)> = Vec::new();
-    for client in all().filter(|client| options.only.is_empty() || options.only.iter().any(|name| name == client.name)) {
+    for client in
+        all().filter(|client| options.only.is_empty() || options.only.iter().any(|name| name == client.name))
+    {
         let folder = wires.join(client.name.replace(' ', "-"));
         let binary = if cfg!(unix) { tap::script(&xtask, &tiller, &folder)? } else { tiller.clone() };
         match client.ready(&binary) {
@@ -74,7 +86,7 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
             Err(reason) => steps.skip(client.name, format!("{reason:#}")),
         }
     }
-    if !ready.is_empty() {
+    if !ready.is_empty() && options.binary.is_none() {
         steps.command("test build", command("cargo").args(TEST_BUILD).args(FULL))?;
     }
     let mut now = Rows::new();
@@ -93,13 +105,16 @@ fn own_copy() -> Result<PathBuf> {
     let folder = target_dir().join("clients");
     fs::create_dir_all(&folder)?;
     let copy = folder.join("xtask");
-    fs::copy(std::env::current_exe()?, &copy).with_context(|| format!("cannot copy this program to {}", copy.display()))?;
+    fs::copy(std::env::current_exe()?, &copy)
+        .with_context(|| format!("cannot copy this program to {}", copy.display()))?;
     Ok(copy)
 }
 
 /// The client's row, where it has one: clients of our own and servers have none.
 fn seen(client: &Client, folder: &Path) -> Result<Option<(String, Row)>> {
-    let Some((_, label, version)) = LABELS.iter().find(|(name, ..)| *name == client.name) else { return Ok(None) };
+    let Some((_, label, version)) = LABELS.iter().find(|(name, ..)| *name == client.name) else {
+        return Ok(None);
+    };
     let mut features: BTreeSet<&str> = BTreeSet::new();
     for wire in tap::wires(folder)? {
         features.extend(features::of_wire(&wire));
@@ -118,7 +133,10 @@ fn compare(now: Rows, write: bool) -> Result<()> {
     if write {
         kept.extend(now);
         table::write(&root(), &kept)?;
-        println!("ci: the table of clients is written: {}", if told.is_empty() { "as it was".to_owned() } else { told.join("; ") });
+        println!(
+            "ci: the table of clients is written: {}",
+            if told.is_empty() { "as it was".to_owned() } else { told.join("; ") }
+        );
         return Ok(());
     }
     if !told.is_empty() {
@@ -146,7 +164,8 @@ mod tests {
     #[test]
     fn each_row_is_of_a_client_and_has_a_version() {
         for (name, label, version) in LABELS {
-            let client = all().find(|client| client.name == name).unwrap_or_else(|| panic!("no client {name}"));
+            let client =
+                all().find(|client| client.name == name).unwrap_or_else(|| panic!("no client {name}"));
             let version = version.of(&client).unwrap();
             assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{label}: {version}");
         }

@@ -46,13 +46,17 @@ impl Version {
             Version::Locked(package) => {
                 let lock: Value = serde_json::from_str(&pins()?)?;
                 let version = &lock["packages"][format!("node_modules/{package}")]["version"];
-                version.as_str().map(str::to_owned).with_context(|| format!("{package} is not in the lock file"))
+                version
+                    .as_str()
+                    .map(str::to_owned)
+                    .with_context(|| format!("{package} is not in the lock file"))
             }
             Version::Pinned(package) => {
                 let start = format!("{package}==");
                 let pins = pins()?;
                 let line = pins.lines().find_map(|line| line.strip_prefix(&start));
-                line.map(|version| version.trim().to_owned()).with_context(|| format!("{package} is not pinned"))
+                line.map(|version| version.trim().to_owned())
+                    .with_context(|| format!("{package} is not pinned"))
             }
             Version::Played(version) => Ok((*version).to_owned()),
         }
@@ -67,9 +71,11 @@ const ACPX: Client = Client {
     ..TYPESCRIPT
 };
 
-const FACTORY: Client = Client { name: "acp-factory", start: |folder, _| node(folder, "factory.mjs"), ..ACPX };
+const FACTORY: Client =
+    Client { name: "acp-factory", start: |folder, _| node(folder, "factory.mjs"), ..ACPX };
 
-const AI_SDK: Client = Client { name: "AI SDK provider", start: |folder, _| node(folder, "ai-sdk.mjs"), ..ACPX };
+const AI_SDK: Client =
+    Client { name: "AI SDK provider", start: |folder, _| node(folder, "ai-sdk.mjs"), ..ACPX };
 
 /// The script that harbor copies beside an agent. Harbor's package asks for a newer Python than the script needs.
 const HARBOR: Client = Client {
@@ -101,7 +107,8 @@ const CODECOMPANION: Client = Client {
     ..TYPESCRIPT
 };
 
-const AVANTE: Client = Client { name: "avante", start: |folder, _| node(folder, "avante.mjs"), ..CODECOMPANION };
+const AVANTE: Client =
+    Client { name: "avante", start: |folder, _| node(folder, "avante.mjs"), ..CODECOMPANION };
 
 const AGENT_SHELL: Client =
     Client { name: "agent-shell", start: |folder, _| node(folder, "agent-shell.mjs"), ..CODECOMPANION };

@@ -34,12 +34,15 @@ pub(super) fn read(root: &Path) -> Result<Rows> {
         return Ok(Rows::new());
     }
     let text = fs::read_to_string(&path)?;
-    let all: Map<String, Value> = serde_json::from_str(&text).with_context(|| format!("{SEEN} is no JSON object"))?;
+    let all: Map<String, Value> =
+        serde_json::from_str(&text).with_context(|| format!("{SEEN} is no JSON object"))?;
     all.into_iter().map(|(name, row)| Ok((name, parsed(&row)?))).collect()
 }
 
 fn parsed(row: &Value) -> Result<Row> {
-    let word = |name: &str| row[name].as_str().map(str::to_owned).with_context(|| format!("a row of {SEEN} lacks its {name}"));
+    let word = |name: &str| {
+        row[name].as_str().map(str::to_owned).with_context(|| format!("a row of {SEEN} lacks its {name}"))
+    };
     let features = row["features"].as_array().context("a row lacks its features")?;
     let features = features.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     Ok(Row { version: word("version")?, date: word("date")?, features })
@@ -102,12 +105,15 @@ fn table(rows: &Rows) -> String {
         format!("|---|---|---|{}", ":-:|".repeat(heads.len())),
     ];
     for (name, row) in rows {
-        let cells: Vec<&str> =
-            FEATURES.iter().map(|(feature, ..)| if row.features.contains(*feature) { "●" } else { "" }).collect();
+        let cells: Vec<&str> = FEATURES
+            .iter()
+            .map(|(feature, ..)| if row.features.contains(*feature) { "●" } else { "" })
+            .collect();
         lines.push(format!("| {name} | {} | {} | {} |", row.version, row.date, cells.join(" | ")));
     }
     lines.push(String::new());
-    let meanings: Vec<String> = FEATURES.iter().map(|(_, head, meaning)| format!("*{head}*: {meaning}")).collect();
+    let meanings: Vec<String> =
+        FEATURES.iter().map(|(_, head, meaning)| format!("*{head}*: {meaning}")).collect();
     lines.push(format!("{}.", meanings.join("; ")));
     lines.push(String::new());
     lines.join("\n")
@@ -125,8 +131,10 @@ mod tests {
 
     #[test]
     fn what_was_lost_what_is_new_and_another_version_are_told() {
-        let kept = Rows::from([("a".to_owned(), row("1", &["read", "write"])), ("b".to_owned(), row("1", &[]))]);
-        let now = Rows::from([("a".to_owned(), row("2", &["read", "plan"])), ("c".to_owned(), row("1", &[]))]);
+        let kept =
+            Rows::from([("a".to_owned(), row("1", &["read", "write"])), ("b".to_owned(), row("1", &[]))]);
+        let now =
+            Rows::from([("a".to_owned(), row("2", &["read", "plan"])), ("c".to_owned(), row("1", &[]))]);
         let told = [
             "a is 2 now, and 1 in the table",
             "a: `write` was not seen",

@@ -21,7 +21,9 @@ pub(super) const TO_CLIENT: char = '<';
 /// # Errors
 /// The folder cannot be written, or the program does not start.
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
-    let [folder, program, args @ ..] = words else { bail!("usage: cargo xtask tap FOLDER PROGRAM [ARGS…]") };
+    let [folder, program, args @ ..] = words else {
+        bail!("usage: cargo xtask tap FOLDER PROGRAM [ARGS…]")
+    };
     let path = Path::new(folder).join(format!("{}.wire", std::process::id()));
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let file = Arc::new(Mutex::new(file));
