@@ -25,18 +25,17 @@ impl Dialect {
             Protocol::Auto => match first {
                 Some(line) if legacy::speaks(line) => Self::Older,
                 #[cfg(feature = "v2")]
-                Some(line) if asks_for_a_later_version(line) => Self::Second,
+                Some(line) if asks_for_the_draft(line) => Self::Second,
                 _ => Self::First,
             },
         }
     }
 }
 
-/// Whether a line is an introduction that asks for more than the first version.
+/// Whether a line is an introduction that asks for exactly version 2. A draft is served to nobody else: a client of a version that is not known
+/// here gets the stable one.
 #[cfg(feature = "v2")]
-fn asks_for_a_later_version(line: &str) -> bool {
-    use agent_client_protocol::schema::ProtocolVersion;
-
+fn asks_for_the_draft(line: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Introduction {
         method: String,
@@ -45,10 +44,10 @@ fn asks_for_a_later_version(line: &str) -> bool {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Asked {
-        protocol_version: ProtocolVersion,
+        protocol_version: u64,
     }
     serde_json::from_str::<Introduction>(line)
-        .is_ok_and(|said| said.method == "initialize" && said.params.protocol_version > ProtocolVersion::V1)
+        .is_ok_and(|said| said.method == "initialize" && said.params.protocol_version == 2)
 }
 
 #[cfg(all(test, feature = "v2"))]
@@ -66,8 +65,18 @@ mod tests {
             (Protocol::Auto, asking("0"), Dialect::First),
             (Protocol::Auto, asking("1"), Dialect::First),
             (Protocol::Auto, asking("2"), Dialect::Second),
-            (Protocol::Auto, asking("65535"), Dialect::Second),
+            (Protocol::Auto, asking("3"), Dialect::First),
+            (Protocol::Auto, asking("99"), Dialect::First),
+            (Protocol::Auto, asking("65535"), Dialect::First),
+            (Protocol::Auto, asking("65536"), Dialect::First),
+            (Protocol::Auto, asking("18446744073709551616"), Dialect::First),
+            (Protocol::Auto, asking("-2"), Dialect::First),
+            (Protocol::Auto, asking("2.0"), Dialect::First),
+            (Protocol::Auto, asking("2.5"), Dialect::First),
+            (Protocol::Auto, asking("\"1\""), Dialect::First),
             (Protocol::Auto, asking("\"2\""), Dialect::First),
+            (Protocol::Auto, asking("null"), Dialect::First),
+            (Protocol::Auto, asking("[2]"), Dialect::First),
             (Protocol::Auto, r#"{"method":"initialize","id":0,"params":{}}"#.to_owned(), Dialect::Older),
             (Protocol::Auto, r#"{"method":"session/new","id":0}"#.to_owned(), Dialect::First),
             (Protocol::Auto, "no JSON".to_owned(), Dialect::First),

@@ -10,6 +10,7 @@
 
 mod connection;
 mod dialect;
+pub mod facts;
 mod legacy;
 mod limits;
 pub mod native;

@@ -58,6 +58,8 @@ pub(crate) const SWARM_STALE: Duration = Duration::from_secs(60);
 
 /// Characters of base64 that one image of a prompt may have: 15 MiB of image.
 pub(crate) const IMAGE_BASE64: usize = 20 * 1024 * 1024;
+/// Characters of the name of a server that the client gives.
+pub(crate) const NAME_CHARS: usize = 100;
 /// Characters of a title that the client gives.
 pub(crate) const TITLE_CHARS: usize = 200;
 /// Bytes of a file's two texts together that are compared for a patch; beyond it, only what happened to the file is told.

@@ -88,7 +88,11 @@ async fn speak(
     let closing = connection.clone();
     let agent = Builder::new_with(Agent, Dispatcher(connection.clone())).name("tiller").on_close(
         async move |_client| {
-            closing.settle().await;
+            // In a task of its own: what a slow store holds up is closed even when nobody waits for it any more.
+            let settling = tokio::spawn(async move { closing.settle().await });
+            if let Err(error) = settling.await {
+                tracing::error!(%error, "closing the sessions of a connection failed");
+            }
             Ok(())
         },
     );

@@ -29,6 +29,7 @@ mod mentions;
 mod mode;
 mod model;
 mod outside;
+mod plain;
 mod policy;
 mod prompt;
 mod redact;
@@ -88,7 +89,7 @@ pub use policy::{
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
-pub use sanitise::{Sanitiser, escaped, escaped_json, one_line, sanitise};
+pub use sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};

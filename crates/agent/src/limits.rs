@@ -177,6 +177,8 @@ pub(crate) const LIVE_TRICKLE_BYTES: usize = 4 * 1024;
 pub(crate) const LIVE_PENDING_BYTES: usize = 16 * 1024;
 /// Bytes of a running command's output that are kept for whoever begins to watch in the middle.
 pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
+/// Characters of one line of a command's output in which carriage returns and the like are applied; what comes before stays as it is.
+pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
 /// Answers that one question to the user offers.
 pub(crate) const CHOICES: usize = 20;
 /// Characters of a question that its title shows.

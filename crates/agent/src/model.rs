@@ -217,7 +217,7 @@ pub enum ModelError {
     /// No provider or model of that name, or its settings do not suffice.
     #[error("{0}")]
     NotConfigured(String),
-    /// The provider refused the credentials (401, 403).
+    /// There are no credentials, or none that can be sent, or the provider refused them (401, 403).
     #[error("{0}")]
     Auth(String),
     /// The request itself is wrong (400, 404, 413, 422); trying again does not help.

@@ -193,7 +193,8 @@ impl Runtime {
             handle.close().await;
         }
         let lease = self.store.acquire(id, how.take_over).await?;
-        self.reopen(record, how.additional_directories, how.servers.unwrap_or_default(), lease, attach).await
+        let servers = how.servers.unwrap_or_default();
+        self.reopen(record, how.additional_directories, servers, lease, attach).await
     }
 
     /// Makes a session that begins with everything another has now, a running turn as far as it came included. `attach` gives the surface
@@ -215,8 +216,20 @@ impl Runtime {
             permission_mode: origin.permission_mode,
         };
         let lease = self.store.fork(from, record).await?;
-        let record = self.store.get(&id).await?;
-        self.reopen(record, None, new.servers, lease, attach).await
+        match self.store.get(&id).await {
+            Ok(record) => self.reopen(record, None, new.servers, lease, attach).await,
+            Err(error) => {
+                self.give_back(&lease).await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Gives a lease back after something else has failed, which is what is told.
+    async fn give_back(&self, lease: &Lease) {
+        if let Err(error) = self.store.release(lease).await {
+            tracing::warn!(session = %lease.session, %error, "the lease of a session could not be given back");
+        }
     }
 
     /// Starts a session whose lease was taken. Its log is read no further than that is needed, and the rest before its first turn: a long
@@ -229,15 +242,12 @@ impl Runtime {
         lease: Lease,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let missing = missing_end(self.store.as_ref(), &record).await?;
-        // An append of nothing, too, says how far the log goes.
-        let last = self.store.append(&lease, missing).await?;
-        let additional_directories = match folders {
-            Some(folders) if folders != record.additional_directories => {
-                self.store.set_directories(&lease, folders.clone()).await?;
-                folders
+        let (last, additional_directories) = match self.ready(&record, folders, &lease).await {
+            Ok(ready) => ready,
+            Err(error) => {
+                self.give_back(&lease).await;
+                return Err(error.into());
             }
-            _ => record.additional_directories,
         };
         let state = SessionState {
             mode: record.mode,
@@ -253,6 +263,25 @@ impl Runtime {
         Ok(self.start(record.cwd, state, lease, surface, last, servers))
     }
 
+    /// Ends what the log of a session left open, and stores its further folders: how far the log goes, and the folders.
+    async fn ready(
+        &self,
+        record: &SessionRecord,
+        folders: Option<Vec<AbsPath>>,
+        lease: &Lease,
+    ) -> Result<(u64, Vec<AbsPath>), StoreError> {
+        let missing = missing_end(self.store.as_ref(), record).await?;
+        // An append of nothing, too, says how far the log goes.
+        let last = self.store.append(lease, missing).await?;
+        match folders {
+            Some(folders) if folders != record.additional_directories => {
+                self.store.set_directories(lease, folders.clone()).await?;
+                Ok((last, folders))
+            }
+            _ => Ok((last, record.additional_directories.clone())),
+        }
+    }
+
     /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
     pub async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
         let _one_at_a_time = self.opening.lock().await;
@@ -262,14 +291,18 @@ impl Runtime {
         self.store.delete(id).await
     }
 
-    /// Gives a session a title, open or not; none is ever made up after it.
+    /// Gives a session a title, open or not; none is ever made up after it. What could repaint a screen or mislead is left out.
     pub async fn set_title(&self, id: &SessionId, title: String) -> Result<(), SessionError> {
+        let title = sanitise(&title);
         let _one_at_a_time = self.opening.lock().await;
         if let Some(handle) = self.find(id) {
             return handle.set_title(title).await;
         }
         let lease = self.store.acquire(id, false).await?;
-        self.store.append(&lease, vec![SessionEvent::TitleChanged(title)]).await?;
+        if let Err(error) = self.store.append(&lease, vec![SessionEvent::TitleChanged(title)]).await {
+            self.give_back(&lease).await;
+            return Err(error.into());
+        }
         Ok(self.store.release(&lease).await?)
     }
 
@@ -295,6 +328,17 @@ impl Runtime {
     /// A page of a session's stored events after number `after`, in order, each with its number; none when there are no more.
     pub async fn events(&self, id: &SessionId, after: u64) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
         self.store.events(id, after, EVENTS_PAGE).await
+    }
+
+    /// The same as it is shown to people: without what could repaint a screen or mislead.
+    pub async fn shown_events(
+        &self,
+        id: &SessionId,
+        after: u64,
+    ) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
+        let cleaner = Cleaner::default();
+        let page = self.events(id, after).await?;
+        Ok(page.into_iter().map(|(number, event)| (number, cleaner.event(&event))).collect())
     }
 
     /// Every stored event of a session, in order, a page at a time.

@@ -6,7 +6,31 @@
 /// Takes sequences out of a stream of pieces; one that begins in a piece may end in another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sanitiser {
+    scanner: Scanner,
+}
+
+/// Tells a stream's text from its sequences. A sequence may begin in one piece of the stream and end in another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Scanner {
     state: State,
+    /// The first number of the control sequence that is being read, if it has one so far.
+    number: Option<usize>,
+    /// Whether that number is complete.
+    counted: bool,
+}
+
+/// What a character of a stream completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// A character of the text; control characters outside of sequences are among them.
+    Text(char),
+    /// A control sequence.
+    Control {
+        /// Its last character, which says what it does.
+        last: char,
+        /// Its first number, if it has one.
+        number: Option<usize>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,50 +51,91 @@ enum State {
 
 /// What begins a sequence.
 const ESC: char = '\u{1b}';
+/// A number of a sequence is not taken to be greater.
+const NUMBER_MAX: usize = 9_999;
 
 impl Sanitiser {
     /// What may be shown of a piece.
     pub fn push(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
-            self.character(c, &mut out);
+            if let Some(Seen::Text(c)) = self.scanner.next(c)
+                && is_shown(c)
+            {
+                out.push(c);
+            }
         }
         out
     }
+}
 
-    fn character(&mut self, c: char, out: &mut String) {
+impl Scanner {
+    /// Whether the next character belongs to no sequence that has begun.
+    pub(crate) fn is_in_text(&self) -> bool {
+        self.state == State::Text
+    }
+
+    /// Takes the next character of the stream; what is complete with it.
+    pub(crate) fn next(&mut self, c: char) -> Option<Seen> {
         // A line break ends whatever it stands in, so that a sequence cannot swallow an output.
         if c == '\n' {
             self.state = State::Text;
-            return out.push(c);
+            return Some(Seen::Text(c));
         }
-        self.state = match (self.state, c) {
+        let before = self.state;
+        self.state = match (before, c) {
             (State::String, ESC) => State::StringEscape,
             (_, ESC) => State::Escape,
-            (State::Escape, '[') => State::Control,
+            (State::Escape, '[') => self.control(),
             (State::Escape | State::StringEscape, ']' | 'P' | 'X' | '^' | '_') => State::String,
             (State::StringEscape, _) => State::Text,
             (State::Escape | State::Intermediate, ' '..='/') => State::Intermediate,
             (State::Escape | State::Intermediate, _) => State::Text,
-            (State::Control, '@'..='~') => State::Text,
-            (State::Control, ' '..='?') => State::Control,
+            (State::Control, '@'..='~') => {
+                self.state = State::Text;
+                return Some(Seen::Control { last: c, number: self.number });
+            }
+            (State::Control, ' '..='?') => {
+                self.parameter(c);
+                State::Control
+            }
             (State::String, '\u{7}' | '\u{9c}') => State::Text,
             (State::String, _) => State::String,
-            (State::Text | State::Control, '\u{9b}') => State::Control,
+            (State::Text | State::Control, '\u{9b}') => self.control(),
             (State::Text | State::Control, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}') => State::String,
             (State::Text | State::Control, c) => {
-                if is_shown(c) {
-                    out.push(c);
-                }
-                State::Text
+                self.state = State::Text;
+                return Some(Seen::Text(c));
             }
         };
+        None
+    }
+
+    fn control(&mut self) -> State {
+        (self.number, self.counted) = (None, false);
+        State::Control
+    }
+
+    fn parameter(&mut self, c: char) {
+        match c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()) {
+            Some(digit) if !self.counted => {
+                self.number = Some((self.number.unwrap_or(0) * 10 + digit).min(NUMBER_MAX));
+            }
+            Some(_) => {}
+            None => self.counted = true,
+        }
     }
 }
 
 /// What may be shown of a whole text.
 pub fn sanitise(text: &str) -> String {
     Sanitiser::default().push(text)
+}
+
+/// A title or a name: one line of at most `most` characters, and nothing in it that is not shown. Empty where nothing is left.
+pub fn label(text: &str, most: usize) -> String {
+    let text = sanitise(text).replace(['\n', '\t'], " ");
+    text.trim().chars().take(most).collect::<String>().trim_end().to_owned()
 }
 
 /// The longest run of spaces that is shown as it is.

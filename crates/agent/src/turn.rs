@@ -12,6 +12,7 @@ use crate::{
     context::{self, Summing},
     limits::{LOOK_WAIT, MODEL_WAIT, TITLE_CHARS},
     mentions, prompt,
+    sanitise::label,
     session_task::{Controls, Session},
     source::{self, Offer, SourceNotice},
 };
@@ -289,11 +290,12 @@ fn single_text(content: &[Content]) -> Option<&str> {
 }
 
 fn title(content: &[Content]) -> Option<String> {
-    let text = content.iter().find_map(|item| match item {
-        Content::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
+    content.iter().find_map(|item| match item {
+        Content::Text(text) => {
+            text.lines().map(|line| label(line, TITLE_CHARS)).find(|line| !line.is_empty())
+        }
         _ => None,
-    })?;
-    Some(text.chars().take(TITLE_CHARS).collect())
+    })
 }
 
 /// Counts how often the model asks for the same thing in a row.

@@ -3,6 +3,9 @@
 use crate::{
     Function, Native,
     limits::{SEARCH_RESULTS, SEARCH_RESULTS_MAX},
+    listing::{Entry, Listing},
+    names::{is_name, literal, step},
+    sample::sample,
 };
 use agent::ToolSpec;
 use serde_json::Value;
@@ -23,16 +26,19 @@ const TOOLS: &str = "tools";
 pub struct Docs {
     native: Native,
     /// By namespace: `mcp.SERVER`, `integrations.PROVIDER`.
-    namespaces: BTreeMap<String, Vec<Function>>,
+    namespaces: BTreeMap<String, Vec<Entry>>,
 }
 
 impl Docs {
     /// Pages about these.
     pub fn new(native: Native, functions: Vec<Function>) -> Self {
-        let mut namespaces: BTreeMap<String, Vec<Function>> = BTreeMap::new();
-        for function in functions {
-            let namespace = format!("{}.{}", function.kind, function.namespace);
-            namespaces.entry(namespace).or_default().push(function);
+        Self::of(native, Listing::new(functions))
+    }
+
+    pub(crate) fn of(native: Native, listing: Listing) -> Self {
+        let mut namespaces: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+        for entry in listing.all() {
+            namespaces.entry(entry.page()).or_default().push(entry.clone());
         }
         Self { native, namespaces }
     }
@@ -45,14 +51,24 @@ impl Docs {
         if name == TOOLS {
             return self.tools();
         }
-        match self.namespaces.get(name) {
-            Some(functions) => {
+        match self.page(name) {
+            Some((name, functions)) => {
                 let mut text = format!("# app.{name}\n\n");
-                functions.iter().for_each(|function| line(&mut text, &function.path(), &function.spec));
+                let unready: std::collections::BTreeSet<_> =
+                    functions.iter().filter_map(|entry| entry.function.unready.as_deref()).collect();
+                unready.into_iter().for_each(|why| text.push_str(&format!("**Not ready:** {why}\n\n")));
+                functions.iter().for_each(|entry| line(&mut text, &entry.path(), &entry.function.spec));
                 text
             }
             None => self.not_found(name),
         }
+    }
+
+    /// A namespace, also by the own name of its server or provider.
+    fn page(&self, name: &str) -> Option<(&String, &Vec<Entry>)> {
+        let own = |entry: &Entry| format!("{}.{}", entry.function.kind, entry.function.namespace);
+        let spelled = || self.namespaces.iter().find(|(_, all)| all.iter().any(|entry| own(entry) == name));
+        self.namespaces.get_key_value(name).or_else(spelled)
     }
 
     /// The pages in which all words of a query occur, those with most of them in the name first.
@@ -62,11 +78,15 @@ impl Docs {
         let pages = self
             .native
             .own()
-            .map(|tool| (format!("{TOOLS}.{}", tool.name), tool))
-            .chain(self.namespaces.values().flatten().map(|f| (f.path(), &f.spec)));
+            .map(|tool| (format!("{TOOLS}{}", step(&tool.name)), String::new(), tool))
+            .chain(self.namespaces.values().flatten().map(|entry| {
+                let own = format!("{} {}", entry.function.name, entry.function.spec.name);
+                (entry.path(), own, &entry.function.spec)
+            }));
         let mut found: Vec<_> = pages
-            .filter_map(|(name, spec)| {
-                let (lower, about) = (name.to_lowercase(), spec.description.to_lowercase());
+            .filter_map(|(name, own, spec)| {
+                let (lower, about) =
+                    (format!("{name} {own}").to_lowercase(), spec.description.to_lowercase());
                 let all = words.iter().all(|word| lower.contains(word) || about.contains(word));
                 let in_name = words.iter().filter(|word| lower.contains(word.as_str())).count();
                 (all && !words.is_empty()).then_some((in_name, name, spec))
@@ -92,17 +112,16 @@ impl Docs {
         if let Some((_, text)) = GUIDES.iter().find(|(guide, _)| *guide == name) {
             return (*text).to_owned();
         }
-        if name == TOOLS || self.namespaces.contains_key(name) {
+        if name == TOOLS || self.page(name).is_some() {
             return self.list(Some(name));
         }
         if let Some(tool) =
             name.strip_prefix("tools.").and_then(|name| self.native.own().find(|t| t.name == name))
         {
-            return described(&format!("tools.{}", tool.name), tool);
+            return described(&format!("{TOOLS}{}", step(&tool.name)), None, tool);
         }
-        let mut functions = self.namespaces.values().flatten();
-        match functions.find(|function| function.path() == name) {
-            Some(function) => described(name, &function.spec),
+        match self.namespaces.values().flatten().find(|entry| entry.is_at(name)) {
+            Some(entry) => described(&entry.path(), Some(entry), &entry.function.spec),
             None => self.not_found(name),
         }
     }
@@ -124,7 +143,9 @@ impl Docs {
         } else {
             text.push_str("\n**Namespaces:**\n");
             for (name, functions) in &self.namespaces {
-                let _ = writeln!(text, "- `{name}` ({} functions)", functions.len());
+                let waits = functions.iter().all(|entry| entry.function.unready.is_some());
+                let waits = if waits { ", not ready: its page says what is missing" } else { "" };
+                let _ = writeln!(text, "- `{name}` ({} functions{waits})", functions.len());
             }
         }
         text
@@ -132,7 +153,7 @@ impl Docs {
 
     fn tools(&self) -> String {
         let mut text = "# app.tools\n\nCalled with a table; the result is the tool's text.\n\n".to_owned();
-        self.native.own().for_each(|tool| line(&mut text, &format!("{TOOLS}.{}", tool.name), tool));
+        self.native.own().for_each(|tool| line(&mut text, &format!("{TOOLS}{}", step(&tool.name)), tool));
         text
     }
 
@@ -156,28 +177,44 @@ fn guides() -> String {
     GUIDES.map(|(name, _)| name).join(", ")
 }
 
-/// One line about a function: how it is called, and the first line about it.
+/// One line about a function: a call of it that runs as it stands, the first line about it, and what else it takes.
 fn line(text: &mut String, name: &str, spec: &ToolSpec) {
     let first = spec.description.lines().next().unwrap_or_default();
-    let _ = writeln!(text, "- `app.{name}{{{}}}`: {first}", signature(spec));
+    let mut optional = String::new();
+    for name in properties(spec).filter(|name| !is_required(spec, name)) {
+        optional.push_str(if optional.is_empty() { " Optional: " } else { ", " });
+        optional.push_str(name);
+    }
+    let _ = writeln!(text, "- `{}`: {first}{optional}", call(name, spec));
 }
 
-/// Required parameters, then the others with a question mark.
-fn signature(spec: &ToolSpec) -> String {
-    let required = |name: &str| is_required(spec, name);
-    let mut names: Vec<&String> =
-        spec.parameters["properties"].as_object().into_iter().flatten().map(|p| p.0).collect();
-    names.sort_by_key(|name| !required(name));
-    let shown = |name: &String| if required(name) { name.clone() } else { format!("{name}?") };
-    names.into_iter().map(shown).collect::<Vec<_>>().join(", ")
+/// A call with a value for each parameter that is needed.
+fn call(name: &str, spec: &ToolSpec) -> String {
+    let required = spec.parameters["required"].as_array().into_iter().flatten();
+    let needed = required.filter_map(Value::as_str).map(|name| {
+        let key = if is_name(name) { name.to_owned() } else { step(name) };
+        format!("{key} = {}", literal(&sample(&spec.parameters["properties"][name])))
+    });
+    format!("app.{name}{{{}}}", needed.collect::<Vec<_>>().join(", "))
+}
+
+fn properties(spec: &ToolSpec) -> impl Iterator<Item = &String> {
+    spec.parameters["properties"].as_object().into_iter().flatten().map(|property| property.0)
 }
 
 fn is_required(spec: &ToolSpec, name: &str) -> bool {
     spec.parameters["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
 }
 
-fn described(name: &str, spec: &ToolSpec) -> String {
-    let mut text = format!("# app.{name}\n\n{}\n", spec.description.trim());
+fn described(name: &str, entry: Option<&Entry>, spec: &ToolSpec) -> String {
+    let mut text = format!("# app.{name}\n\n");
+    if let Some(quoted) = entry.and_then(Entry::quoted) {
+        let _ = writeln!(text, "Its own name works too: `app.{quoted}`.\n");
+    }
+    if let Some(why) = entry.and_then(|entry| entry.function.unready.as_deref()) {
+        let _ = writeln!(text, "**Not ready:** {why}\n");
+    }
+    let _ = writeln!(text, "{}", spec.description.trim());
     let properties = spec.parameters["properties"].as_object();
     for (at, (name, schema)) in properties.into_iter().flatten().enumerate() {
         if at == 0 {
@@ -195,7 +232,7 @@ fn described(name: &str, spec: &ToolSpec) -> String {
             let _ = writeln!(text, "  One of: {}", Value::Array(choices.clone()));
         }
     }
-    let _ = write!(text, "\n```lua\nlocal result = app.{name}{{{}}}\n```\n", signature(spec));
+    let _ = write!(text, "\n```lua\nlocal result = {}\n```\n", call(name, spec));
     text
 }
 
@@ -222,6 +259,7 @@ mod tests {
             name: name.to_owned(),
             spec: spec(name, "Lists issues.\nAll of them."),
             tool: None,
+            unready: None,
         };
         let functions = vec![
             function("list_issues", Account::Default),
@@ -242,10 +280,10 @@ mod tests {
         let page = docs.read("app.integrations.plane.work.list_issues");
         assert!(page.starts_with("# app.integrations.plane.work.list_issues\n\nLists issues.\nAll of them."));
         assert!(
-            page.contains("- `id` (integer, required): \n") && page.contains("list_issues{id, a?}"),
+            page.contains("- `id` (integer, required): \n") && page.contains("list_issues{id = 1}"),
             "{page}"
         );
-        assert!(docs.read("tools").contains("- `app.tools.file_read{id, a?}`: Reads a file\n"));
+        assert!(docs.read("tools").contains("- `app.tools.file_read{id = 1}`: Reads a file Optional: a\n"));
         assert!(docs.read("tools.file_read").starts_with("# app.tools.file_read"));
         assert!(docs.read("overview").starts_with("# Lua scripts"));
         assert_eq!(

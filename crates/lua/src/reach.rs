@@ -3,7 +3,7 @@
 use agent::{AnyTool, ToolResult, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// Functions that come from elsewhere: those of servers and of integrations.
 #[async_trait]
@@ -13,6 +13,17 @@ pub trait Functions: Send + Sync {
 
     /// The functions that can be called now. Asked once a run, and for the docs.
     fn list(&self) -> Vec<Function>;
+
+    /// What servers call those of the session's tools that models know under other names: by the name that models know.
+    fn own_names(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// Why there is nothing at a path below `app.mcp` or `app.integrations`, and what to do: a server that did not start, an integration that is
+    /// switched off. `None` where nothing is known of it.
+    async fn explain(&self, _kind: FunctionKind, _path: &[String]) -> Option<String> {
+        None
+    }
 
     /// What asks a server for what else it has, resources and prompts, and with which arguments: called like a function, it gives JSON. An error says
     /// what is wrong, and what to do.
@@ -30,13 +41,15 @@ pub struct Function {
     pub namespace: String,
     /// On whose behalf it is called.
     pub account: Account,
-    /// Its name there.
+    /// Its name there, as the server or the provider has it.
     pub name: String,
     /// What it does and takes. Its name is what the gate knows it by.
     pub spec: ToolSpec,
     /// What is called: it declares its accesses, and the gate decides about them. The session's own tool of the specification's name when
     /// `None`.
     pub tool: Option<Arc<dyn AnyTool>>,
+    /// What is missing before it can be called, and how that is given; `None` where nothing is.
+    pub unready: Option<String>,
 }
 
 /// Where a function is.
@@ -135,24 +148,20 @@ impl Functions for NoFunctions {
 
 impl Function {
     /// The session's tools that belong to servers: `mcp__SERVER__TOOL`.
-    pub(crate) fn of_servers(tools: &[ToolSpec]) -> Vec<Self> {
+    pub(crate) fn of_servers(tools: &[ToolSpec], own_names: &BTreeMap<String, String>) -> Vec<Self> {
         let function = |spec: &ToolSpec| {
             let (server, name) = spec.name.strip_prefix(MCP)?.split_once("__")?;
             let (kind, account) = (FunctionKind::Mcp, Account::Default);
+            let name = own_names.get(&spec.name).map_or(name, String::as_str);
             let (namespace, name) = (server.to_owned(), name.to_owned());
-            Some(Self { kind, namespace, account, name, spec: spec.clone(), tool: None })
+            Some(Self { kind, namespace, account, name, spec: spec.clone(), tool: None, unready: None })
         };
         tools.iter().filter_map(function).collect()
     }
 
-    /// Its name below `app.`: `mcp.SERVER.TOOL`.
-    pub fn path(&self) -> String {
-        match &self.account {
-            Account::Default => format!("{}.{}.{}", self.kind, self.namespace, self.name),
-            Account::Named(account) => {
-                format!("{}.{}.{account}.{}", self.kind, self.namespace, self.name)
-            }
-        }
+    /// What models call it below its server, where that is not its own name.
+    pub(crate) fn name_of_models(&self) -> Option<&str> {
+        self.spec.name.strip_prefix(MCP)?.split_once("__").map(|(_, name)| name)
     }
 }
 
@@ -169,6 +178,13 @@ impl Native {
     pub(crate) fn own(&self) -> impl Iterator<Item = &ToolSpec> {
         let foreign = |name: &str| name.starts_with(MCP) || name.starts_with("integration__");
         self.all().iter().filter(move |tool| !foreign(&tool.name) && !tool.name.contains("lua"))
+    }
+}
+
+impl FunctionKind {
+    /// The one of a word below `app`.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        [Self::Mcp, Self::Integration].into_iter().find(|kind| kind.to_string() == word)
     }
 }
 

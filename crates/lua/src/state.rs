@@ -1,10 +1,11 @@
 //! A fresh interpreter: what is in it, what is not, and what holds it back.
 
 use crate::{
-    Account, Docs, Function, FunctionKind, Functions, Native, Query, Reach, bytes, convert,
+    Docs, Function, FunctionKind, Functions, Native, Query, Reach, bytes, convert,
     limits::{HOOK_INSTRUCTIONS, MOVE_ELEMENTS, PRINT_BYTES},
+    listing::{Entry, Listing},
     meter::{Meter, Stop},
-    shown, strings,
+    names, shown, strings,
 };
 use agent::ToolResult;
 use mlua::{
@@ -36,7 +37,7 @@ pub(crate) struct World {
 /// What can be called, as it was when the script first asked.
 struct Known {
     native: Native,
-    functions: Vec<Function>,
+    listing: Listing,
 }
 
 #[derive(Default)]
@@ -130,13 +131,14 @@ impl World {
         let native = self.wait(self.reach.native())?;
         self.wait(self.functions.prepare())?;
         let mut functions = self.functions.list();
-        functions.extend(Function::of_servers(native.all()));
-        Ok(self.known.get_or_init(|| Rc::new(Known { native, functions })).clone())
+        functions.extend(Function::of_servers(native.all(), &self.functions.own_names()));
+        let listing = Listing::new(functions);
+        Ok(self.known.get_or_init(|| Rc::new(Known { native, listing })).clone())
     }
 
     fn docs(&self) -> mlua::Result<Docs> {
         let known = self.known()?;
-        Ok(Docs::new(known.native.clone(), known.functions.clone()))
+        Ok(Docs::of(known.native.clone(), known.listing.clone()))
     }
 
     /// A call below `app`.
@@ -147,7 +149,8 @@ impl World {
             _ => Err(format!("app.tools.{} takes a table: {{name = value}}", path.join("."))),
         };
         if kind == "tools" {
-            let [name] = path else { return refused(lua, &unknown(kind, path)) };
+            let [name] = path else { return refused(lua, &unknown(kind, path, None)) };
+            let name = &self.tool_named(name)?;
             let arguments = match named() {
                 Ok(arguments) => arguments,
                 Err(problem) => return refused(lua, &problem),
@@ -158,16 +161,52 @@ impl World {
             };
         }
         let known = self.known()?;
-        match known.functions.iter().find(|function| function.is_at(kind, path)) {
-            None => refused(lua, &unknown(kind, path)),
-            Some(function) => self.call_function(lua, function, given),
+        let of_kind = FunctionKind::of_word(kind);
+        match of_kind.and_then(|kind| known.listing.at(kind, path)) {
+            None => {
+                let why = self.unknown(of_kind, kind, path)?;
+                refused(lua, &why)
+            }
+            Some(entry) => self.call_function(lua, entry, given),
         }
     }
 
-    fn call_function(&self, lua: &Lua, function: &Function, given: &[Lv]) -> mlua::Result<Said> {
+    /// The session's tool that a script means: names of servers' tools may be no names in Lua.
+    fn tool_named(&self, given: &str) -> mlua::Result<String> {
+        if !given.starts_with("mcp__") {
+            return Ok(given.to_owned());
+        }
+        let known = self.known()?;
+        let all = || known.native.all().iter().map(|tool| tool.name.as_str());
+        if all().any(|name| name == given) {
+            return Ok(given.to_owned());
+        }
+        let spelled = names::callable(all());
+        let meant = spelled.into_iter().find(|(_, callable)| callable == given);
+        Ok(meant.map_or_else(|| given.to_owned(), |(name, _)| name))
+    }
+
+    /// What is said where there is nothing at a path.
+    fn unknown(&self, of_kind: Option<FunctionKind>, kind: &str, path: &[String]) -> mlua::Result<String> {
+        let known = self.known()?;
+        let nearest = of_kind.and_then(|kind| known.listing.nearest(kind, path));
+        if nearest.is_none()
+            && let Some(of_kind) = of_kind
+            && let Some(why) = self.wait(self.functions.explain(of_kind, path))?
+        {
+            return Ok(why);
+        }
+        Ok(unknown(kind, path, nearest.as_deref()))
+    }
+
+    fn call_function(&self, lua: &Lua, entry: &Entry, given: &[Lv]) -> mlua::Result<Said> {
+        let function = &entry.function;
+        if let Some(why) = &function.unready {
+            return refused(lua, why);
+        }
         let arguments = match arguments(function, given) {
             Ok(arguments) => arguments,
-            Err(problem) => return refused(lua, &format!("app.{}: {problem}", function.path())),
+            Err(problem) => return refused(lua, &format!("app.{}: {problem}", entry.path())),
         };
         self.calls.set(self.calls.get() + 1);
         let called = match &function.tool {
@@ -184,23 +223,30 @@ impl World {
             _ => String::new(),
         };
         let known = self.known()?;
-        let of_servers = || known.functions.iter().filter(|function| function.kind == FunctionKind::Mcp);
+        let mcp = FunctionKind::Mcp;
         let server = text(0);
+        let named = known.listing.namespace(mcp, &server);
         let found = match what {
             "servers" => {
+                let of_servers = known.listing.all().filter(|entry| entry.function.kind == mcp);
                 let names: std::collections::BTreeSet<_> =
-                    of_servers().map(|function| function.namespace.clone()).collect();
+                    of_servers.map(|entry| entry.function.namespace.clone()).collect();
                 Ok(json!(names))
             }
-            "tools" => {
-                let tools = of_servers().filter(|function| function.namespace == server);
-                let tool = |f: &Function| json!({ "name": f.name, "description": f.spec.description });
-                Ok(Value::Array(tools.map(tool).collect()))
+            "tools" => match named {
+                Some(named) => Ok(known.listing.of(mcp, named).map(row).collect()),
+                None => match self.wait(self.functions.explain(mcp, std::slice::from_ref(&server)))? {
+                    Some(why) => Err(why),
+                    None => Ok(json!([])),
+                },
+            },
+            "schema" => {
+                let path = [server.clone(), text(1)];
+                match known.listing.at(mcp, &path) {
+                    Some(entry) => Ok(entry.function.spec.parameters.clone()),
+                    None => Err(self.unknown(Some(mcp), "mcp", &path)?),
+                }
             }
-            "schema" => of_servers()
-                .find(|function| function.namespace == server && function.name == text(1))
-                .map(|function| function.spec.parameters.clone())
-                .ok_or_else(|| unknown("mcp", &[server.clone(), text(1)])),
             query => {
                 let query = match query {
                     "resources" => Query::Resources,
@@ -251,24 +297,16 @@ fn value_of(lua: &Lua, called: Result<ToolResult, String>) -> mlua::Result<Said>
     }
 }
 
-fn unknown(kind: &str, path: &[String]) -> String {
-    format!(
-        "Unknown function: app.{kind}.{}. Use lua_list_docs to discover available functions.",
-        path.join(".")
-    )
+/// A tool of a server, for scripts.
+fn row(entry: &Entry) -> Value {
+    let Function { name, spec, .. } = &entry.function;
+    json!({ "name": name, "path": format!("app.{}", entry.path()), "description": spec.description })
 }
 
-impl Function {
-    fn is_at(&self, kind: &str, path: &[String]) -> bool {
-        let same = |namespace: &String, name: &String| *namespace == self.namespace && *name == self.name;
-        let there = match (path, &self.account) {
-            ([namespace, name], Account::Default) => same(namespace, name),
-            ([namespace, account, name], Account::Default) => account == "default" && same(namespace, name),
-            ([namespace, account, name], Account::Named(own)) => account == own && same(namespace, name),
-            _ => false,
-        };
-        there && self.kind.to_string() == kind
-    }
+fn unknown(kind: &str, path: &[String], nearest: Option<&str>) -> String {
+    let path: String = path.iter().map(|name| names::step(name)).collect();
+    let hint = nearest.map(|nearest| format!(" Did you mean app.{nearest}?")).unwrap_or_default();
+    format!("Unknown function: app.{kind}{path}.{hint} Use lua_list_docs to discover available functions.")
 }
 
 /// Named arguments as they are; others by the order of those that are required.

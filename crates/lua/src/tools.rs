@@ -222,10 +222,7 @@ impl LuaCall {
         let native = InTurn(cx.inner.clone()).native().await;
         self.functions.prepare().await;
         let mut functions = self.functions.list();
-        functions.extend(Function::of_servers(match &native {
-            Native::NoTurn => &[],
-            Native::Tools(tools) => tools,
-        }));
+        functions.extend(Function::of_servers(native.all(), &self.functions.own_names()));
         Docs::new(native, functions)
     }
 }

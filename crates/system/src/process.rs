@@ -24,16 +24,19 @@ pub struct Command {
 }
 
 /// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at a terminal to answer a
-/// question or to leave a pager, so programs are told not to ask and not to page.
+/// question or to leave a pager, so programs are told not to ask and not to page. What they say is read as text, so they are told
+/// to write no colours and no sequences (`NO_COLOR`, `TERM=dumb`).
 ///
 /// An editor that git opens would wait for ever; with `true` git goes on with the message it proposes, or gives up on an
 /// empty one.
-pub const UNATTENDED_ENV: [(&str, &str); 5] = [
+pub const UNATTENDED_ENV: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_EDITOR", "true"),
     ("GIT_PAGER", "cat"),
     ("MANPAGER", "cat"),
     ("PAGER", "cat"),
+    ("NO_COLOR", "1"),
+    ("TERM", "dumb"),
 ];
 
 impl Command {

@@ -1,6 +1,6 @@
 //! What goes wrong, as JSON-RPC errors: a code and data for programs, a message for people.
 
-use agent::{ModelError, SessionError, SessionId, StoreError, TurnError};
+use agent::{ModelError, ModelInfo, SessionError, SessionId, StoreError, TurnError};
 #[cfg(feature = "v2")]
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{Error, ErrorCode};
@@ -62,6 +62,30 @@ pub(crate) fn session(error: &SessionError) -> Error {
         }
         SessionError::Closed => internal(error.to_string(), "closed"),
     }
+}
+
+/// The most models that an error names.
+const NAMED_MODELS: usize = 5;
+/// How alike two names are, from 0 to 1, when one is probably meant by the other.
+const ALIKE: f64 = 0.8;
+
+/// Why the model that a client named is not used. A name that leads to no model is the client's mistake, and the error names those that come near.
+pub(crate) fn named_model(error: &SessionError, id: &str, known: &[ModelInfo]) -> Error {
+    let SessionError::Model(ModelError::NotConfigured(why)) = error else { return session(error) };
+    let name = |id: &str| id.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let alike =
+        |known: &str| strsim::jaro_winkler(known, id).max(strsim::jaro_winkler(&name(known), &name(id)));
+    let mut near: Vec<_> = known.iter().map(|model| (alike(&model.id), model.id.as_str())).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let meant = near.iter().filter(|near| near.0 >= ALIKE).count();
+    let (words, most) = if meant > 0 { ("did you mean", meant) } else { ("there are", near.len()) };
+    let ids: Vec<_> = near.iter().take(most.min(NAMED_MODELS)).map(|near| near.1).collect();
+    let why = agent::sanitise(why);
+    let message = match ids.is_empty() {
+        true => format!("model {id:?} cannot be used: {why}"),
+        false => format!("model {id:?} cannot be used: {why} ({words}: {})", ids.join(", ")),
+    };
+    invalid_params(message).data(json!({ "model": id, "near": ids }))
 }
 
 /// Why the store did not do it.

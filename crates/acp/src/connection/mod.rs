@@ -7,6 +7,7 @@ mod coalesce;
 pub(crate) mod content;
 mod dispatch;
 pub(crate) mod errors;
+mod opening;
 mod outbox;
 mod reply;
 mod rewind;
@@ -62,6 +63,8 @@ pub(crate) struct Connection<W: Wire> {
     peer: OnceLock<Peer<W>>,
     /// The sessions it opened, with who tells their events to the client.
     sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
+    /// Which of them the client was told of, and which are being opened.
+    claims: opening::Claims,
 }
 
 /// The client, once it has introduced itself.
@@ -97,6 +100,7 @@ impl<W: Wire> Connection<W> {
             gauge,
             peer: OnceLock::new(),
             sessions: Mutex::default(),
+            claims: opening::Claims::default(),
         })
     }
 
@@ -137,19 +141,27 @@ impl<W: Wire> Connection<W> {
     /// Cancels the prompts of this client, closes every session that nobody else is told of, and waits until every request is answered.
     pub(crate) async fn settle(&self) {
         self.cancel();
-        let handles = self.open_sessions();
-        let left = handles.iter().filter(|handle| {
-            let client = self.watched(handle.id());
-            !client.is_some_and(|client| handle.leave(&client))
-        });
-        futures::future::join_all(left.map(SessionHandle::close)).await;
+        let mut handles = self.close_all().await;
         self.tasks.settled().await;
+        // Those that requests opened while they were waited for.
+        handles.extend(self.close_all().await);
         for handle in &handles {
             if let Some(peer) = self.peer.get() {
                 peer.outbox.flush(handle.id());
             }
             self.forget(handle.id());
         }
+    }
+
+    /// Leaves every session that this client has open, and closes those that nobody else is told of.
+    async fn close_all(&self) -> Vec<SessionHandle> {
+        let handles = self.open_sessions();
+        let left = handles.iter().filter(|handle| {
+            let client = self.watched(handle.id());
+            !client.is_some_and(|client| handle.leave(&client))
+        });
+        futures::future::join_all(left.map(SessionHandle::close)).await;
+        handles
     }
 
     fn open_sessions(&self) -> Vec<SessionHandle> {

@@ -90,7 +90,8 @@ impl<W: Wire> Outbox<W> {
     /// Lets a session's updates go out.
     pub(crate) fn release(&self, session: &SessionId) {
         let mut lanes = self.lanes();
-        let lane = lane(&mut lanes, session);
+        // One that was taken back has none.
+        let Some(lane) = lanes.get_mut(session) else { return };
         lane.held = false;
         self.send_due(session, lane, Instant::now());
         self.wake.notify_one();

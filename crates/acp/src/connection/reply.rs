@@ -29,8 +29,7 @@ impl Reply {
         // Null ids are no ids: what carries one cannot be told apart anyway.
         let fresh = id == RawJsonRpcId::Null || lock(in_flight).insert(id.clone());
         if !fresh {
-            let error =
-                super::errors::invalid_request(format!("id {id} belongs to a request that is still running"));
+            let error = super::errors::invalid_request("this id belongs to a request that is still running");
             answered(responder.respond_with_error(error));
             return None;
         }
@@ -53,6 +52,11 @@ impl Reply {
         let result = result.and_then(|result| {
             serde_json::to_value(result)
                 .map_err(|error| Error::internal_error().data(Value::String(error.to_string())))
+        });
+        let result = result.map_err(|mut error| {
+            // It may quote what the client gave.
+            error.message = agent::sanitise(&error.message);
+            error
         });
         let result =
             if self.native.is_seed() { result.map(with_seed_keys).map_err(seed_error) } else { result };

@@ -14,7 +14,7 @@ use agent::{
     Archived, Client, CreateSession, ListQuery, OpenSession, SessionError, SessionEvent, SessionHandle,
     SessionId, SessionPage, Surface,
 };
-use agent_client_protocol::Error;
+use agent_client_protocol::{Error, RequestCancellation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -57,10 +57,16 @@ impl<W: Wire> Drop for Held<'_, W> {
 }
 
 impl<W: Wire> Connection<W> {
-    /// Makes a session. Its updates wait for [`Outbox::release`]: some clients hang on one of a session that they have not been told of.
-    pub(crate) async fn create(&self, peer: &Peer<W>, given: Value) -> Result<SessionHandle, Error> {
+    /// Makes a session. Its updates wait for [`Outbox::release`]: some clients hang on one of a session that they have not been told of. Where the
+    /// request is taken back meanwhile, nothing is left of the session.
+    pub(crate) async fn create(
+        &self,
+        peer: &Peer<W>,
+        given: Value,
+        cancellation: &RequestCancellation,
+    ) -> Result<SessionHandle, Error> {
         let folders: Folders = params("session/new", given)?;
-        let servers = servers(&folders.mcp_servers).unwrap_or_default();
+        let servers = servers(&folders.mcp_servers)?.unwrap_or_default();
         let default = self.options.default_cwd.clone();
         let (cwd, additional_directories) = self.folders(folders, Some(&default)).await?;
         self.may_use(&self.runtime.default_model().await)?;
@@ -69,11 +75,13 @@ impl<W: Wire> Connection<W> {
             peer.outbox.hold(id);
             self.attach(peer, id)
         };
-        self.runtime.create(new, attach).await.map_err(|error| errors::session(&error))
+        let made = self.runtime.create(new, attach).await.map_err(|error| errors::session(&error))?;
+        self.made(peer, made, cancellation).await
     }
 
     /// Opens the stored session that the parameters of `method` name, or joins those who have it open in this process. Its updates wait for
-    /// [`Outbox::release`], unless this client is told of it already.
+    /// [`Outbox::release`], unless this client is told of it already. Before the answer comes [`Connection::keep`], or [`Connection::take_back`]
+    /// where that is an error.
     pub(crate) async fn open(
         &self,
         method: &str,
@@ -82,21 +90,35 @@ impl<W: Wire> Connection<W> {
     ) -> Result<SessionHandle, Error> {
         let named: Named = params(method, given.clone())?;
         let folders: Folders = params(method, given)?;
-        let servers = servers(&folders.mcp_servers);
+        let servers = servers(&folders.mcp_servers)?;
         let (cwd, additional_directories) = self.folders(folders, None).await?;
         let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
         // The list is the whole one each time: none means none.
         let how =
             OpenSession { cwd, additional_directories: Some(additional_directories), servers, take_over };
         let id = SessionId(named.session_id);
+        self.claims.begin(&id);
+        let opened = self.open_or_join(peer, &id, how).await;
+        if opened.is_err() {
+            self.take_back(peer, &id).await;
+        }
+        opened
+    }
+
+    async fn open_or_join(
+        &self,
+        peer: &Peer<W>,
+        id: &SessionId,
+        how: OpenSession,
+    ) -> Result<SessionHandle, Error> {
         loop {
             let attach = |id: &SessionId| {
                 peer.outbox.hold(id);
                 self.attach(peer, id)
             };
             let handle =
-                self.runtime.open(&id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
-            if self.watched(&id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(&id)) {
+                self.runtime.open(id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
+            if self.watched(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
                 return Ok(handle);
             }
             // The last of the others has just gone.
@@ -105,10 +127,15 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Makes a session that begins with everything another has. Its updates wait for [`Outbox::release`].
-    pub(crate) async fn fork(&self, peer: &Peer<W>, given: Value) -> Result<SessionHandle, Error> {
+    pub(crate) async fn fork(
+        &self,
+        peer: &Peer<W>,
+        given: Value,
+        cancellation: &RequestCancellation,
+    ) -> Result<SessionHandle, Error> {
         let origin: Named = params("session/fork", given.clone())?;
         let folders: Folders = params("session/fork", given)?;
-        let servers = servers(&folders.mcp_servers).unwrap_or_default();
+        let servers = servers(&folders.mcp_servers)?.unwrap_or_default();
         let origin = SessionId(origin.session_id);
         let record = self.runtime.record(&origin).await.map_err(|error| errors::store(&error))?;
         let (cwd, additional_directories) = self.folders(folders, Some(&record.cwd)).await?;
@@ -117,7 +144,8 @@ impl<W: Wire> Connection<W> {
             peer.outbox.hold(id);
             self.attach(peer, id)
         };
-        self.runtime.fork(&origin, new, attach).await.map_err(|error| errors::session(&error))
+        let made = self.runtime.fork(&origin, new, attach).await.map_err(|error| errors::session(&error))?;
+        self.made(peer, made, cancellation).await
     }
 
     /// A page of the stored sessions, the last used first.
@@ -200,10 +228,9 @@ impl<W: Wire> Connection<W> {
             title: String,
         }
         let given: Params = params("session/set_title", given)?;
-        let title: String = given.title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let title: String = title.trim().chars().take(TITLE_CHARS).collect();
+        let title = agent::label(&given.title, TITLE_CHARS);
         if title.is_empty() {
-            return Err(errors::invalid_params("title is empty; send some text"));
+            return Err(errors::invalid_params("title has no text that can be shown; send some"));
         }
         let id = SessionId(given.session_id);
         self.runtime.set_title(&id, title.clone()).await.map_err(|error| errors::session(&error))?;
@@ -293,6 +320,7 @@ impl<W: Wire> Connection<W> {
 
     /// Forgets a session that was closed.
     pub(crate) fn forget(&self, id: &SessionId) {
+        self.claims.closed(id);
         self.sessions().remove(id);
         if let Ok(peer) = self.peer() {
             peer.outbox.forget(id);

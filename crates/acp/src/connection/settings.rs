@@ -120,7 +120,7 @@ pub(super) async fn change<W: Wire>(
     let changed = match id {
         MODE => handle.set_mode(value.parse::<Mode>().map_err(wrong)?).await,
         PERMISSION_MODE => handle.set_permission_mode(value.parse::<PermissionMode>().map_err(wrong)?).await,
-        MODEL => handle.set_model(value).await,
+        MODEL => return choose_model(connection, handle, value).await,
         THOUGHT_LEVEL => handle.set_effort(thought_level(value).map_err(wrong)?).await,
         CLIENT_TOOLS => {
             let tools = ClientTools::ALL.into_iter().find(|tools| tools.id() == value).ok_or_else(|| {
@@ -143,6 +143,16 @@ pub(super) async fn change<W: Wire>(
         }
     };
     changed.map_err(|error| errors::session(&error))
+}
+
+/// Changes a session's model to one that a client names by its full id.
+pub(crate) async fn choose_model<W: Wire>(
+    connection: &Connection<W>,
+    handle: &SessionHandle,
+    id: &str,
+) -> Result<(), Error> {
+    let chosen = handle.set_model(id).await;
+    chosen.map_err(|error| errors::named_model(&error, id, &connection.models()))
 }
 
 fn client_tools(current: ClientTools) -> Setting {

@@ -11,7 +11,7 @@ use super::{
     trust::TrustRequest,
 };
 use crate::{
-    connection::{Connection, Reply, Wire, errors},
+    connection::{Connection, Reply, Wire, errors, settings::choose_model},
     limits::{FOUND_MOST, LOG_MOST},
 };
 use agent::{Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId};
@@ -152,7 +152,7 @@ async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     let failed = |error: agent::SessionError| errors::session(&error);
     if let Some(model) = model {
         // The only one that can still be refused, so the first.
-        handle.set_model(&model).await.map_err(failed)?;
+        choose_model(connection, &handle, &model).await?;
     }
     if let Some(mode) = mode {
         handle.set_mode(mode).await.map_err(failed)?;

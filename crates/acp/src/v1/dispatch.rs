@@ -30,7 +30,9 @@ pub(super) async fn route(
         "auth/status" => reply.send(Ok(handlers::auth_status(&connection).await)),
         "session/new" => handlers::new(&connection, peer, params, reply).await,
         "session/load" => handlers::load(&connection, peer, params, reply).await,
-        "session/resume" => handlers::resume(&connection, peer, params, reply).await,
+        "session/resume" | "session/unstable_resume" | "unstable_resume" => {
+            handlers::resume(&connection, peer, params, reply).await;
+        }
         "session/list" => reply.send(handlers::list(&connection, params).await),
         "session/close" => {
             let closed = connection.close(peer, params).await;
@@ -59,10 +61,9 @@ pub(super) async fn route(
         "session/prompt" => handlers::prompt(&connection, peer, params, reply).await,
         "session/set_mode" => reply.send(handlers::set_mode(&connection, params).await),
         "session/set_config_option" => reply.send(handlers::set_config_option(&connection, params).await),
-        "session/set_model" | "unstable_set_model" => {
+        "session/set_model" | "session/unstable_set_model" | "unstable_set_model" => {
             reply.send(handlers::set_model(&connection, params).await)
         }
-        "unstable_resume" => handlers::resume(&connection, peer, params, reply).await,
         "session/cancel" if connection.native.is_seed() => {
             connection.cancel_turn(params);
             reply.send(Ok(serde_json::json!({})));

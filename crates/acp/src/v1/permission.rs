@@ -37,7 +37,11 @@ fn kind(id: &str) -> acp::PermissionOptionKind {
 pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
     match outcome {
         acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),
-        _ => PermissionOutcome::Cancelled,
+        acp::RequestPermissionOutcome::Cancelled => PermissionOutcome::Cancelled,
+        unknown => {
+            tracing::warn!(?unknown, "the client answered a permission unclearly; taken as a refusal");
+            PermissionOutcome::RejectOnce
+        }
     }
 }
 

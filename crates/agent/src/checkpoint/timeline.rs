@@ -4,6 +4,7 @@ use super::{FileChange, RewindError, RewindTarget, Rewound};
 use crate::{
     Content, SessionEvent, SessionId, SessionStore, StoreError,
     limits::{EVENTS_PAGE, TITLE_CHARS},
+    sanitise::label,
 };
 use std::collections::BTreeMap;
 use system::AbsPath;
@@ -123,8 +124,10 @@ impl Timeline {
 
 fn first_line(content: &[Content]) -> String {
     let text = content.iter().find_map(|content| match content {
-        Content::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        Content::Text(text) => {
+            text.lines().map(|line| label(line, TITLE_CHARS)).find(|line| !line.is_empty())
+        }
         _ => None,
     });
-    text.unwrap_or_default().chars().take(TITLE_CHARS).collect()
+    text.unwrap_or_default()
 }

@@ -4,6 +4,7 @@ use super::output;
 use crate::{
     LiveOutput, ToolCallUpdate, ToolContent, ToolContext, ToolError,
     limits::{LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES},
+    plain::PlainOutput,
 };
 use std::time::Duration;
 use system::{ExitStatus, Output, Process, SystemError};
@@ -12,7 +13,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// What it said, within the limits, without line ends at the end; the last of it where there was too much.
+    /// What it said as plain text (no sequences, carriage returns applied), within the limits, without line ends at the end; the last of it
+    /// where there was too much.
     pub said: String,
     /// Whether something is missing in `said`.
     pub truncated: bool,
@@ -44,7 +46,7 @@ pub async fn follow(
     limit: Duration,
 ) -> Result<Ran, ToolError> {
     let terminal = process.terminal().cloned().map(ToolContent::Terminal);
-    let mut live = Live::new(cx, tool, terminal.is_some());
+    let live = Live::new(cx, tool, terminal.is_some());
     match &terminal {
         // The user watches from here on; waiting comes after.
         Some(terminal) => {
@@ -52,13 +54,12 @@ pub async fn follow(
         }
         None => live.tell(LiveOutput::Started { cwd: cx.cwd.clone() }),
     }
-    let mut tail = Tail::new(cx.limits.command_output_bytes);
-    let end = until_end(cx, process.as_mut(), &mut tail, &mut live, Instant::now() + limit).await;
+    let mut said = Said { plain: PlainOutput::default(), tail: Tail::new(cx.limits.command_output_bytes), live };
+    let end = until_end(cx, process.as_mut(), &mut said, Instant::now() + limit).await;
     if !matches!(end, End::Exited(_)) {
-        stop(cx, process.as_mut(), &mut tail, &mut live).await;
+        stop(cx, process.as_mut(), &mut said).await;
     }
-    live.end(&end, limit);
-    let (said, truncated) = tail.text();
+    let (said, truncated) = said.end(&end, limit);
     let capped = output::cap_tail(said, &cx.limits);
     let truncated = truncated || capped.starts_with(output::TRUNCATED);
     let said = capped.trim_end_matches('\n').to_owned();
@@ -83,8 +84,7 @@ enum End {
 async fn until_end(
     cx: &ToolContext,
     process: &mut dyn Process,
-    tail: &mut Tail,
-    live: &mut Live<'_>,
+    said: &mut Said<'_>,
     deadline: Instant,
 ) -> End {
     loop {
@@ -92,12 +92,9 @@ async fn until_end(
             biased;
             () = cx.cancel.cancelled() => return End::Cancelled,
             () = sleep_until(deadline) => return End::TimedOut,
-            () = sleep_until(live.next), if live.waits() => live.show(),
+            () = sleep_until(said.live.next), if said.live.waits() => said.live.show(),
             piece = process.next_output() => match piece {
-                Some(piece) => {
-                    live.push(&piece);
-                    tail.push(piece);
-                }
+                Some(piece) => said.push(&piece),
                 None => break,
             },
         }
@@ -115,16 +112,55 @@ async fn until_end(
 }
 
 /// Kills a process and takes what it still had to say, for a bounded time.
-async fn stop(cx: &ToolContext, process: &mut dyn Process, tail: &mut Tail, live: &mut Live<'_>) {
+async fn stop(cx: &ToolContext, process: &mut dyn Process, said: &mut Said<'_>) {
     // The kill has a bound of its own; this one is for a backend that breaks it.
     let _ = timeout(cx.limits.kill_grace * 2, process.kill()).await;
     let last = async {
         while let Some(piece) = process.next_output().await {
-            live.push(&piece);
-            tail.push(piece);
+            said.push(&piece);
         }
     };
     let _ = timeout(cx.limits.kill_grace, last).await;
+}
+
+/// What a command says: as plain text, for the result and for those who watch.
+struct Said<'a> {
+    plain: PlainOutput,
+    tail: Tail,
+    live: Live<'a>,
+}
+
+impl Said<'_> {
+    fn push(&mut self, piece: &Output) {
+        match piece {
+            Output::Text(text) => {
+                let ended = self.plain.push(text);
+                self.tail.push(&ended);
+                if !self.live.silent {
+                    self.live.push(&ended, self.plain.unfinished().as_deref());
+                }
+            }
+            Output::Gap => {
+                self.rest();
+                self.tail.gap();
+                self.live.gap();
+            }
+        }
+    }
+
+    /// The line that has not ended is complete.
+    fn rest(&mut self) {
+        let rest = self.plain.rest();
+        self.tail.push(&rest);
+        self.live.push(&rest, None);
+    }
+
+    /// All of it, and whether something is missing in it.
+    fn end(mut self, end: &End, limit: Duration) -> (String, bool) {
+        self.rest();
+        self.live.end(end, limit);
+        self.tail.text()
+    }
 }
 
 /// The end of a command's output, at most twice the limit in memory.
@@ -140,22 +176,21 @@ impl Tail {
         Self { text: String::new(), limit, lost: false, gaps: false }
     }
 
-    fn push(&mut self, piece: Output) {
-        match piece {
-            Output::Text(text) => self.text.push_str(&text),
-            Output::Gap => {
-                self.gaps = true;
-                if !self.text.is_empty() && !self.text.ends_with('\n') {
-                    self.text.push('\n');
-                }
-                self.text.push_str(output::TRUNCATED);
-                self.text.push('\n');
-            }
-        }
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
         // Cut only now and then: the cost of a cut is shared by all that was added since the last one.
         if self.text.len() > self.limit * 2 {
             self.cut();
         }
+    }
+
+    fn gap(&mut self) {
+        self.gaps = true;
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.push(output::TRUNCATED);
+        self.push("\n");
     }
 
     fn cut(&mut self) {
@@ -182,6 +217,8 @@ struct Live<'a> {
     silent: bool,
     /// What comes next.
     pending: String,
+    /// What was taken of the line that had not ended.
+    ahead: String,
     next: Instant,
     began: Instant,
     /// Bytes shown so far.
@@ -191,20 +228,34 @@ struct Live<'a> {
 impl<'a> Live<'a> {
     fn new(cx: &'a ToolContext, tool: &'a str, silent: bool) -> Self {
         let now = Instant::now();
-        Self { cx, tool, silent, pending: String::new(), next: now, began: now, shown: 0 }
+        Self { cx, tool, silent, pending: String::new(), ahead: String::new(), next: now, began: now, shown: 0 }
     }
 
     fn waits(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    fn push(&mut self, piece: &Output) {
+    /// Takes text that ended, and what is there of the line that has not, unless it may change.
+    fn push(&mut self, ended: &str, unfinished: Option<&str>) {
         if self.silent {
             return;
         }
-        match piece {
-            Output::Text(text) => self.pending.push_str(text),
-            Output::Gap => self.gap(),
+        if !ended.is_empty() {
+            match ended.strip_prefix(self.ahead.as_str()) {
+                Some(more) => self.pending.push_str(more),
+                // Written over since it was shown: the line is told again.
+                None => {
+                    self.pending.push('\n');
+                    self.pending.push_str(ended);
+                }
+            }
+            self.ahead.clear();
+        }
+        if let Some(unfinished) = unfinished
+            && let Some(more) = unfinished.strip_prefix(self.ahead.as_str())
+        {
+            self.pending.push_str(more);
+            self.ahead.push_str(more);
         }
         if self.pending.len() > LIVE_PENDING_BYTES {
             let cut = output::ceil(&self.pending, self.pending.len() - LIVE_PENDING_BYTES / 2);
@@ -213,12 +264,15 @@ impl<'a> Live<'a> {
             self.gap();
             self.pending.push_str(&rest);
         }
-        if Instant::now() >= self.next {
+        if self.waits() && Instant::now() >= self.next {
             self.show();
         }
     }
 
     fn gap(&mut self) {
+        if self.silent {
+            return;
+        }
         let mark = format!("\n{}\n", output::TRUNCATED);
         if !self.pending.ends_with(&mark) {
             self.pending.push_str(&mark);

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod limits;
+mod paths;
 mod scripts;
 mod turn;

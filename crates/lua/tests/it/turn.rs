@@ -79,6 +79,7 @@ impl Functions for Plane {
                 name: name.to_owned(),
                 spec: tool.spec(),
                 tool: Some(Arc::new(tool)),
+                unready: None,
             }
         };
         vec![

@@ -45,7 +45,7 @@ impl Catalog {
         let base_url = match (&vendor.base_url, official) {
             (Some(url), _) => url.as_str(),
             (None, Some(_)) if vendor.api_key.is_none() => {
-                return Err(ModelError::NotConfigured(format!(
+                return Err(ModelError::Auth(format!(
                     "{provider} has no API key: run `tiller setup`, set {key_setting}, or choose another model"
                 )));
             }

@@ -51,9 +51,7 @@ impl Endpoint {
     /// Adds a header with a secret in it.
     pub(crate) fn secret(mut self, name: &'static str, value: &str) -> Result<Self, ModelError> {
         let mut value = HeaderValue::from_str(value).map_err(|_| {
-            ModelError::NotConfigured(
-                "the API key holds characters that no key has; check how it was copied".into(),
-            )
+            ModelError::Auth("the API key holds characters that no key has; check how it was copied".into())
         })?;
         value.set_sensitive(true);
         self.headers.insert(HeaderName::from_static(name), value);

@@ -110,7 +110,13 @@ async fn what_is_missing_is_named_with_what_to_do() {
         ("offline/other", "no provider is called `offline`"),
     ] {
         match catalog.get(id).await.err() {
-            Some(ModelError::NotConfigured(text)) => assert!(text.contains(expected), "{id}: {text}"),
+            // A key that is missing is a matter of logging in.
+            Some(ModelError::Auth(text)) => {
+                assert!(text.contains(expected) && expected.contains("_API_KEY"), "{id}: {text}");
+            }
+            Some(ModelError::NotConfigured(text)) => {
+                assert!(text.contains(expected) && !expected.contains("_API_KEY"), "{id}: {text}");
+            }
             other => panic!("{id}: {other:?}"),
         }
     }

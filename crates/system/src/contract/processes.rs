@@ -17,6 +17,7 @@ cases! {
         a_missing_folder_is_no_place_to_run
         variables_are_added
         nobody_is_asked
+        no_colours_are_asked_for
         arguments_are_not_split
         standard_input_is_closed
         kill_ends_the_grandchildren
@@ -171,6 +172,14 @@ async fn variables_are_added(s: &Subject) {
 async fn nobody_is_asked(s: &Subject) {
     let (text, _) = run(s, r#"printf '%s|%s' "$GIT_TERMINAL_PROMPT" "$PAGER""#).await;
     assert_eq!(text, "0|cat");
+}
+
+async fn no_colours_are_asked_for(s: &Subject) {
+    let (text, _) = run(s, r#"printf '%s|%s' "$NO_COLOR" "$TERM""#).await;
+    assert_eq!(text, "1|dumb");
+    // A line that wants others says so.
+    let (text, _) = run(s, r#"TERM=vt100 sh -c 'printf "%s" "$TERM"'"#).await;
+    assert_eq!(text, "vt100");
 }
 
 async fn arguments_are_not_split(s: &Subject) {

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 /// Answers first; nothing is played back.
 pub(crate) async fn fork(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
-    match connection.fork(peer, params).await {
+    let cancellation = reply.cancellation();
+    match connection.fork(peer, params, &cancellation).await {
         Ok(handle) => {
             let settings = connection.settings(&handle);
             let answer = acp::ForkSessionResponse::new(handle.id().as_str().to_owned())

@@ -23,10 +23,16 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
     let held = Held::new(peer, &handle);
     let cancellation = reply.cancellation();
     let played = tokio::select! {
-        played = replay(connection, peer, &handle, last, live) => played,
+        biased;
         () = cancellation.cancelled() => Err(errors::request_cancelled()),
         () = connection.gone.cancelled() => Err(errors::request_cancelled()),
+        played = replay(connection, peer, &handle, last, live) => played,
     };
+    // A client that is told of an error does not take the session for open.
+    match &played {
+        Ok(()) => connection.keep(handle.id()),
+        Err(_) => connection.take_back(peer, handle.id()).await,
+    }
     let answer = played.map(|()| {
         let settings = connection.settings(&handle);
         acp::LoadSessionResponse::new()
@@ -54,8 +60,11 @@ async fn replay(
     let (mut title, mut usage) = (None, None);
     let mut after = 0;
     while after < last {
-        let page =
-            connection.runtime.events(handle.id(), after).await.map_err(|error| errors::store(&error))?;
+        let page = connection
+            .runtime
+            .shown_events(handle.id(), after)
+            .await
+            .map_err(|error| errors::store(&error))?;
         // Events at the end may be damaged, and are then left out.
         let Some((end, _)) = page.last() else { break };
         after = *end;

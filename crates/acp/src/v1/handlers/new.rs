@@ -13,7 +13,8 @@ use serde_json::Value;
 
 /// Answers first; what else there is to say of the session follows the answer.
 pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
-    match connection.create(peer, params).await {
+    let cancellation = reply.cancellation();
+    match connection.create(peer, params, &cancellation).await {
         Ok(handle) => {
             let settings = connection.settings(&handle);
             let answer = acp::NewSessionResponse::new(handle.id().as_str().to_owned())

@@ -2,7 +2,7 @@
 
 use super::tell_commands;
 use crate::{
-    connection::{Held, Reply},
+    connection::{Held, Reply, errors},
     v1::{
         Connection, Peer,
         settings::{config_options, modes},
@@ -14,7 +14,13 @@ use serde_json::Value;
 /// Answers with the session's settings.
 pub(crate) async fn resume(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     match connection.open("session/resume", peer, params).await {
+        Ok(handle) if reply.cancellation().is_cancelled() => {
+            connection.take_back(peer, handle.id()).await;
+            peer.outbox.release(handle.id());
+            reply.send(Err::<(), _>(errors::request_cancelled()));
+        }
         Ok(handle) => {
+            connection.keep(handle.id());
             let held = Held::new(peer, &handle);
             let settings = connection.settings(&handle);
             let answer = acp::ResumeSessionResponse::new()

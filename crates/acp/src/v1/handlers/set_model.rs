@@ -1,7 +1,7 @@
 //! `session/set_model`: left the protocol for a configuration option, but older clients still send it.
 
 use crate::{
-    connection::{errors, params},
+    connection::{params, settings::choose_model},
     v1::{Connection, settings::config_options},
 };
 use agent_client_protocol::Error;
@@ -23,7 +23,7 @@ pub(crate) async fn set_model(connection: &Connection, given: Value) -> Result<V
         (false, Some((provider, _))) => format!("{provider}/{}", given.model_id),
         _ => given.model_id,
     };
-    handle.set_model(&model).await.map_err(|error| errors::session(&error))?;
+    choose_model(connection, &handle, &model).await?;
     if connection.native.is_seed() {
         let settings = connection.settings(&handle);
         return Ok(json!({ "configOptions": config_options(&settings, &connection.models()) }));

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 /// Answers first; what else there is to say of the session follows the answer.
 pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
-    match connection.create(peer, params).await {
+    let cancellation = reply.cancellation();
+    match connection.create(peer, params, &cancellation).await {
         Ok(handle) => {
             let settings = connection.settings(&handle);
             let answer = acp::NewSessionResponse::new(handle.id().as_str().to_owned())
@@ -24,7 +25,8 @@ pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, rep
 
 /// The same of one that begins with everything another has; nothing is played back.
 pub(crate) async fn fork(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
-    match connection.fork(peer, params).await {
+    let cancellation = reply.cancellation();
+    match connection.fork(peer, params, &cancellation).await {
         Ok(handle) => {
             let settings = connection.settings(&handle);
             let answer = acp::ForkSessionResponse::new(handle.id().as_str().to_owned())

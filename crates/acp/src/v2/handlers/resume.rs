@@ -35,10 +35,16 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
     let cancellation = reply.cancellation();
     let until = if from_start { last } else { 0 };
     let played = tokio::select! {
-        played = replay(connection, peer, &handle, until, live) => played,
+        biased;
         () = cancellation.cancelled() => Err(errors::request_cancelled()),
         () = connection.gone.cancelled() => Err(errors::request_cancelled()),
+        played = replay(connection, peer, &handle, until, live) => played,
     };
+    // A client that is told of an error does not take the session for open.
+    match &played {
+        Ok(()) => connection.keep(handle.id()),
+        Err(_) => connection.take_back(peer, handle.id()).await,
+    }
     reply.send(played.map(|()| {
         let settings = connection.settings(&handle);
         acp::ResumeSessionResponse::new()
@@ -71,8 +77,11 @@ async fn replay(
     let (mut title, mut usage) = (None, None);
     let mut after = 0;
     while after < until {
-        let page =
-            connection.runtime.events(handle.id(), after).await.map_err(|error| errors::store(&error))?;
+        let page = connection
+            .runtime
+            .shown_events(handle.id(), after)
+            .await
+            .map_err(|error| errors::store(&error))?;
         // Events at the end may be damaged, and are then left out.
         let Some((end, _)) = page.last() else { break };
         after = *end;

@@ -66,6 +66,24 @@ async fn tells_every_end() {
 }
 
 #[tokio::test]
+async fn output_is_plain_text_for_the_model_and_for_those_who_watch() {
+    // A sequence, a progress bar and a link, each cut in the middle.
+    let steps = [
+        "\u{1b}[1;3", "2mok\u{1b}[0m\r\n 1", "0%\r 50", "%\r100%", "\nse\u{1b}]8;;http://x\u{1b}", "\\e\u{1b}]8;;\u{7}\nab", "\u{8}c",
+    ];
+    let steps = steps.map(say);
+    let script = Script { steps: steps.into(), status: exit(0), ..Script::default() };
+    let (output, shown) = run(script, json!({"command": "x"})).await;
+    assert_eq!(output.unwrap().result.text, "ok\n100%\nsee\nac\nExit code: 0");
+    let live = shown.into_iter().filter_map(|update| match update.output {
+        Some(LiveOutput::Text(text)) => Some(text),
+        _ => None,
+    });
+    // What was shown before it was written over is told again on a line of its own.
+    assert_eq!(live.collect::<String>(), "ok\n 1\n100%\nsee\nab\nac");
+}
+
+#[tokio::test]
 async fn runs_a_shell_line_in_the_project_folder() {
     let system = Memory::default();
     system.world().scripts.push_back(Script { status: exit(0), ..Script::default() });

@@ -1,0 +1,406 @@
+//! What clients give that is wrong: each is named, with the code of a mistake and not that of a defect.
+
+use crate::stage::{Stage, stage, stage_with};
+use acp::testing::{Answer, EditorScript, Fault};
+use agent::{
+    Content, Credentials, LanguageModel, Lease, MessageId, Mode, ModelError, ModelInfo, Models, NewSession,
+    PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionStore, StopReason, TurnEnd, TurnId,
+    fake::{FakeModel, FakeModels, MemoryStore, Reply},
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use system::{AbsPath, FakeSystem};
+
+fn native() -> EditorScript {
+    EditorScript { native: true, ..EditorScript::default() }
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_there_is_a_mistake_and_those_near_it_are_named() {
+    let scripts = [
+        native(),
+        #[cfg(feature = "v2")]
+        EditorScript { native: true, ..EditorScript::second() },
+    ];
+    for script in scripts {
+        let second = script.second;
+        let stage = stage(script, []);
+        let session = stage.editor.session("/w").await;
+        for name in ["fake/modle", "fake/", "", "/", "fak/model", "nobody/nothing", "\u{202e}", "a b/c"] {
+            let option = json!({"sessionId": session, "configId": "model", "value": name});
+            let set = json!({"sessionId": session, "modelId": name});
+            let runtime = json!({"sessionId": session, "model": name, "provider": "fake"});
+            let mut requests = vec![("session/set_config_option", option), ("_tiller/runtime/set", runtime)];
+            if !second {
+                requests.push(("session/set_model", set.clone()));
+                requests.push(("unstable_set_model", set.clone()));
+                requests.push(("session/unstable_set_model", set));
+            }
+            for (method, params) in requests {
+                // No name at all leaves the model as it is.
+                if method == "_tiller/runtime/set" && name.is_empty() {
+                    continue;
+                }
+                let error = stage.editor.request(method, params).await.unwrap_err();
+                assert_eq!(error["code"], -32602, "{method} {name:?}: {error}");
+                let message = error["message"].as_str().unwrap();
+                assert!(message.contains("fake/model"), "{method} {name:?}: {message}");
+                assert!(!message.contains('\u{202e}'), "{message}");
+            }
+        }
+        let near = json!({"sessionId": session, "configId": "model", "value": "fake/modle"});
+        let (_, message) = stage.editor.error("session/set_config_option", near).await;
+        assert!(message.contains("did you mean: fake/model"), "{message}");
+        stage.editor.close().await.unwrap();
+    }
+}
+
+/// A model whose provider was chosen and has no key.
+struct Keyless(FakeModels);
+
+#[async_trait]
+impl Models for Keyless {
+    fn list(&self) -> Vec<ModelInfo> {
+        self.0.list()
+    }
+    async fn default_id(&self) -> String {
+        "openai/gpt-5".to_owned()
+    }
+    async fn get(&self, _id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        Err(ModelError::Auth("openai has no API key: run `tiller setup`".to_owned()))
+    }
+    fn credentials(&self, _id: &str) -> Credentials {
+        Credentials::Missing
+    }
+}
+
+#[tokio::test]
+async fn a_provider_without_a_key_is_a_matter_of_logging_in() {
+    let seed = json!({"protocolVersion": 1});
+    let plain = json!({"protocolVersion": 1, "clientCapabilities": {}});
+    let draft = json!({"protocolVersion": 2, "info": {"name": "e", "version": "1"}, "capabilities": {}});
+    let scripts = [
+        (native(), plain, -32000),
+        (native(), seed, -32001),
+        #[cfg(feature = "v2")]
+        (EditorScript::second(), draft.clone(), -32000),
+    ];
+    drop(draft);
+    for (script, introduction, code) in scripts {
+        let disk = FakeSystem::new();
+        disk.add_file("/w/a.txt", "");
+        let disk = Arc::new(disk);
+        let (store, _) = stored("m", "t").await;
+        let models = Arc::new(Keyless(FakeModels(FakeModel::new([]))));
+        let runtime = Runtime::new(store, models, RuntimeOptions::default());
+        let options = acp::AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
+        let editor = acp::testing::Editor::connect(runtime, options, script.over(disk));
+        editor.ok("initialize", introduction).await;
+        let new = editor.request("session/new", json!({"cwd": "/w"})).await.unwrap_err();
+        assert_eq!((&new["code"], &new["data"]["code"]), (&json!(code), &json!("auth_required")), "{new}");
+        assert!(new["message"].as_str().unwrap().contains("tiller setup"), "{new}");
+        // A stored session can be looked at; only what needs the model needs the key.
+        editor.ok("session/list", json!({})).await;
+        editor.ok("session/resume", json!({"sessionId": "stored", "cwd": "/w"})).await;
+        let model = json!({"sessionId": "stored", "configId": "model", "value": "openai/gpt-5"});
+        let set = editor.request("session/set_config_option", model).await.unwrap_err();
+        assert_eq!(set["code"], code, "{set}");
+        if code == -32000 && editor.calls("state_update").is_empty() {
+            match editor.prompt("stored", "x").await {
+                Err(error) => assert_eq!(error["code"], code, "{error}"),
+                // The second version tells of it in the session.
+                Ok(answer) => assert!(answer["messageId"].is_string(), "{answer}"),
+            }
+        }
+        std::mem::forget(editor);
+    }
+}
+
+async fn stored(said: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
+    let store = Arc::new(MemoryStore::default());
+    let new = NewSession {
+        id: "stored".into(),
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        model: "fake/model".to_owned(),
+        mode: Mode::Edit,
+        permission_mode: PermissionMode::Guardian,
+    };
+    let lease = store.create(new).await.unwrap();
+    let turn = TurnId("run_1".to_owned());
+    let content = vec![Content::text(said)];
+    let events = vec![
+        SessionEvent::TurnStarted { turn: turn.clone() },
+        SessionEvent::UserMessage { id: MessageId("msg_1".to_owned()), content },
+        SessionEvent::TitleChanged(title.to_owned()),
+        SessionEvent::TurnEnded { turn, end: TurnEnd::Stopped(StopReason::EndTurn) },
+    ];
+    store.append(&lease, events).await.unwrap();
+    store.release(&lease).await.unwrap();
+    (store, lease)
+}
+
+/// What turns text around, hides it, repaints a terminal, or breaks the line.
+const HIDDEN: &str = "\u{202e}\u{2066}\u{200b}\u{1b}[2J\u{9b}31m\u{7}\u{e0041}";
+
+fn is_clean(value: &Value) -> bool {
+    let text = value.to_string();
+    !["\u{202e}", "\u{2066}", "\u{200b}", "\\u001b", "\u{9b}", "\\u0007", "\u{e0041}"]
+        .iter()
+        .any(|hidden| text.contains(hidden))
+}
+
+#[tokio::test]
+async fn titles_and_names_hold_nothing_that_is_not_shown() {
+    let stage = stage(EditorScript::default(), [Reply::text("hi")]);
+    let session = stage.editor.session("/w").await;
+    let set = |title: &str| json!({"sessionId": session, "title": title});
+    let title = format!(" My{HIDDEN}\ntitle{HIDDEN} ");
+    let answer = stage.editor.ok("session/set_title", set(&title)).await;
+    assert_eq!(answer["title"], "My title");
+    let (code, _) = stage.editor.error("session/set_title", set(HIDDEN)).await;
+    assert_eq!(code, -32602, "nothing is left to show");
+    // Of a session that is only stored, too.
+    stage.editor.ok("session/close", json!({"sessionId": session})).await;
+    let answer = stage.editor.ok("session/set_title", set(&format!("{HIDDEN}Later"))).await;
+    assert_eq!(answer["title"], "Later");
+    assert_eq!(stage.store.get(&session.as_str().into()).await.unwrap().title.as_deref(), Some("Later"));
+    // One that is made of a prompt.
+    let made = stage.editor.ok("session/new", json!({"cwd": "/w"})).await["sessionId"].clone();
+    let made = made.as_str().unwrap();
+    stage.editor.prompt(made, &format!("{HIDDEN}\nfirst{HIDDEN} line")).await.unwrap();
+    assert_eq!(stage.store.get(&made.into()).await.unwrap().title.as_deref(), Some("first line"));
+    assert!(is_clean(&stage.editor.ok("session/list", json!({})).await));
+    assert!(is_clean(&json!(stage.editor.calls("session/update"))));
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_played_back_is_as_clean_as_what_is_told_live() {
+    let scripts = [
+        EditorScript::default(),
+        #[cfg(feature = "v2")]
+        EditorScript::second(),
+    ];
+    for script in scripts {
+        let method = if script.second { "session/resume" } else { "session/load" };
+        let (store, _) = stored(&format!("say{HIDDEN} it"), &format!("A{HIDDEN} title")).await;
+        let stage = stage_with(store, script, [], |_| {});
+        stage.editor.initialize().await;
+        let load = json!({"sessionId": "stored", "cwd": "/w", "replayFrom": {"type": "start"}});
+        stage.editor.ok(method, load).await;
+        let told = json!(stage.editor.calls("session/update"));
+        assert!(told.to_string().contains("say it") && told.to_string().contains("A title"), "{told}");
+        assert!(is_clean(&told), "{told}");
+        stage.editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn servers_that_are_no_list_or_of_the_wrong_shape_are_named() {
+    let stage = stage(EditorScript::default(), []);
+    let session = stage.editor.session("/w").await;
+    for (servers, part) in [
+        (json!({}), "mcpServers must be a list"),
+        (json!("all"), "mcpServers must be a list"),
+        (json!(false), "mcpServers must be a list"),
+        (json!({"a": {"command": "x"}}), "mcpServers must be a list"),
+        (json!([["x"]]), "mcpServers[0] must be an object"),
+        (
+            json!([{"name": "a", "command": "x"}, {"name": "b", "env": {}, "command": "x"}]),
+            "mcpServers[1].env",
+        ),
+    ] {
+        for method in ["session/new", "session/load", "session/resume", "session/fork"] {
+            let params = json!({"cwd": "/w", "sessionId": session, "mcpServers": servers});
+            let (code, message) = stage.editor.error(method, params).await;
+            assert_eq!(code, -32602, "{method} {servers}: {message}");
+            assert!(message.contains(part), "{method} {servers}: {message}");
+        }
+    }
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_outcome_that_is_neither_selected_nor_cancelled_is_a_refusal_and_the_turn_goes_on() {
+    let outcomes = [
+        json!({"outcome": {"outcome": "_granted"}}),
+        json!({"outcome": {"outcome": "approved", "optionId": "allow_once"}}),
+        json!({"outcome": {"outcome": "Selected", "optionId": "allow_once"}}),
+        json!({"outcome": {"outcome": "selected"}}),
+        json!({"outcome": {"outcome": "selected", "optionId": 7}}),
+        json!({"outcome": {"optionId": "allow_once"}}),
+        json!({"outcome": "cancelled"}),
+        json!({"outcome": "allow_once"}),
+        json!({"outcome": null}),
+        json!({"optionId": "allow_once"}),
+        json!({}),
+        json!([]),
+        json!(true),
+        Value::Null,
+    ];
+    for second in [false, cfg!(feature = "v2")] {
+        for outcome in &outcomes {
+            let script = EditorScript { second, ..EditorScript::default() }
+                .fault("session/request_permission", Fault::Result(outcome.clone()));
+            let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
+            let stage = stage(script, [write, Reply::text("well")]);
+            assert_eq!(turn(&stage, second).await, "end_turn", "{outcome}");
+            assert_eq!(stage.disk.text_of("/w/new.txt"), None, "{outcome}");
+            let told = format!("{:?}", stage.model.requests()[1].messages);
+            assert!(told.contains("User denied permission"), "{outcome}: {told}");
+            stage.editor.close().await.unwrap();
+        }
+        // One that is cancelled ends the turn.
+        let script = EditorScript { second, ..EditorScript::default() }.permissions([Answer::Cancelled]);
+        let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
+        let stage = stage(script, [write]);
+        assert_eq!(turn(&stage, second).await, "cancelled");
+        assert_eq!(stage.disk.text_of("/w/new.txt"), None);
+        stage.editor.close().await.unwrap();
+    }
+}
+
+async fn turn(stage: &Stage, second: bool) -> Value {
+    let session = stage.editor.session("/w").await;
+    match second {
+        true => stage.editor.turn(&session, "write").await["stopReason"].clone(),
+        false => stage.editor.prompt(&session, "write").await.unwrap()["stopReason"].clone(),
+    }
+}
+
+#[tokio::test]
+async fn each_version_that_is_asked_for_has_one_answer() {
+    let draft = if cfg!(feature = "v2") { 2 } else { 1 };
+    for (asked, served) in [
+        (json!(0), 1),
+        (json!(1), 1),
+        (json!(2), draft),
+        (json!(3), 1),
+        (json!(99), 1),
+        (json!(65535), 1),
+        (json!(65536), 1),
+        (json!(4_294_967_298_u64), 1),
+        (json!(u64::MAX), 1),
+        (json!(-1), 1),
+        (json!(-2), 1),
+        (json!(1.0), 1),
+        (json!(2.0), 1),
+        (json!(2.5), 1),
+        (json!(1e300), 1),
+        (json!("1"), 1),
+        (json!("2"), 1),
+        (json!("2026-01-01"), 1),
+        (json!(true), 1),
+        (json!([2]), 1),
+        (json!({"version": 2}), 1),
+        (Value::Null, 1),
+    ] {
+        let stage = stage(native(), []);
+        let params = json!({
+            "protocolVersion": asked, "clientCapabilities": {},
+            "capabilities": {}, "info": {"name": "e", "version": "1"},
+        });
+        let answer = stage.editor.ok("initialize", params).await;
+        assert_eq!(answer["protocolVersion"], served, "{asked}");
+        stage.editor.ok("session/new", json!({"cwd": "/w"})).await;
+        stage.editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn no_wrong_parameter_is_answered_as_a_defect() {
+    let values = [
+        Value::Null,
+        json!(true),
+        json!(7),
+        json!(-1.5),
+        json!(""),
+        json!("\u{202e}\u{0}"),
+        json!("../../etc/passwd"),
+        json!("x".repeat(5000)),
+        json!([]),
+        json!([null]),
+        json!({}),
+        json!({"type": "x"}),
+    ];
+    let methods: [(&str, &[&str]); 24] = [
+        ("authenticate", &["methodId"]),
+        ("session/new", &["cwd", "mcpServers", "additionalDirectories", "_meta"]),
+        ("session/load", &["sessionId", "cwd", "mcpServers", "additionalDirectories", "_meta"]),
+        ("session/resume", &["sessionId", "cwd", "mcpServers", "additionalDirectories", "_meta"]),
+        ("session/fork", &["sessionId", "cwd", "mcpServers", "additionalDirectories", "_meta"]),
+        ("session/list", &["cwd", "cursor", "archived"]),
+        ("session/close", &["sessionId"]),
+        ("session/delete", &["sessionId"]),
+        ("session/archive", &["sessionId"]),
+        ("session/unarchive", &["sessionId"]),
+        ("session/status", &["sessionId"]),
+        ("session/set_title", &["sessionId", "title"]),
+        ("session/set_mode", &["sessionId", "modeId"]),
+        ("session/set_model", &["sessionId", "modelId"]),
+        ("session/set_config_option", &["sessionId", "configId", "value"]),
+        ("session/prompt", &["sessionId", "prompt"]),
+        ("_tiller/runtime/set", &["sessionId", "mode", "model", "provider", "permissionMode"]),
+        ("_tiller/sessions/checkpoints", &["sessionId"]),
+        ("_tiller/sessions/rewind", &["sessionId", "to", "redo"]),
+        ("_tiller/sessions/search", &["query", "cwd", "limit"]),
+        ("_tiller/permissions/explain", &["sessionId", "what", "write"]),
+        ("_tiller/permissions/log", &["sessionId"]),
+        ("_tiller/usage/get", &["sessionId"]),
+        ("_tiller/integrations/describe", &["sessionId", "function"]),
+    ];
+    let stage = stage(native(), []);
+    let session = stage.editor.session("/w").await;
+    let good = |key: &str| match key {
+        "sessionId" => json!(session),
+        "cwd" => json!("/w"),
+        "configId" => json!("model"),
+        "value" | "model" | "modelId" => json!("fake/model"),
+        "mode" | "modeId" => json!("edit"),
+        "permissionMode" => json!("argus"),
+        "provider" => json!("fake"),
+        "query" | "what" | "title" | "function" => json!("x"),
+        _ => Value::Null,
+    };
+    for (method, keys) in methods {
+        for wrong in keys {
+            for value in &values {
+                // What ends the session that all others need, and what would ask the model.
+                let closes = matches!(method, "session/close" | "session/delete" | "session/archive");
+                if closes && *wrong != "sessionId"
+                    || method == "session/prompt" && wrong == &"prompt" && value == &json!("x")
+                {
+                    continue;
+                }
+                let mut params = json!({});
+                for key in keys {
+                    params[*key] = if key == wrong { value.clone() } else { good(key) };
+                }
+                if method == "session/prompt"
+                    && params["prompt"].as_str().is_some_and(|text| !text.is_empty())
+                {
+                    continue;
+                }
+                if let Err(error) = stage.editor.request(method, params.clone()).await {
+                    let code = error["code"].as_i64().unwrap();
+                    assert!(
+                        (-32602..=-32600).contains(&code) || code == -32002,
+                        "{method} {params}: {error}"
+                    );
+                    let message = error["message"].as_str().unwrap();
+                    assert!(!message.contains('\u{202e}'), "{method} {params}: {message}");
+                }
+            }
+        }
+        // Parameters that are none.
+        for params in [json!([]), json!([session])] {
+            if let Err(error) = stage.editor.request(method, params).await {
+                let code = error["code"].as_i64().unwrap();
+                assert!((-32602..=-32600).contains(&code) || code == -32002, "{method}: {error}");
+            }
+        }
+    }
+    std::mem::forget(stage.editor);
+}

@@ -1,0 +1,157 @@
+//! How names that are none in Lua are written in a script: `get-sum` is `get_sum`, or `["get-sum"]`.
+
+use serde_json::Value;
+use std::{collections::BTreeMap, fmt::Write as _};
+
+/// Words that Lua keeps for itself, so that no `.end` can follow anything.
+const KEYWORDS: [&str; 22] = [
+    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
+    "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
+];
+
+/// Whether a script can write a name after a dot, and use it as a variable.
+pub fn is_name(name: &str) -> bool {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    begins && name.chars().all(plain) && !KEYWORDS.contains(&name)
+}
+
+/// The names by which scripts call what has these names. One that is a name in Lua stays as it is. In any other each run of further characters becomes `_`, a
+/// digit at its beginning comes after `_`, and `_` follows a keyword: `get-sum` is `get_sum`, `2fa` is `_2fa`, `end` is `end_`. Where that is taken a number
+/// follows, in the order of the names: the outcome does not depend on the order in which they are given.
+pub fn callable<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let mut callable: BTreeMap<String, String> =
+        names.into_iter().map(|name| (name.to_owned(), String::new())).collect();
+    let mut taken: std::collections::BTreeSet<String> =
+        callable.keys().filter(|name| is_name(name)).cloned().collect();
+    for (name, own) in &mut callable {
+        if is_name(name) {
+            own.clone_from(name);
+            continue;
+        }
+        let plain = spelled(name);
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        let mut free = std::iter::once(plain.clone()).chain(numbered).filter(|name| !taken.contains(name));
+        *own = free.next().expect("there are more numbers than names");
+        taken.insert(own.clone());
+    }
+    callable
+}
+
+/// A name as a step of a path: `.get_sum`, or `["get-sum"]`.
+pub fn step(name: &str) -> String {
+    if is_name(name) { format!(".{name}") } else { format!("[{}]", quoted(name)) }
+}
+
+/// A JSON value as an expression of a script. A null is `json.null`.
+pub fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "json.null".to_owned(),
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            format!("{{{}}}", items.iter().map(literal).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| {
+                let key = if is_name(name) { name.clone() } else { format!("[{}]", quoted(name)) };
+                format!("{key} = {}", literal(value))
+            };
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+/// Whether two names differ only in how they are spelled: `getSum`, `get_sum` and `get-sum`.
+pub(crate) fn alike(a: &str, b: &str) -> bool {
+    let folded = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    folded(a) == folded(b)
+}
+
+fn spelled(name: &str) -> String {
+    let mut spelled = String::new();
+    for c in name.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() || c == '_' => spelled.push(c),
+            _ if spelled.ends_with('_') => {}
+            _ => spelled.push('_'),
+        }
+    }
+    if spelled.starts_with(|c: char| c.is_ascii_digit()) || spelled.is_empty() {
+        spelled.insert(0, '_');
+    }
+    if KEYWORDS.contains(&spelled.as_str()) {
+        spelled.push('_');
+    }
+    spelled
+}
+
+/// A text as Lua reads it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                quoted.push('\\');
+                quoted.push(c);
+            }
+            '\n' => quoted.push_str("\\n"),
+            c if u32::from(c) < 32 || c == '\u{7f}' => {
+                let _ = write!(quoted, "\\{:03}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(names: &[&str], expected: &[&str]) {
+        let forwards = callable(names.iter().copied());
+        let own: Vec<_> = names.iter().map(|name| forwards[*name].as_str()).collect();
+        assert_eq!(own, expected);
+        assert_eq!(callable(names.iter().rev().copied()), forwards, "whatever their order");
+        assert!(own.iter().all(|name| is_name(name)), "{own:?}");
+    }
+
+    #[test]
+    fn every_tool_has_a_name_that_a_script_can_write() {
+        check(
+            &["get-sum", "a.b/c d", "2fa", "end", "local", "fine", "-", "größe", "", "a--b"],
+            &["get_sum", "a_b_c_d", "_2fa", "end_", "local_", "fine", "__2", "gr_e", "_", "a_b"],
+        );
+    }
+
+    #[test]
+    fn names_that_would_become_one_stay_apart_in_the_same_way_each_time() {
+        check(&["get-sum", "get_sum"], &["get_sum_2", "get_sum"]);
+        check(&["get.sum", "get-sum", "get_sum_2"], &["get_sum_3", "get_sum", "get_sum_2"]);
+        check(&["end", "end_"], &["end__2", "end_"]);
+    }
+
+    #[test]
+    fn values_are_written_as_lua_reads_them() {
+        let value = json!({
+            "a": [1, 1.5, true, null, "x\"\\\n\u{1}ü"], "get-sum": {}, "end": { "b": [] }, "2": "]]",
+        });
+        let lua = mlua::Lua::new();
+        lua.load("json = {null = '∅'}").exec().unwrap();
+        let read: mlua::Table = lua.load(literal(&value)).eval().unwrap();
+        let items: mlua::Table = read.get("a").unwrap();
+        assert_eq!(items.get::<String>(5).unwrap(), "x\"\\\n\u{1}ü");
+        assert_eq!(items.get::<String>(4).unwrap(), "∅");
+        assert!(read.get::<mlua::Table>("end").unwrap().contains_key("b").unwrap());
+        assert!(read.contains_key("get-sum").unwrap());
+        assert_eq!(
+            (step("a"), step("end"), step("a b")),
+            (".a".into(), "[\"end\"]".into(), "[\"a b\"]".into())
+        );
+    }
+}
