@@ -4,6 +4,7 @@
 
 mod arrows;
 mod changelog;
+mod clients;
 mod clocks;
 mod decisions;
 mod foreign;
@@ -58,6 +59,7 @@ type Check = fn(&Tree) -> Vec<Problem>;
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
     ("changelog", changelog::check),
+    ("clients", clients::check),
     ("clocks", clocks::check),
     ("decisions", decisions::check),
     ("foreign", foreign::check),

@@ -538,6 +538,9 @@ class RuntimeState(TypedDict):
 Scalar = Union[str, float, bool]
 
 
+Scalars = Union[Scalar, list[Scalar]]
+
+
 Scope = Literal['project', 'global']
 
 
@@ -608,7 +611,7 @@ class SetSetting(TypedDict):
     path: str
     scope: NotRequired[Union[Scope, None]]
     sessionId: str
-    value: Scalar
+    value: Scalars
 
 
 class SettingSet(TypedDict):
@@ -1203,7 +1206,7 @@ class UsageUpdatedEvent(TypedDict):
     """Tokens used, of the session so far."""
 
     cost: Union[float, None]
-    maxContext: int
+    maxContext: NotRequired[Union[int, None]]
     model: str
     protocolVersion: int
     runId: Union[str, None]

@@ -498,6 +498,9 @@ export type RuntimeState = {
 /** Text, a number or a flag. */
 export type Scalar = string | number | boolean;
 
+/** One of these, or a list of them. */
+export type Scalars = Scalar | Scalar[];
+
 /** Whose settings change; the project's when it is not said. */
 export type Scope = "project" | "global";
 
@@ -574,7 +577,7 @@ export type SetSetting = {
   path: string;
   scope?: Scope | null;
   sessionId: string;
-  value: Scalar;
+  value: Scalars;
 };
 
 export type SettingSet = {
@@ -1256,8 +1259,8 @@ export type ToolStartedEvent = {
 export type UsageUpdatedEvent = {
   /** In US dollars; null where the price is not known. */
   cost: number | null;
-  /** The size of the model's context, in tokens. */
-  maxContext: number;
+  /** The size of the model's context, in tokens; left out where it is not known. */
+  maxContext?: number | null;
   model: string;
   /** The version of this layer, 1. */
   protocolVersion: number;

@@ -67,6 +67,8 @@ pub(crate) const TITLE_CHARS: usize = 200;
 pub(crate) const PATCH_BYTES: usize = 512 * 1024;
 /// Sessions of one page of `session/list`.
 pub(crate) const LIST_PAGE: usize = 50;
+/// The same for clients of the KosmoKrator wire.
+pub(crate) const SEED_LIST_PAGE: usize = 100;
 
 /// The time between two looks at the output of a young command.
 pub(crate) const OUTPUT_POLL: Duration = Duration::from_millis(200);
@@ -74,6 +76,11 @@ pub(crate) const OUTPUT_POLL: Duration = Duration::from_millis(200);
 pub(crate) const OUTPUT_POLL_MAX: Duration = Duration::from_secs(2);
 /// How long to wait for a killed command's end.
 pub(crate) const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// How long the command that finds out how a client's terminal takes commands may run.
+pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
+/// How long the read may take that finds out whether a client honours ranges of lines.
+pub(crate) const RANGE_WAIT: Duration = Duration::from_secs(5);
 
 /// How long the launcher may take, in a terminal of the client, to show that a command is confined there.
 pub(crate) const LAUNCH_WAIT: Duration = Duration::from_secs(10);

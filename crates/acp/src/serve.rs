@@ -8,12 +8,12 @@ use crate::{
     dialect::Dialect,
     legacy,
     limits::{LAST_WRITES, SETTLE},
-    transport::{Gauge, LineSink, incoming, write_lines},
+    transport::{Gauge, Ids, LineSink, incoming, write_lines},
     v1::V1,
 };
 use agent::Runtime;
 use agent_client_protocol::{Agent, Builder, Lines};
-use futures::{Stream, StreamExt, future::BoxFuture, stream};
+use futures::{SinkExt, Stream, StreamExt, future::BoxFuture, stream};
 use std::{io, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -52,14 +52,21 @@ fn serve_streams(
 ) -> BoxFuture<'static, Result<(), ServeError>> {
     Box::pin(async move {
         let gauge = Arc::new(Gauge::default());
+        let ids = Arc::new(Ids::default());
         let (sink, write) = write_lines(writer, gauge.clone());
         let mut writing = tokio::spawn(write);
         let mut lines = Box::pin(incoming(reader, options.frame_cap).peekable());
         let first = lines.as_mut().peek().await.and_then(|first| first.as_deref().ok());
         let served = match Dialect::of(options.protocol, first) {
-            Dialect::First => speak(Connection::<V1>::new(runtime, options, gauge), lines, sink).await,
+            Dialect::First => {
+                let connection = Connection::<V1>::new(runtime, options, gauge, ids.clone());
+                speak(connection, lines, sink, ids).await
+            }
             #[cfg(feature = "v2")]
-            Dialect::Second => speak(Connection::<V2>::new(runtime, options, gauge), lines, sink).await,
+            Dialect::Second => {
+                let connection = Connection::<V2>::new(runtime, options, gauge, ids.clone());
+                speak(connection, lines, sink, ids).await
+            }
             Dialect::Older => legacy::serve(runtime, options, lines, sink).await,
         };
         if timeout(LAST_WRITES, &mut writing).await.is_err() {
@@ -75,7 +82,11 @@ async fn speak(
     connection: Arc<dyn Served>,
     lines: impl Stream<Item = io::Result<String>> + Send + 'static,
     sink: LineSink,
+    ids: Arc<Ids>,
 ) -> Result<(), ServeError> {
+    let (sending, taking) = (ids.clone(), ids);
+    let sink = sink.with(move |line| std::future::ready(Ok::<_, io::Error>(sending.outgoing(line))));
+    let lines = lines.map(move |line| line.map(|line| taking.incoming(line)));
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
     let last = stream::once(async move {

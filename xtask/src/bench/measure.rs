@@ -103,8 +103,13 @@ fn initialize(agent: &mut Agent) -> Result<Reply> {
 /// Says whether the editor reads and writes files, and whether it runs commands.
 fn initialize_with(agent: &mut Agent, files: bool, terminal: bool) -> Result<Reply> {
     let fs = json!({ "readTextFile": files, "writeTextFile": files });
-    let params = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": fs, "terminal": terminal } });
-    ask(agent, "initialize", &params)
+    ask(agent, "initialize", &introduction(&json!({ "fs": fs, "terminal": terminal })))
+}
+
+/// How an editor introduces itself of which nothing has to be found out first: it is in the agent's table of clients.
+fn introduction(capabilities: &Value) -> Value {
+    let info = json!({ "name": "acpx", "version": "0.19.1" });
+    json!({ "protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities })
 }
 
 /// Opens a session and returns its id with the reply.

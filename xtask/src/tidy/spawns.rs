@@ -4,8 +4,9 @@ use super::Problem;
 use super::tree::Tree;
 
 /// Where a process may be started, each with the reason.
-const PLACES: [(&str, &str); 4] = [
+const PLACES: [(&str, &str); 5] = [
     ("crates/system/src/local", "the one spawn function"),
+    ("crates/acp/src/system/tests/shells.rs", "the tests start what an editor's terminal starts"),
     ("crates/tiller/src/demo", "the demo plays the editor, and an editor starts its agent"),
     ("crates/tiller/tests/", "the end-to-end tests start the real binary"),
     ("xtask/", "the project's own commands start cargo, and the benchmark its child"),

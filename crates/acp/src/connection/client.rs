@@ -132,12 +132,7 @@ impl<W: Wire> Client for AcpClient<W> {
         let models = || self.models.list();
         let mut updates = projection.wire.project(event, &models);
         if self.native.prefix().is_some() {
-            if updates.iter().any(|update| matches!(update, Update::Chunk { .. }))
-                && let Some(mark) = projection.native.mark()
-            {
-                updates.insert(0, Step::Frame(mark).into());
-            }
-            updates.extend(projection.native.steps(event, &models).into_iter().map(Update::from));
+            updates = projection.native.along(event, updates, &models);
         } else {
             projection.native.pass_over(event);
         }

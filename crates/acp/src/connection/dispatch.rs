@@ -1,7 +1,7 @@
 //! Every message of the client, handed to the version it speaks.
 
 use super::{Connection, Wire, errors, params, reply::Reply};
-use crate::transport::BAD_LINE;
+use crate::transport::is_bad_line;
 use agent_client_protocol::{
     Client, ConnectionTo, Dispatch, Error, ErrorCode, HandleDispatchFrom, Handled, Responder, UntypedMessage,
 };
@@ -66,7 +66,7 @@ impl<W: Wire> Served for Connection<W> {
     ) {
         let Some(reply) = Reply::new(responder, &self.in_flight, self.native.clone()) else { return };
         let (method, params) = request.into_parts();
-        if method == BAD_LINE {
+        if is_bad_line(&method) {
             return reply.send(Err::<(), _>(bad_line(params)));
         }
         self.tasks.clone().run(W::route(method, params, reply, self, client)).await;
@@ -97,7 +97,7 @@ fn bad_line(given: Value) -> Error {
         code: i32,
         message: String,
     }
-    match params::<BadLine>(BAD_LINE, given) {
+    match params::<BadLine>("a bad line", given) {
         Ok(bad) => Error::new(ErrorCode::new(bad.code), bad.message),
         Err(error) => error,
     }

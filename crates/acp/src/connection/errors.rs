@@ -4,6 +4,8 @@ use agent::{ModelError, ModelInfo, SessionError, SessionId, StoreError, TurnErro
 #[cfg(feature = "v2")]
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{Error, ErrorCode};
+#[cfg(feature = "v2")]
+use serde_json::Value;
 use serde_json::json;
 
 /// `-32602` with a message that names what is wrong.
@@ -18,7 +20,7 @@ pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
 
 /// `-32022`: a client that wants an earlier version than the one that is served.
 #[cfg(feature = "v2")]
-pub(crate) fn unsupported_version(requested: ProtocolVersion, served: ProtocolVersion) -> Error {
+pub(crate) fn unsupported_version(requested: &Value, served: ProtocolVersion) -> Error {
     let message = format!("unsupported protocol version {requested}; version {served} is served here");
     Error::new(ErrorCode::new(-32022), message).data(json!({ "requested": requested, "supported": [served] }))
 }

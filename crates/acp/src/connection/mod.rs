@@ -9,6 +9,7 @@ mod dispatch;
 pub(crate) mod errors;
 mod opening;
 mod outbox;
+mod replayed;
 mod reply;
 mod rewind;
 mod servers;
@@ -24,13 +25,18 @@ pub(crate) use client::{AcpClient, Outfit};
 pub(crate) use coalesce::Coalescer;
 pub(crate) use dispatch::{Dispatcher, Served, unknown};
 pub(crate) use outbox::Outbox;
+pub(crate) use replayed::Replayed;
 pub(crate) use reply::Reply;
 pub(crate) use sessions::Held;
 pub(crate) use time::rfc3339;
 pub(crate) use update::{ChunkKind, Update};
 pub(crate) use wire::{Projection, Wire};
 
-use crate::{AcpOptions, native::Switch, transport::Gauge};
+use crate::{
+    AcpOptions,
+    native::Switch,
+    transport::{Gauge, Ids},
+};
 use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
 use reply::InFlight;
@@ -60,6 +66,8 @@ pub(crate) struct Connection<W: Wire> {
     /// Whether the client has logged out and not authenticated since.
     pub(crate) logged_out: AtomicBool,
     gauge: Arc<Gauge>,
+    /// The ids of requests, as the client has them.
+    pub(crate) ids: Arc<Ids>,
     peer: OnceLock<Peer<W>>,
     /// The sessions it opened, with who tells their events to the client.
     sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
@@ -88,7 +96,12 @@ impl<W: Wire> Drop for Peer<W> {
 
 impl<W: Wire> Connection<W> {
     /// A connection whose client has not introduced itself yet.
-    pub(crate) fn new(runtime: Arc<Runtime>, options: AcpOptions, gauge: Arc<Gauge>) -> Arc<Self> {
+    pub(crate) fn new(
+        runtime: Arc<Runtime>,
+        options: AcpOptions,
+        gauge: Arc<Gauge>,
+        ids: Arc<Ids>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             runtime,
             native: Arc::new(Switch::new(options.events)),
@@ -98,6 +111,7 @@ impl<W: Wire> Connection<W> {
             gone: CancellationToken::new(),
             logged_out: AtomicBool::new(false),
             gauge,
+            ids,
             peer: OnceLock::new(),
             sessions: Mutex::default(),
             claims: opening::Claims::default(),

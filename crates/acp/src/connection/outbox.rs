@@ -103,6 +103,17 @@ impl<W: Wire> Outbox<W> {
         self.send(session, update);
     }
 
+    /// The same, with what the native layer says of it: after a piece of text the same as an event of the turn `run`.
+    pub(crate) async fn play(
+        &self,
+        session: &SessionId,
+        run: &mut Option<TurnId>,
+        update: Update<W::Update>,
+    ) {
+        self.gauge.below(UPDATES_IN_FLIGHT).await;
+        self.send_one(session, run, update);
+    }
+
     fn send(&self, session: &SessionId, update: W::Update) {
         self.gauge.count_sent();
         if let Err(error) = W::send(&self.connection, session, update) {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     ClientTools,
-    limits::{LIST_PAGE, TITLE_CHARS},
+    limits::{LIST_PAGE, SEED_LIST_PAGE, TITLE_CHARS},
     system::ToolSet,
 };
 use agent::{
@@ -176,7 +176,8 @@ impl<W: Wire> Connection<W> {
                 )));
             }
         };
-        let query = ListQuery { cwd, archived, cursor: given.cursor, limit: LIST_PAGE };
+        let limit = if self.native.is_seed() { SEED_LIST_PAGE } else { LIST_PAGE };
+        let query = ListQuery { cwd, archived, cursor: given.cursor, limit };
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 

@@ -1,6 +1,8 @@
 //! The table.
 
-use super::{Client, Diff, Fact, Facts, Login, Name, Ranges, Shown, Shows, Source, Stdin, Terminal, Versions};
+use super::{
+    Client, Diff, Fact, Facts, Login, Name, Ranges, Shown, Shows, Source, Stdin, Terminal, Versions,
+};
 
 /// Reads, writes and terminals.
 const EVERYTHING: &str = r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}"#;
@@ -21,13 +23,14 @@ pub const KNOWN: &[Client] = &[
     OBSIDIAN,
     ACPX,
     ACP_FACTORY,
+    HARBOR,
     AI_SDK_PROVIDER,
     TYPESCRIPT_SDK,
     PYTHON_SDK,
 ];
 
-/// Before 2025-12 it joined `args` as they stood, since then it quotes them; a command without `args` was always a line for the shell. Its
-/// versions since say 0.2xx in `clientInfo`, which does not tell the two apart, so it gets lines. The shell is bash where there is one.
+/// It joined `args` as they stood, and quotes them since the turn of 2026; a command without `args` was always a line for the shell, so it
+/// gets lines. The shell is bash where there is one. Ranges are right since 2025-09, and it says its name since later than that.
 const ZED: Client = Client {
     title: "Zed",
     names: &[Name::Is("zed")],
@@ -61,9 +64,15 @@ const ZED: Client = Client {
             read: "2026-11-22",
         },
         Source {
+            facts: &[Fact::Terminal],
+            at: "https://github.com/zed-industries/zed/pull/42651",
+            version: "arguments are quoted from then on",
+            read: "2026-11-22",
+        },
+        Source {
             facts: &[Fact::Ranges],
-            at: "https://github.com/zed-industries/zed/blob/main/crates/acp_thread/src/acp_thread.rs",
-            version: "0.228.0",
+            at: "https://github.com/zed-industries/zed/pull/38401",
+            version: "merged 2025-09-18",
             read: "2026-11-22",
         },
     ],
@@ -170,7 +179,8 @@ const AGENT_SHELL: Client = Client {
     ],
 };
 
-/// `args` are quoted and joined, but dropped when `command` holds a blank. Standard input is the terminal. Lines also end at form feeds and
+/// `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be one. They are dropped when `command` holds a
+/// blank, which is the line then. Standard input is the terminal. Lines also end at form feeds and
 /// Unicode's separators, so ranges are wrong in files that have them. `terminal/kill` fails, and `terminal/release` kills nothing.
 const TOAD: Client = Client {
     title: "Toad",
@@ -179,7 +189,7 @@ const TOAD: Client = Client {
     version: "0.6.18",
     capabilities: EVERYTHING,
     facts: Facts {
-        terminal: Terminal::Quoted,
+        terminal: Terminal::Joined,
         stdin: Stdin::Waits,
         ranges: Ranges::Inexact,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },
@@ -279,7 +289,8 @@ const AVANTE: Client = Client {
     ],
 };
 
-/// `command` and `args` are quoted, joined and given to a login shell; standard input is a pipe that nobody writes to.
+/// `command` and `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be one. A `command` without `args`
+/// is the line. Standard input is a pipe that nobody writes to.
 const OBSIDIAN: Client = Client {
     title: "Agent Client (Obsidian)",
     names: &[Name::Is("obsidian-agent-client")],
@@ -287,7 +298,7 @@ const OBSIDIAN: Client = Client {
     version: "0.10.6",
     capabilities: r#"{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":true}"#,
     facts: Facts {
-        terminal: Terminal::Quoted,
+        terminal: Terminal::Joined,
         stdin: Stdin::Waits,
         ranges: Ranges::Unknown,
         shows: Shows { diff: Diff::Anywhere, terminals: Shown::Yes, plan: Shown::Yes },
@@ -378,6 +389,37 @@ const ACP_FACTORY: Client = Client {
             read: "2026-11-22",
         },
     ],
+};
+
+/// It does not say who it is. Commands get the standard input of the program itself. Lines also end at form feeds and Unicode's separators,
+/// so ranges are wrong in files that have them. `terminal/release` kills nothing.
+const HARBOR: Client = Client {
+    title: "Harbor",
+    names: &[],
+    versions: Versions::ALL,
+    version: "0.25.0",
+    capabilities: r#"{"auth":{"terminal":false},"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}"#,
+    facts: Facts {
+        terminal: Terminal::Vector,
+        stdin: Stdin::Waits,
+        ranges: Ranges::Inexact,
+        shows: Shows { diff: Diff::Nowhere, terminals: Shown::No, plan: Shown::No },
+        login: Login::Configured,
+    },
+    sources: &[Source {
+        facts: &[
+            Fact::Name,
+            Fact::Capabilities,
+            Fact::Terminal,
+            Fact::Stdin,
+            Fact::Ranges,
+            Fact::Shows,
+            Fact::Login,
+        ],
+        at: "https://pypi.org/project/harbor (the runner that is copied into the container, `acp_runner.py`)",
+        version: "0.25",
+        read: "2026-11-22",
+    }],
 };
 
 /// It does not say who it is unless its settings do, and offers nothing to act through.

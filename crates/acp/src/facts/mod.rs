@@ -98,9 +98,9 @@ pub struct Facts {
 pub enum Terminal {
     /// As the words of an argument vector.
     Vector,
-    /// As words that are quoted and joined to a line for a shell: the same as a vector, if no shell would change the word in `command`.
+    /// As words that are quoted and joined to a line for a POSIX shell: the same as a vector, if no shell would change the word in `command`.
     Quoted,
-    /// As words that are joined to a line for a POSIX shell as they stand. A `command` without `args` is that line.
+    /// As words that are joined to a line for a shell. A `command` without `args` is that line as it stands.
     Joined,
     /// In no way that is safe. Commands run on the agent's machine.
     Unsafe,

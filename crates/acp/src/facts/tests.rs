@@ -40,10 +40,10 @@ fn a_version_that_nobody_read_is_a_stranger() {
 fn how_terminals_take_commands() {
     for (name, version, terminal, stdin) in [
         ("zed", "0.210.0", Terminal::Joined, Stdin::Empty),
-        ("zed", "0.228.0", Terminal::Joined, Stdin::Empty),
+        ("zed", "1.12.0+stable", Terminal::Joined, Stdin::Empty),
         ("vscode-acp-client", "0.2.0", Terminal::Joined, Stdin::Waits),
-        ("toad", "0.6.18", Terminal::Quoted, Stdin::Waits),
-        ("obsidian-agent-client", "0.10.6", Terminal::Quoted, Stdin::Waits),
+        ("toad", "0.6.18", Terminal::Joined, Stdin::Waits),
+        ("obsidian-agent-client", "0.10.6", Terminal::Joined, Stdin::Waits),
         ("acpx", "0.19.1", Terminal::Vector, Stdin::Empty),
         ("JetBrains.PyCharm", "2026.2", Terminal::Unknown, Stdin::Unknown),
     ] {

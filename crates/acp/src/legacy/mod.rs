@@ -9,7 +9,7 @@ mod run;
 use crate::{
     AcpOptions, ServeError,
     limits::SETTLE,
-    transport::{BAD_LINE, LineSink},
+    transport::{LineSink, is_bad_line},
 };
 use agent::Runtime;
 use futures::{SinkExt, Stream, StreamExt};
@@ -69,7 +69,7 @@ fn take(desk: &Arc<Desk>, message: Incoming) {
     let Incoming { id, method, params } = message;
     let Some(method) = method else { return tracing::debug!("ignoring an answer that nobody asked for") };
     match method.as_str() {
-        BAD_LINE => tracing::warn!(problem = %params["message"], "ignoring a line"),
+        bad if is_bad_line(bad) => tracing::warn!(problem = %params["message"], "ignoring a line"),
         "initialize" => {
             desk.introduced(&params);
             let info = Initialized::new(&desk.options.name, &desk.options.version);

@@ -11,8 +11,6 @@ pub(crate) fn capabilities() -> Value {
         "thinkingDeltas",
         "toolLifecycle",
         "permissions",
-        "subagentTree",
-        "subagentDashboard",
         "integrations",
         "mcp",
         "lua",
@@ -22,13 +20,15 @@ pub(crate) fn capabilities() -> Value {
     ];
     let mut all = Map::from_iter([("protocolVersion".to_owned(), json!(VERSION))]);
     all.extend(names.map(|name| (name.to_owned(), Value::Bool(true))));
+    // No tool makes subagents: their events are defined, and nothing is there to be told of.
+    all.extend(["subagentTree", "subagentDashboard"].map(|name| (name.to_owned(), Value::Bool(false))));
     Value::Object(all)
 }
 
-/// Adds it to the answer of `initialize`: below `_meta`, and, for a client of the KosmoKrator wire, where that wire has it.
-pub(crate) fn announce(answer: &mut Value, seed: bool) {
+/// Adds it to the answer of `initialize`: below `_meta`, and where the KosmoKrator wire has it, for its wrappers look there whatever they say of themselves.
+pub(crate) fn announce(answer: &mut Value) {
     let capabilities = capabilities();
-    if seed && let Some(answer) = answer.as_object_mut() {
+    if let Some(answer) = answer.as_object_mut() {
         answer.insert("kosmokratorCapabilities".to_owned(), capabilities.clone());
     }
     let meta = &mut answer["_meta"];

@@ -92,8 +92,9 @@ pub(crate) enum Event {
         tokens_out: u64,
         /// In US dollars; null where the price is not known.
         cost: Option<f64>,
-        /// The size of the model's context, in tokens.
-        max_context: u64,
+        /// The size of the model's context, in tokens; left out where it is not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_context: Option<u64>,
     },
     /// What the session is set to changed.
     RuntimeChanged(RuntimeChange),

@@ -67,10 +67,12 @@ impl Fields {
         self.object(key)?.into_iter().map(scalar).collect()
     }
 
-    /// Text, a number or a flag.
-    pub(crate) fn scalar(&self, key: &str) -> Result<Value, Error> {
+    /// Text, a number or a flag, or a list of such.
+    pub(crate) fn scalars(&self, key: &str) -> Result<Value, Error> {
+        let is_scalar = |value: &Value| scalar(value).is_some();
         match self.0.get(key) {
-            Some(value) if scalar(value).is_some() => Ok(value.clone()),
+            Some(value) if is_scalar(value) => Ok(value.clone()),
+            Some(Value::Array(items)) if items.iter().all(is_scalar) => Ok(Value::Array(items.clone())),
             _ => Err(errors::invalid_params(format!("Value for {key} must be scalar"))),
         }
     }
@@ -197,7 +199,11 @@ mod tests {
         wrong(fields(Value::Null).function(), "Missing string param: function");
         wrong(fields(json!({ "args": [1] })).object("args"), "Param must be an object: args");
         wrong(fields(json!({ "scope": "x" })).scope(), "Scope must be project or global");
-        wrong(fields(json!({ "value": {} })).scalar("value"), "Value for value must be scalar");
+        for given in [json!({}), json!([[1]]), json!([{}]), json!([null]), Value::Null] {
+            wrong(fields(json!({ "value": given })).scalars("value"), "Value for value must be scalar");
+        }
+        let list = json!(["bash", "web_fetch"]);
+        assert_eq!(fields(json!({ "value": list })).scalars("value").unwrap(), list);
         let permissions = json!({ "permissions": { "read": "maybe" } });
         let says = "Invalid permission 'read:maybe'. Use read/write with allow, ask, or deny.";
         wrong(fields(permissions).permissions(), says);

@@ -8,6 +8,7 @@
 //! out. Nothing is made up here that those do not follow from, and nothing is sent to a client that did not ask for it.
 
 mod capabilities;
+mod ending;
 mod event;
 mod fields;
 mod names;

@@ -9,7 +9,7 @@ use super::{
     tree,
 };
 use crate::{
-    connection::{ChunkKind, settings::Settings},
+    connection::{ChunkKind, Update, settings::Settings},
     v1,
 };
 use agent::{
@@ -77,7 +77,7 @@ impl Projection {
     }
 
     /// Says which turn the text belongs to that is about to go out, where no event did.
-    pub(crate) fn mark(&mut self) -> Option<Frame> {
+    fn mark(&mut self) -> Option<Frame> {
         if self.said == self.run {
             return None;
         }
@@ -89,6 +89,22 @@ impl Projection {
     pub(crate) fn frame(&mut self, event: Event) -> Frame {
         self.said.clone_from(&self.run);
         Frame { run: self.run.clone(), event: Some(event) }
+    }
+
+    /// The updates of the protocol for an event, with this layer's events where they belong.
+    pub(crate) fn along<U>(
+        &mut self,
+        event: &SessionEvent,
+        mut updates: Vec<Update<U>>,
+        models: &dyn Fn() -> Vec<ModelInfo>,
+    ) -> Vec<Update<U>> {
+        if updates.iter().any(|update| matches!(update, Update::Chunk { .. }))
+            && let Some(mark) = self.mark()
+        {
+            updates.insert(0, Step::Frame(mark).into());
+        }
+        updates.extend(self.steps(event, models).into_iter().map(Update::from));
+        updates
     }
 
     /// What goes out for an event, after the updates of the protocol for it.
@@ -125,7 +141,7 @@ impl Projection {
                 tokens_in: usage.total.input,
                 tokens_out: usage.total.output,
                 cost: None,
-                max_context: usage.context_size,
+                max_context: known(usage.context_size),
             }),
             SessionEvent::ModeChanged(mode) => {
                 self.note_setting(event);
@@ -134,13 +150,12 @@ impl Projection {
             }
             SessionEvent::ModelChanged(id) => {
                 self.note_setting(event);
-                let size =
-                    models().iter().find(|model| model.id == *id).map_or(0, |model| model.context_size);
+                let size = models().iter().find(|model| model.id == *id).map(|model| model.context_size);
                 let (provider, model) = id.split_once('/').unwrap_or(("", id));
                 self.one(Event::RuntimeChanged(RuntimeChange {
                     provider: Some(provider.to_owned()),
                     model: Some(model.to_owned()),
-                    max_context: Some(size),
+                    max_context: size.and_then(known),
                     ..RuntimeChange::default()
                 }))
             }
@@ -267,6 +282,11 @@ impl Projection {
             _ => {}
         }
     }
+}
+
+/// A number of tokens, where it is known: none are a number that nobody gave.
+pub(crate) fn known(tokens: u64) -> Option<u64> {
+    (tokens > 0).then_some(tokens)
 }
 
 /// What follows a chunk of text: the same.

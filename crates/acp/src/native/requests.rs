@@ -12,7 +12,7 @@ use super::{
 use crate::connection::errors;
 use agent_client_protocol::{Error, ErrorCode};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 /// A request that acts on something beyond its session.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Request {
             Ok(match name {
                 "settings/set" => Self::SetSetting(SetSetting {
                     path: fields.text("path")?,
-                    value: fields.scalar("value")?,
+                    value: fields.scalars("value")?,
                     scope: fields.scope()?,
                 }),
                 "providers/configure" => Self::ConfigureProvider(ConfigureProvider {
@@ -172,6 +172,50 @@ impl Request {
             Self::ExecuteLua { runtime, .. } => {
                 integration("lua_completed", [("runtime", json!(runtime)), result])
             }
+        }
+    }
+
+    /// What is told as the result of one that failed or was cancelled, of those whose beginning is told.
+    pub(crate) fn failure(&self, why: &str, took: Duration) -> Option<Value> {
+        let took = took.as_secs_f64() * 1000.0;
+        match self {
+            Self::CallFunction(call) => Some(json!({
+                "function": call.function,
+                "success": false,
+                "data": null,
+                "error": why,
+                "meta": {
+                    "dry_run": call.dry_run,
+                    "operation": null,
+                    "permission_bypassed": false,
+                    "account": call.account,
+                },
+                "duration_ms": took,
+            })),
+            Self::CallTool(call) => Some(json!({
+                "function": call.function,
+                "success": false,
+                "data": null,
+                "error": why,
+                "meta": {
+                    "dry_run": call.dry_run,
+                    "operation": null,
+                    "permission_bypassed": false,
+                    "server": call.function.split('.').next(),
+                },
+                "duration_ms": took,
+            })),
+            Self::ExecuteLua { .. } => Some(json!({
+                "success": false,
+                "output": "",
+                "error": why,
+                "result": null,
+                "execution_time_ms": took,
+                "memory_usage": 0,
+                "integration_calls": 0,
+                "meta": { "permission_bypassed": false },
+            })),
+            _ => None,
         }
     }
 

@@ -3,8 +3,10 @@
 use super::{
     Event, Prefix,
     capabilities::capabilities,
+    ending::Ending,
     event::RuntimeChange,
     fields::Fields,
+    projection::known,
     requests::{Request, service_error},
     services::Scene,
     shape::runtime_state,
@@ -111,13 +113,14 @@ async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     let handle = loaded(fields, connection)?;
     let request = Request::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let client = connection.client(&handle);
-    let tell = |event: Event| client.iter().for_each(|client| client.tell(|| event.clone()));
-    request.began().into_iter().for_each(tell);
-    let outline = request.outline();
+    let ending = Ending::begin(client, request.outline());
     let on = scene(&handle);
-    let result = request.act(&on, connection.options.services.as_ref()).await?;
-    tell(outline.ended(&result));
-    Ok(result)
+    let result = request.act(&on, connection.options.services.as_ref()).await;
+    match &result {
+        Ok(result) => ending.done(result),
+        Err(error) => ending.failed(&error.message),
+    }
+    result
 }
 
 /// What a request acts on.
@@ -276,7 +279,7 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
         "cacheWrite": usage.total.cache_write,
         "cost": null,
         "contextUsed": usage.context_used,
-        "maxContext": usage.context_size,
+        "maxContext": known(usage.context_size),
     }))
 }
 

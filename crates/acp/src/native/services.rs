@@ -193,7 +193,7 @@ impl std::fmt::Debug for Hidden {
 pub struct SetSetting {
     /// The setting, from the root: `kosmokrator.tools.default_permission_mode`.
     pub path: String,
-    /// Text, a number or a flag.
+    /// Text, a number or a flag, or a list of such.
     pub value: Value,
     /// Whose.
     pub scope: Scope,

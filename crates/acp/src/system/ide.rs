@@ -3,7 +3,7 @@
 //! They act through the same calls as a session's workspace does, but never fall back to the agent's machine: that is another place. Nothing
 //! is overwritten that the model has not seen, as with the agent's own tools.
 
-use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError};
+use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, words::quoted};
 use crate::ClientTools;
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Diff, Effect, FileTracker, Freshness, Location,
@@ -443,13 +443,4 @@ fn is_missing(error: &CallError) -> bool {
         ["not found", "no such file", "enoent", "does not exist"].iter().any(|words| message.contains(words))
     };
     matches!(error, CallError::Refused { code, message } if *code == RESOURCE_NOT_FOUND || says(message))
-}
-
-/// A word as a shell takes it literally.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

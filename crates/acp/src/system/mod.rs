@@ -3,18 +3,24 @@
 mod call;
 mod delta;
 mod ide;
+mod learned;
+mod probe;
 mod process;
 mod range;
 mod share;
+mod words;
 
 pub(crate) use ide::ide_tools;
+pub(crate) use learned::Learned;
 pub(crate) use share::{Advertised, Share, ToolSet};
 
 use self::{
     call::{CallError, Caller},
+    probe::probe,
     process::{AcpProcess, Confining},
+    words::{Words, is_plain, launcher_words, words},
 };
-use crate::{connection::Outbox, v1::V1};
+use crate::{connection::Outbox, facts::Terminal, v1::V1};
 use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, v1::schema as acp};
 use async_trait::async_trait;
@@ -57,7 +63,8 @@ impl AcpSystem {
         &self.share
     }
 
-    async fn read_from_client(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, CallError> {
+    /// Asks the client for a text. Which lines come for a range is up to the client.
+    async fn ask_for_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, CallError> {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let request = acp::ReadTextFileRequest::new(self.caller.session_id(), path.as_std())
             .line(range.map(|range| number(range.line)))
@@ -98,8 +105,44 @@ impl AcpSystem {
         self.caller.call("fs/write_text_file", &request).await.map(drop)
     }
 
+    /// Starts a command in a terminal of the client, which runs precisely that.
     async fn spawn_at_client(&self, command: &Command) -> Result<AcpProcess, CallError> {
-        let started = AcpProcess::start(&self.caller, command).await;
+        let words = match self.terminal_takes(&command.cwd).await {
+            Ok(terminal) => Ok(words(command, terminal, self.share.learned.stdin())),
+            Err(error) => Err(error),
+        };
+        self.start_at_client(command, words).await
+    }
+
+    /// Starts the launcher in a terminal of the client.
+    async fn launch_at_client(&self, launcher: &Command) -> Result<AcpProcess, CallError> {
+        let words = match self.share.learned.terminal() {
+            // Only its path can need quotes.
+            Terminal::Unknown if !is_plain(&launcher.program) => {
+                self.terminal_takes(&launcher.cwd).await.map(|terminal| launcher_words(launcher, terminal))
+            }
+            terminal => Ok(launcher_words(launcher, terminal)),
+        };
+        self.start_at_client(launcher, words).await
+    }
+
+    /// How the client's terminals take commands; found out if nobody knows. [`CallError::Unsupported`] where they take none safely.
+    async fn terminal_takes(&self, cwd: &AbsPath) -> Result<Terminal, CallError> {
+        match self.share.learned.find_out_terminal(|| probe(&self.caller, cwd)).await? {
+            Terminal::Unsafe => Err(CallError::Unsupported),
+            terminal => Ok(terminal),
+        }
+    }
+
+    async fn start_at_client(
+        &self,
+        command: &Command,
+        words: Result<Words, CallError>,
+    ) -> Result<AcpProcess, CallError> {
+        let started = match words {
+            Ok(words) => AcpProcess::start(&self.caller, command, words).await,
+            Err(error) => Err(error),
+        };
         match &started {
             Err(CallError::Unsupported | CallError::BadAnswer(_)) => {
                 self.share.demoted.terminal("terminal/create")
@@ -152,7 +195,6 @@ impl AcpSystem {
 }
 
 const RESOURCE_NOT_FOUND: i32 = -32002;
-const INVALID_PARAMS: i32 = -32602;
 
 /// The launcher in place of a command. The variables go another way: they are nobody else's to read.
 fn instead(command: &Command, launch: &dyn Launch) -> Command {
@@ -170,18 +212,9 @@ impl System for AcpSystem {
         if self.routes().read_text != Route::Client {
             return self.local.read_text(path, range).await;
         }
-        match (self.read_from_client(path, range).await, range) {
-            // Some clients ship the file whole whatever is asked for.
-            (Ok(text), Some(range)) if range::lines(&text) > range.limit => Ok(range::cut(&text, range)),
-            (Ok(text), _) => Ok(text),
-            // Some clients refuse a range past the end, which is the empty text.
-            (Err(CallError::Refused { code: INVALID_PARAMS, .. }), Some(range)) if range.line > 1 => {
-                match self.read_from_client(path, None).await {
-                    Ok(text) => Ok(range::cut(&text, range)),
-                    Err(error) => self.read_refused(path, Some(range), error).await,
-                }
-            }
-            (Err(error), _) => self.read_refused(path, range, error).await,
+        match self.read_from_client(path, range).await {
+            Ok(text) => Ok(text),
+            Err(error) => self.read_refused(path, range, error).await,
         }
     }
 
@@ -252,7 +285,7 @@ impl System for AcpSystem {
                 let launcher = instead(&command, launch.as_ref());
                 // Served from now on: some clients answer only when what they started has ended.
                 let confining = Confining::new(launch, Arc::clone(&self.share.demoted));
-                self.spawn_at_client(&launcher).await.map(|process| process.once_confined(confining))
+                self.launch_at_client(&launcher).await.map(|process| process.once_confined(confining))
             }
             _ => self.spawn_at_client(&command).await,
         };

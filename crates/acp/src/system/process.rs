@@ -7,6 +7,7 @@ use super::share::Demoted;
 use super::{
     call::{CallError, Caller, answer},
     delta::Window,
+    words::Words,
 };
 use crate::limits::{KILL_WAIT, LAUNCH_WAIT, OUTPUT_POLL, OUTPUT_POLL_MAX};
 use agent_client_protocol::v1::schema as acp;
@@ -51,9 +52,10 @@ enum State {
 }
 
 impl AcpProcess {
-    /// Starts a command. [`CallError::Unsupported`] and [`CallError::Refused`] mean that nothing ran.
-    pub(super) async fn start(caller: &Caller, command: &Command) -> Result<Self, CallError> {
-        let terminal = create(caller, command).await?;
+    /// Starts a command, in the words that the client gets for it. [`CallError::Unsupported`] and [`CallError::Refused`] mean that nothing
+    /// ran.
+    pub(super) async fn start(caller: &Caller, command: &Command, words: Words) -> Result<Self, CallError> {
+        let terminal = create(caller, command, words).await?;
         let state = Arc::new(watch::channel(State::Running { unwatched: false }).0);
         let now = Instant::now();
         Ok(Self {
@@ -315,13 +317,16 @@ impl Drop for Terminal {
 }
 
 /// Asks for a terminal. The answer is awaited in a task of its own: when it comes too late for us, the terminal is still released.
-async fn create(caller: &Caller, command: &Command) -> Result<Terminal, CallError> {
+async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Terminal, CallError> {
     let env = command.environment().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
-    let request = acp::CreateTerminalRequest::new(caller.session_id(), &command.program)
-        .args(command.args.clone())
+    let request = acp::CreateTerminalRequest::new(caller.session_id(), words.command)
         .env(env)
         .cwd(command.cwd.as_std().to_owned())
         .output_byte_limit(u64::try_from(command.output_limit).ok());
+    let mut request =
+        serde_json::to_value(request).map_err(|error| CallError::BadAnswer(error.to_string()))?;
+    // Also where there are none: some clients count on the list.
+    request["args"] = Value::from(words.args);
     caller.outbox.flush(&caller.session);
     let request = caller.send("terminal/create", &request)?;
     let (made, making) = oneshot::channel();

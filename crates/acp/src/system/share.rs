@@ -1,6 +1,7 @@
 //! Which operations go to the client: what it advertised, less what it turned out not to do, as the settings have it.
 
-use crate::{ClientTools, TerminalPlace};
+use super::learned::Learned;
+use crate::{ClientTools, TerminalPlace, facts::Terminal};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -14,6 +15,8 @@ pub(crate) struct Share {
     pub(crate) advertised: Advertised,
     /// What it turned out not to do.
     pub(crate) demoted: Arc<Demoted>,
+    /// How it does what it does.
+    pub(crate) learned: Arc<Learned>,
     /// Where commands run when the client has terminals.
     pub(crate) place: TerminalPlace,
     /// Which tools act where.
@@ -75,7 +78,9 @@ impl Share {
 
     /// Whether the client has terminals.
     pub(crate) fn runs(&self) -> bool {
-        self.advertised.terminal && !self.demoted.terminal.load(Ordering::Relaxed)
+        self.advertised.terminal
+            && !self.demoted.terminal.load(Ordering::Relaxed)
+            && self.learned.terminal() != Terminal::Unsafe
     }
 }
 

@@ -15,6 +15,11 @@ use system::{
 };
 use tokio::sync::oneshot;
 
+mod ranges;
+mod shells;
+mod terminals;
+mod words;
+
 /// An editor and a session's workspace through it.
 struct Stage {
     system: Arc<AcpSystem>,
@@ -74,7 +79,13 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
         "s".into(),
         connection.clone(),
         Outbox::new(connection, gauge, Arc::default()),
-        Share { advertised, demoted: Arc::default(), place: TerminalPlace::Client, tools: Arc::default() },
+        Share {
+            advertised,
+            demoted: Arc::default(),
+            learned: Arc::new(Learned::new(script.facts())),
+            place: TerminalPlace::Client,
+            tools: Arc::default(),
+        },
         limits::CLIENT_TIMEOUT,
     );
     let editor = Some(Editor::over(reader, writer, script.over(disk.clone())));

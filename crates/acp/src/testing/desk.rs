@@ -211,20 +211,23 @@ impl Desk {
         let path = params.get("path").and_then(Value::as_str).unwrap_or_default();
         let number =
             |key: &str| params.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-        let range =
-            TextRange { line: number("line").unwrap_or(1), limit: number("limit").unwrap_or(usize::MAX) };
+        let (line, limit) = (number("line"), number("limit"));
+        let range = TextRange { line: line.unwrap_or(1), limit: limit.unwrap_or(usize::MAX) };
         let buffer = self.text_of(path);
         let text = match (buffer, &self.script.disk, AbsPath::new(path)) {
             (Some(text), _, _) => Some(text),
             (None, Some(disk), Ok(path)) => disk.read_text(&path, None).await.ok(),
             _ => None,
         };
-        match text {
-            Some(text) => {
+        match (text, &self.script.cuts) {
+            (Some(text), Some(cuts)) => Ok(json!({ "content": cuts(&text, line, limit) })),
+            (Some(text), None) => {
                 let lines = text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit);
                 Ok(json!({ "content": lines.collect::<String>() }))
             }
-            None => Err(json!({ "code": -32002, "message": "Resource not found", "data": { "uri": path } })),
+            (None, _) => {
+                Err(json!({ "code": -32002, "message": "Resource not found", "data": { "uri": path } }))
+            }
         }
     }
 
@@ -408,7 +411,8 @@ impl State {
         let line = params.pointer("/args").and_then(Value::as_array).and_then(|args| args.last());
         let line = line.and_then(Value::as_str).unwrap_or_default();
         let reuses_ids = script.reuses_ids;
-        let Some(script) = script.terminals.get(line) else {
+        let started = script.starts.as_ref().map(|starts| starts(params));
+        let Some(script) = started.or_else(|| script.terminals.get(line).cloned()) else {
             return Err(json!({ "code": -32603, "message": format!("no script for {line:?}") }));
         };
         self.ran.push(line.to_owned());
@@ -420,7 +424,7 @@ impl State {
                 format!("term_{}", self.made)
             }
         };
-        let running = Running { script: script.clone(), looks: 0, killed: false, released: false };
+        let running = Running { script, looks: 0, killed: false, released: false };
         self.terminals.insert(id.clone(), running);
         Ok(json!({ "terminalId": id }))
     }

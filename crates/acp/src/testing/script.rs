@@ -1,5 +1,6 @@
 //! What a scripted editor has and how it answers.
 
+use crate::facts::{self, Facts, KNOWN, Ranges, Stdin, Terminal};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,6 +14,8 @@ use system::System;
 pub struct EditorScript {
     /// Speaks the second version of the protocol. It has no files and no terminals to offer then.
     pub second: bool,
+    /// How it calls itself in `clientInfo`.
+    pub name: Introduced,
     /// Advertises `fs/read_text_file`.
     pub read: bool,
     /// Advertises `fs/write_text_file`.
@@ -29,6 +32,10 @@ pub struct EditorScript {
     pub disk: Option<Arc<dyn System>>,
     /// What commands do, by the last of their arguments (the shell line).
     pub terminals: HashMap<String, TerminalScript>,
+    /// What commands do by all of the parameters of `terminal/create`; `None`: as `terminals` has it.
+    pub starts: Option<Starts>,
+    /// What of a text is given for `line` and `limit`; `None`: the lines that were asked for.
+    pub cuts: Option<Cuts>,
     /// Answers to permission requests, in order.
     pub permissions: VecDeque<Answer>,
     /// Shows forms, and answers them with these results, in order; one more than these is a violation.
@@ -102,7 +109,17 @@ impl EditorScript {
             let info = json!({ "name": "editor", "version": "1" });
             return json!({ "protocolVersion": 2, "info": info, "capabilities": self.capabilities() });
         }
-        json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities() })
+        let mut introduction = json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities() });
+        if let Some((name, version)) = self.name.words() {
+            introduction["clientInfo"] = json!({ "name": name, "version": version });
+        }
+        introduction
+    }
+
+    /// What the agent knows of it by its name.
+    pub fn facts(&self) -> Facts {
+        let (name, version) = self.name.words().unzip();
+        facts::look_up(name, version)
     }
 
     /// The capabilities it advertises.
@@ -131,6 +148,41 @@ impl EditorScript {
             "session/request_permission" => true,
             "elicitation/create" => self.forms.is_some(),
             _ => self.terminal && method.starts_with("terminal/"),
+        }
+    }
+}
+
+/// What a command does, by the parameters of `terminal/create`.
+pub type Starts = Arc<dyn Fn(&Value) -> TerminalScript + Send + Sync>;
+/// What of a text is given for `line` and `limit`.
+pub type Cuts = Arc<dyn Fn(&str, Option<usize>, Option<usize>) -> String + Send + Sync>;
+
+/// How an editor calls itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Introduced {
+    /// As one that is known to do all as the protocol has it.
+    #[default]
+    Known,
+    /// Not at all.
+    Not,
+    /// By a name and a version.
+    As(&'static str, &'static str),
+}
+
+impl Introduced {
+    /// The name and the version.
+    fn words(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Not => None,
+            Self::As(name, version) => Some((name, version)),
+            Self::Known => KNOWN.iter().find_map(|client| {
+                let Facts { terminal, stdin, ranges, .. } = client.facts;
+                let proper = (terminal, stdin, ranges) == (Terminal::Vector, Stdin::Empty, Ranges::Honoured);
+                match client.names {
+                    [facts::Name::Is(name), ..] if proper => Some((*name, client.version)),
+                    _ => None,
+                }
+            }),
         }
     }
 }

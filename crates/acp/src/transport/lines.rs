@@ -1,19 +1,35 @@
 //! The incoming side: bytes to lines that the protocol library can take.
 //!
 //! The library ends the connection at the first line that is no UTF-8, buffers a line without a bound and echoes bad ones. So this
-//! reader stands in front of it. A line that cannot be passed on becomes a request by the reserved method [`BAD_LINE`] with a null id, which the
-//! dispatcher answers with the error: the answer keeps its place among the others and needs no second way out.
+//! reader stands in front of it. A line that cannot be passed on becomes a request by a method of our own with its id, null where it has none that
+//! can be read, which the dispatcher answers with the error: the answer keeps its place among the others and needs no second way out.
 
-use super::shape;
+use super::{
+    head::{Head, IdKind, Scanner},
+    ids,
+};
 use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES, READ_BYTES};
 use futures::{Stream, stream};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::io;
+use std::{
+    hash::{BuildHasher, RandomState},
+    io,
+    sync::LazyLock,
+};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// The method that stands for a line that could not be passed on.
-pub(crate) const BAD_LINE: &str = "_tiller/bad_line";
+/// What nobody outside of this process knows. It marks what stands in a line for something of our own.
+pub(super) static SECRET: LazyLock<String> =
+    LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one("a line of our own")));
+
+/// The method that stands for a line that could not be passed on. A client cannot call it: it does not know its name.
+static BAD_LINE: LazyLock<String> = LazyLock::new(|| format!("_tiller/bad_line/{}", *SECRET));
+
+/// Whether a method stands for a line that could not be passed on.
+pub(crate) fn is_bad_line(method: &str) -> bool {
+    method == *BAD_LINE
+}
 
 /// The lines of `reader`, ready for the protocol library; ends at the end of the input or at an error of it.
 pub(crate) fn incoming(
@@ -29,10 +45,14 @@ pub(crate) fn incoming(
                         return Some((Ok(line), lines));
                     }
                 }
-                Ok(Some(Line::TooLong(size))) => {
+                Ok(Some(Line::TooLong(size, head))) => {
                     let message =
                         format!("the line is longer than {} bytes ({size} bytes); discarded", lines.cap);
-                    return Some((Ok(bad_line(-32600, &message)), lines));
+                    // Nobody waits for an answer to a response.
+                    if !head.is_response() {
+                        return Some((Ok(bad_line(-32600, &message, &head)), lines));
+                    }
+                    tracing::warn!(%message, "an answer of the client is lost");
                 }
                 Ok(None) => return None,
                 // A client that vanished in the middle of a byte is gone as much as one that closed its side.
@@ -50,20 +70,53 @@ fn accept(line: String) -> Option<String> {
     if line.trim().is_empty() {
         return None;
     }
-    let shape = shape::of(&line);
-    if shape.depth > JSON_DEPTH {
-        return Some(bad_line(
-            -32600,
-            &format!("the message nests {} levels deep; {JSON_DEPTH} are allowed", shape.depth),
-        ));
+    let head = Head::of(&line);
+    if head.depth > JSON_DEPTH {
+        let message = format!("the message nests {} levels deep; {JSON_DEPTH} are allowed", head.depth);
+        return Some(bad_line(-32600, &message, &head));
     }
     if let Err(error) = serde_json::from_str::<IgnoredAny>(&line) {
-        return Some(bad_line(-32700, &format!("the line is not JSON: {error}")));
+        // Where it is no JSON, nothing in it is sure to be an id.
+        return Some(bad_line(-32700, &format!("the line is not JSON: {error}"), &Head::default()));
     }
-    if shape.result_and_error {
-        return Some(without_result(line));
+    if head.unusual
+        && let Err(error) = serde_json::from_str::<Value>(&line)
+    {
+        return Some(bad_line(-32700, &format!("the line holds what cannot be read: {error}"), &head));
     }
-    Some(line)
+    if head.is_response() {
+        return Some(if head.result && head.error { without_result(line) } else { line });
+    }
+    match wrong(&head) {
+        Some((code, message)) => Some(bad_line(code, message, &head)),
+        None => Some(ids::taken(line, &head)),
+    }
+}
+
+/// What is wrong with a message that is to be a request or a notification; nothing with an array or a bare value, which the library refuses as a
+/// whole.
+fn wrong(head: &Head) -> Option<(i32, &'static str)> {
+    if !head.is_object {
+        return None;
+    }
+    if head.version.as_deref() != Some("\"2.0\"") {
+        return Some((-32600, "the member jsonrpc must be \"2.0\""));
+    }
+    match head.method {
+        None => return Some((-32600, "JSON-RPC request is missing method")),
+        Some(b'"') => {}
+        Some(_) => return Some((-32600, "the member method must be a string")),
+    }
+    if head.result || head.error {
+        return Some((-32600, "a message with a method has neither a result nor an error"));
+    }
+    if head.id_kind() == Some(IdKind::Wrong) || head.id.is_none() && head.has_id {
+        return Some((-32600, "the member id must be a string or an integer"));
+    }
+    if !matches!(head.params, None | Some(b'{' | b'[' | b'n')) {
+        return Some((-32602, "Params must be an object"));
+    }
+    None
 }
 
 /// A response with both a result and an error counts as an error; the library would drop it and the request would never end.
@@ -77,15 +130,16 @@ fn without_result(line: String) -> String {
     }
 }
 
-fn bad_line(code: i32, message: &str) -> String {
+fn bad_line(code: i32, message: &str, head: &Head) -> String {
     let params = json!({ "code": code, "message": message });
-    json!({ "jsonrpc": "2.0", "id": null, "method": BAD_LINE, "params": params }).to_string()
+    let id = ids::of(head);
+    json!({ "jsonrpc": "2.0", "id": id, "method": *BAD_LINE, "params": params }).to_string()
 }
 
 enum Line {
     Whole(String),
-    /// Longer than the cap, and gone; how long it was.
-    TooLong(usize),
+    /// Longer than the cap, and gone; how long it was, and what was found in it.
+    TooLong(usize, Head),
 }
 
 struct LineReader<R> {
@@ -100,28 +154,37 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_LINE_BYTES);
         let mut size = 0;
+        let mut too_long: Option<Box<Scanner>> = None;
         loop {
             let bytes = self.reader.fill_buf().await?;
             if bytes.is_empty() {
-                return Ok(if size == 0 { None } else { Some(self.take(size)) });
+                return Ok(if size == 0 { None } else { Some(self.take(size, too_long)) });
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let piece = &bytes[..end.unwrap_or(bytes.len())];
             size += piece.len();
             if size <= self.cap {
                 self.buffer.extend_from_slice(piece);
+            } else {
+                // From here on it is only looked at.
+                let scanner = too_long.get_or_insert_with(|| {
+                    let mut scanner = Box::new(Scanner::default());
+                    scanner.push(&std::mem::take(&mut self.buffer));
+                    scanner
+                });
+                scanner.push(piece);
             }
             let used = piece.len() + usize::from(end.is_some());
             self.reader.consume(used);
             if end.is_some() {
-                return Ok(Some(self.take(size)));
+                return Ok(Some(self.take(size, too_long)));
             }
         }
     }
 
-    fn take(&mut self, size: usize) -> Line {
-        if size > self.cap {
-            return Line::TooLong(size);
+    fn take(&mut self, size: usize, too_long: Option<Box<Scanner>>) -> Line {
+        if let Some(scanner) = too_long {
+            return Line::TooLong(size, scanner.finish());
         }
         let text = String::from_utf8_lossy(&self.buffer);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -141,34 +204,34 @@ mod tests {
 
     fn error_of(line: &str) -> (i64, String) {
         let value: Value = serde_json::from_str(line).unwrap();
-        assert_eq!(value["method"], BAD_LINE);
+        assert!(is_bad_line(value["method"].as_str().unwrap()));
         assert_eq!(value["id"], Value::Null);
         (value["params"]["code"].as_i64().unwrap(), value["params"]["message"].as_str().unwrap().to_owned())
     }
 
     #[tokio::test]
     async fn skips_blank_lines_marks_and_carriage_returns() {
-        let lines = check(b"\xef\xbb\xbf{\"a\":1}\r\n\n  \r\n{\"b\":2}\n\xef\xbb\xbf\n{\"c\":3}", 100).await;
-        assert_eq!(lines, [r#"{"a":1}"#, r#"{"b":2}"#, r#"{"c":3}"#]);
+        let lines = check(b"\xef\xbb\xbf[1]\r\n\n  \r\n[2]\n\xef\xbb\xbf\n[3]", 100).await;
+        assert_eq!(lines, ["[1]", "[2]", "[3]"]);
     }
 
     #[tokio::test]
     async fn replaces_bytes_that_are_no_text_and_goes_on() {
-        let lines = check(b"{\"a\":\"\xff\"}\n\xff\xfe\n{\"b\":2}\n", 100).await;
-        assert_eq!(lines[0], "{\"a\":\"\u{fffd}\"}");
+        let lines = check(b"[\"\xff\"]\n\xff\xfe\n[2]\n", 100).await;
+        assert_eq!(lines[0], "[\"\u{fffd}\"]");
         assert_eq!(error_of(&lines[1]).0, -32700);
-        assert_eq!(lines[2], r#"{"b":2}"#);
+        assert_eq!(lines[2], "[2]");
     }
 
     #[tokio::test]
     async fn discards_a_line_beyond_the_cap_and_goes_on() {
         let mut input = vec![b'x'; 300_000];
-        input.extend_from_slice(b"\n{\"b\":2}\n");
+        input.extend_from_slice(b"\n[2]\n");
         let lines = check(&input, 1000).await;
         let (code, message) = error_of(&lines[0]);
         assert_eq!(code, -32600);
         assert!(message.contains("1000 bytes (300000 bytes)"), "{message}");
-        assert_eq!(lines[1], r#"{"b":2}"#);
+        assert_eq!(lines[1], "[2]");
     }
 
     #[tokio::test]
@@ -179,11 +242,11 @@ mod tests {
 
     #[tokio::test]
     async fn refuses_deep_nesting_and_bad_json_without_echo() {
-        let deep = format!("{}\n{{\"b\":2}}\n", "[".repeat(100_000));
+        let deep = format!("{}\n[2]\n", "[".repeat(100_000));
         let lines = check(deep.as_bytes(), 1_000_000).await;
         assert_eq!(error_of(&lines[0]).0, -32600);
         assert!(lines[0].len() < 300);
-        assert_eq!(lines[1], r#"{"b":2}"#);
+        assert_eq!(lines[1], "[2]");
         assert_eq!(error_of(&check(b"{\"a\":", 100).await[0]).0, -32700);
     }
 
@@ -199,8 +262,8 @@ mod tests {
     async fn reassembles_characters_split_over_reads() {
         let (mut writer, reader) = tokio::io::duplex(1);
         let lines = tokio::spawn(incoming(reader, 100).map(|line| line.unwrap()).collect::<Vec<_>>());
-        writer.write_all("{\"a\":\"ü→🦀\"}\n".as_bytes()).await.unwrap();
+        writer.write_all("[\"ü→🦀\"]\n".as_bytes()).await.unwrap();
         drop(writer);
-        assert_eq!(lines.await.unwrap(), ["{\"a\":\"ü→🦀\"}"]);
+        assert_eq!(lines.await.unwrap(), ["[\"ü→🦀\"]"]);
     }
 }

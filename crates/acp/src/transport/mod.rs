@@ -1,8 +1,10 @@
 //! The bytes on both sides of the protocol library: a reader that survives every bad line, a writer that says when it is idle.
 
+mod head;
+mod ids;
 mod lines;
-mod shape;
 mod writer;
 
-pub(crate) use lines::{BAD_LINE, incoming};
+pub(crate) use ids::Ids;
+pub(crate) use lines::{incoming, is_bad_line};
 pub(crate) use writer::{Gauge, LineSink, write_lines};

@@ -35,6 +35,13 @@ pub(crate) struct Traits {
     takes: to_acp::Takes,
 }
 
+impl Traits {
+    /// What the client takes beside what every client does.
+    fn takes(&self, connection: &Connection) -> to_acp::Takes {
+        to_acp::Takes { raw_output: connection.native.is_seed(), ..self.takes }
+    }
+}
+
 impl Wire for V1 {
     type Update = acp::SessionUpdate;
     type Projection = to_acp::Projection;
@@ -96,7 +103,7 @@ impl Wire for V1 {
             Share { tools: set.clone(), ..peer.traits.share.clone() },
             options.client_timeout,
         ));
-        let projection = to_acp::Projection::live(peer.traits.takes);
+        let projection = to_acp::Projection::live(peer.traits.takes(connection));
         let choice = peer.traits.share.advertised.anything().then_some(set);
         let client = AcpClient::new(connection, peer, session, projection);
         Outfit { client: client.with_tools(ide_tools(&system), choice), system }

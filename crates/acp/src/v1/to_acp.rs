@@ -30,6 +30,8 @@ pub(crate) struct Projection {
     compaction: bool,
     /// Whether the client shows the output of commands that run here in terminals of its own.
     displays: bool,
+    /// Whether the client is told what the model was told of a call.
+    raw_output: bool,
     /// Whether stored events are played back.
     replay: bool,
 }
@@ -56,13 +58,15 @@ pub(crate) struct Takes {
     pub(crate) compaction: bool,
     /// Output of commands that run here, in terminals of its own.
     pub(crate) displays: bool,
+    /// What the model was told of a call, as its raw output.
+    pub(crate) raw_output: bool,
 }
 
 impl Projection {
     /// A projection of what happens now.
     pub(crate) fn live(takes: Takes) -> Self {
-        let Takes { notices, compaction, displays } = takes;
-        Self { notices, compaction, displays, ..Self::default() }
+        let Takes { notices, compaction, displays, raw_output } = takes;
+        Self { notices, compaction, displays, raw_output, ..Self::default() }
     }
 
     /// A projection of what happened before: it tells the user's messages too, and not how the settings changed (the answer does).
@@ -167,14 +171,22 @@ impl Projection {
             self.calls.remove(&update.id);
         }
         if !known {
-            let call = new_call(update, content);
+            let call = new_call(update, content).raw_output(self.raw_output(update));
             if let Some(shown) = self.calls.get_mut(&update.id).filter(|_| self.displays) {
                 shown.announced = Some(Box::new(call.clone()));
             }
             return Update::urgent(acp::SessionUpdate::ToolCall(call));
         }
-        let wire = acp::ToolCallUpdate::new(update.id.as_str().to_owned(), changed_fields(update, content));
+        let fields = changed_fields(update, content).raw_output(self.raw_output(update));
+        let wire = acp::ToolCallUpdate::new(update.id.as_str().to_owned(), fields);
         Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
+    }
+
+    /// What the model was told of a call that has ended, for clients that take it.
+    fn raw_output(&self, update: &ToolCallUpdate) -> Option<serde_json::Value> {
+        let ended = update.status.filter(|status| self.raw_output && status.is_final())?;
+        let output = update.result.as_ref().map_or("", |result| result.text.as_str());
+        Some(serde_json::json!({ "output": output, "success": ended == ToolStatus::Completed }))
     }
 
     /// A command's output as it comes: into a terminal of the client, or as text, the last of it each time.

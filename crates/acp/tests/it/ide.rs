@@ -3,7 +3,7 @@
 use crate::stage::{Stage, stage_with};
 use acp::{
     ClientTools,
-    testing::{Answer, EditorScript, TerminalScript},
+    testing::{Answer, EditorScript, Introduced, TerminalScript},
 };
 use agent::fake::Reply;
 use serde_json::{Value, json};
@@ -155,6 +155,93 @@ async fn a_command_on_the_editors_machine_has_the_whole_life_of_a_terminal() {
     ];
     assert!(order.is_sorted(), "{order:?}");
     assert!(stage.disk.calls().iter().all(|call| call.operation != "spawn"));
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_on_the_editors_machine_are_sent_as_the_editor_takes_them_and_read_nothing() {
+    for (name, version, program, line) in [
+        (
+            "vscode-acp-client",
+            "0.2.0",
+            ("exec wc -l 'a b' </dev/null", vec![]),
+            ("exec sh -c 'wc -l; echo $X' </dev/null", vec![]),
+        ),
+        ("acpx", "0.19.1", ("wc", vec!["-l", "a b"]), ("sh", vec!["-c", "wc -l; echo $X"])),
+    ] {
+        let script = EditorScript {
+            name: Introduced::As(name, version),
+            starts: Some(Arc::new(|_| TerminalScript::exits("ok\n", 0))),
+            allows: true,
+            ..EditorScript::full()
+        };
+        let replies = [
+            call("ide_terminal", json!({"command": "wc", "args": ["-l", "a b"]})),
+            call("ide_terminal", json!({"command": "wc -l; echo $X"})),
+            Reply::text("done"),
+        ];
+        let stage = two_machines(script, replies);
+        let session = stage.editor.session("/w").await;
+        run(&stage, &session, 2).await;
+        let created = stage.editor.calls("terminal/create");
+        let sent: Vec<_> =
+            created.iter().map(|call| (call["command"].clone(), call["args"].clone())).collect();
+        let expected = [program, line].map(|(command, args)| (json!(command), json!(args)));
+        assert_eq!(sent, expected, "{name}");
+        stage.editor.close().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_finds_out_about_terminals_is_shown_nowhere_and_no_safe_terminal_is_no_terminal() {
+    let script = EditorScript {
+        name: Introduced::Not,
+        starts: Some(Arc::new(|_| TerminalScript::exits("", 0))),
+        allows: true,
+        ..EditorScript::full()
+    };
+    let replies = [
+        call("ide_terminal", json!({"command": "make"})),
+        call("ide_terminal", json!({"command": "make"})),
+        Reply::text("done"),
+    ];
+    let stage = two_machines(script, replies);
+    let session = stage.editor.session("/w").await;
+    for said in run(&stage, &session, 2).await {
+        assert_eq!(said, "IDE does not support terminal capability. Use 'bash' tool instead.");
+    }
+    let created = stage.editor.calls("terminal/create");
+    assert_eq!(created.len(), 2, "two forms were tried, once: {created:?}");
+    assert!(!created.iter().any(|call| call.to_string().contains("make")), "nothing ran: {created:?}");
+    assert_eq!(stage.editor.calls("terminal/release").len(), 2);
+    let updates: Vec<_> =
+        stage.editor.log().into_iter().filter(|message| message["method"] == "session/update").collect();
+    assert!(updates.iter().any(|update| update.to_string().contains("tool_1")), "{updates:?}");
+    assert!(!updates.iter().any(|update| update.to_string().contains("term_")), "{updates:?}");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_on_the_editors_machine_are_those_that_were_asked_for() {
+    let script = EditorScript {
+        name: Introduced::Not,
+        // It counts from zero.
+        cuts: Some(Arc::new(|text, line, limit| {
+            let lines = text.split_inclusive('\n').skip(line.unwrap_or(0));
+            lines.take(limit.unwrap_or(usize::MAX)).collect()
+        })),
+        allows: true,
+        ..EditorScript::full()
+    };
+    let replies = [
+        call("ide_read_file", json!({"path": "b", "line": 2, "limit": 1})),
+        call("ide_read_file", json!({"path": "b", "line": 3})),
+        call("ide_read_file", json!({"path": "b", "limit": 1})),
+        Reply::text("done"),
+    ];
+    let stage = two_machines(script.buffer("/w/b", "one\ntwo\nthree\nfour\n"), replies);
+    let session = stage.editor.session("/w").await;
+    assert_eq!(run(&stage, &session, 3).await, ["two\n", "three\nfour\n", "one\n"]);
     stage.editor.close().await.unwrap();
 }
 

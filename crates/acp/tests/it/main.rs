@@ -7,6 +7,7 @@ mod conversation;
 mod hostile;
 mod ide;
 mod inputs;
+mod kosmokrator;
 mod legacy;
 mod methods;
 mod native;

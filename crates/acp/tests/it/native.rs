@@ -192,7 +192,7 @@ async fn a_client_opts_in_in_its_own_spelling() {
     let answer = stage.editor.ok("initialize", asks).await;
     assert_eq!(answer["_meta"]["tiller"]["uiEvents"], true);
     assert_eq!(answer["_meta"]["kosmokrator"]["protocolVersion"], 1);
-    assert!(answer.get("kosmokratorCapabilities").is_none());
+    assert_eq!(answer["kosmokratorCapabilities"], answer["_meta"]["kosmokrator"]);
     let session = stage.editor.ok("session/new", json!({ "cwd": "/w" })).await;
     assert!(session["configOptions"][0].get("configId").is_none());
     stage.editor.prompt(session["sessionId"].as_str().unwrap(), "x").await.unwrap();
@@ -230,7 +230,7 @@ async fn opting_in_during_a_turn_tells_what_follows_with_its_turn() {
 async fn a_client_of_that_wire_gets_its_keys() {
     let stage = stage(native(), []);
     let answer = stage.editor.ok("initialize", json!({ "protocolVersion": 1 })).await;
-    for name in ["uiEvents", "toolLifecycle", "subagentTree", "permissionModes"] {
+    for name in ["uiEvents", "toolLifecycle", "sessions", "permissionModes"] {
         assert_eq!(answer["kosmokratorCapabilities"][name], true);
     }
     let session = stage.editor.ok("session/new", json!({ "cwd": "/w" })).await;
@@ -355,7 +355,7 @@ async fn what_is_not_configured_says_so_in_the_words_of_the_wire() {
         ("mcp/set_secret", json!({ "server": "s", "key": "k" }), -32602, "Missing string param: value"),
         ("lua/execute", json!({}), -32602, "Missing Lua code or path"),
         ("lua/execute", json!({ "code": "x", "runtime": "y" }), -32602, "Unknown Lua runtime: y"),
-        ("settings/set", json!({ "path": "a", "value": [] }), -32602, "Value for value must be scalar"),
+        ("settings/set", json!({ "path": "a", "value": {} }), -32602, "Value for value must be scalar"),
         (
             "settings/set",
             json!({ "path": "a", "value": 1, "scope": "x" }),

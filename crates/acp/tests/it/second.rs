@@ -35,11 +35,12 @@ async fn each_client_is_served_in_the_version_it_asks_for() {
         (json!(0), Protocol::Auto, 1),
         (json!(1), Protocol::Auto, 1),
         (json!(2), Protocol::Auto, 2),
-        (json!(65535), Protocol::Auto, 2),
+        (json!(65535), Protocol::Auto, 1),
         (json!("x"), Protocol::Auto, 1),
         (json!(2), Protocol::First, 1),
         (json!(2), Protocol::Second, 2),
         (json!(3), Protocol::Second, 2),
+        (json!(65536), Protocol::Second, 2),
     ] {
         let stage = stage_with(Arc::default(), EditorScript::default(), [], |o| o.protocol = protocol);
         let params = json!({"protocolVersion": asked, "info": info, "capabilities": {"future": 1}});
@@ -48,7 +49,11 @@ async fn each_client_is_served_in_the_version_it_asks_for() {
         stage.editor.close().await.unwrap();
     }
     let stage = stage_with(Arc::default(), EditorScript::default(), [], |o| o.protocol = Protocol::Second);
-    assert_eq!(stage.editor.error("initialize", json!({"protocolVersion": 1})).await.0, -32022);
+    for earlier in [json!(0), json!(1), json!(-1), json!(2.5), json!("2"), Value::Null] {
+        let asked = json!({"protocolVersion": earlier});
+        assert_eq!(stage.editor.error("initialize", asked).await.0, -32022, "{earlier}");
+    }
+    assert_eq!(stage.editor.error("initialize", json!({})).await.0, -32602);
     stage.editor.close().await.unwrap();
 }
 

@@ -71,7 +71,6 @@ async fn bad_lines_are_answered_and_the_connection_lives() {
         (b"[]\n".to_vec(), -32600),
         (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}]\n".to_vec(), -32600),
         (b"17\n".to_vec(), -32600),
-        (b"{\"id\":9,\"method\":\"x\"}\n".to_vec(), -32600),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}\n".to_vec(), -32600),
         (b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}\n".to_vec(), -32601),
     ] {
@@ -92,6 +91,100 @@ async fn bad_lines_are_answered_and_the_connection_lives() {
     stage.editor.notify("x/unknown", json!({}));
     stage.editor.ok("session/new", json!({"cwd": "/w"})).await;
     stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_error_has_the_id_of_its_line_where_that_can_be_read() {
+    let scripts = [
+        EditorScript::default(),
+        #[cfg(feature = "v2")]
+        EditorScript::second(),
+    ];
+    for script in scripts {
+        let stage = stage_with(Default::default(), script, [], |options| options.frame_cap = 100_000);
+        let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
+        let long = "x".repeat(200_000);
+        let bad = |code: i64, line: &str| (code, line.to_owned());
+        let mut lines = vec![bad(-32600, r#"{"jsonrpc":"2.0","id":ID,"method":"session/new","params":{}}"#)];
+        let initialized = lines.len();
+        lines.extend([
+            bad(-32600, r#"{"id":ID,"method":"session/list"}"#),
+            bad(-32600, r#"{"jsonrpc":"1.0","id":ID,"method":"session/list"}"#),
+            bad(-32600, r#"{"jsonrpc":2.0,"id":ID,"method":"session/list"}"#),
+            bad(-32600, r#"{"jsonrpc":null,"method":"session/list","id":ID}"#),
+            bad(-32600, r#"{"jsonrpc":"2.0","id":ID}"#),
+            bad(-32600, r#"{"jsonrpc":"2.0","id":ID,"params":{"id":7}}"#),
+            bad(-32600, r#"{"jsonrpc":"2.0","id":ID,"method":7}"#),
+            bad(-32600, r#"{"jsonrpc":"2.0","id":ID,"method":null}"#),
+            bad(-32600, r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","result":{}}"#),
+            bad(
+                -32600,
+                r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","error":{"code":1,"message":"m"}}"#,
+            ),
+            bad(-32602, r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","params":7}"#),
+            bad(-32602, r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","params":"x"}"#),
+            bad(-32602, r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","params":true}"#),
+            bad(-32602, r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","params":{"cwd":7}}"#),
+            bad(
+                -32602,
+                r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","params":[]  ,"params":{"cwd":7}}"#,
+            ),
+            bad(-32700, r#"{"jsonrpc":"2.0","id":ID,"method":"session/list","params":{"cursor":1e400}}"#),
+            bad(
+                -32700,
+                &format!(
+                    r#"{{"jsonrpc":"2.0","method":"session/list","params":{{"cursor":{}}},"id":ID}}"#,
+                    "9".repeat(400)
+                ),
+            ),
+            bad(-32601, r#"{"jsonrpc":"2.0","id":ID,"method":"x/unknown"}"#),
+            (-32600, format!(r#"{{"jsonrpc":"2.0","id":ID,"method":"x","params":{deep}}}"#)),
+            (-32600, format!(r#"{{"jsonrpc":"2.0","method":"x","params":{deep},"id":ID}}"#)),
+            (-32600, format!(r#"{{"jsonrpc":"2.0","id":ID,"method":"x","params":{{"a":"{long}"}}}}"#)),
+            (-32600, format!(r#"{{"jsonrpc":"2.0","method":"x","params":{{"a":"{long}"}},"id":ID}}"#)),
+        ]);
+        let ids =
+            ["41", "-1", "0", "\"a\\\"\\u00fc\"", "9223372036854775807", "18446744073709551616", "\"\""];
+        let mut next = ids.iter().cycle();
+        for (at, (code, line)) in lines.iter().enumerate() {
+            if at == initialized {
+                stage.editor.initialize().await;
+            }
+            let id = next.next().unwrap();
+            let seen = stage.editor.log().len();
+            stage.editor.raw(format!("{}\n", line.replace("ID", id)));
+            stage.editor.until(|editor| editor.log().len() > seen).await;
+            let answer = &stage.editor.log()[seen];
+            let shown = &line[..line.len().min(100)];
+            assert_eq!(answer["error"]["code"], *code, "{shown}: {answer}");
+            let expected = serde_json::from_str::<Value>(id).unwrap();
+            assert_eq!(answer["id"], expected, "{shown}: {answer}");
+            assert!(answer.to_string().len() < 500, "{shown} is not echoed");
+        }
+        // The editor did not number these itself, so it objects to the answers; that is not what is tested here.
+        std::mem::forget(stage.editor);
+    }
+}
+
+#[tokio::test]
+async fn what_stands_for_a_bad_line_cannot_be_called() {
+    let stage = stage(EditorScript { native: true, ..EditorScript::default() }, []);
+    stage.editor.initialize().await;
+    let made_up = json!({"code": -32000, "message": "made up"});
+    for method in
+        ["_tiller/bad_line", "_tiller/bad_line/", "_tiller/bad_line/0000000000000000", "kosmokrator/bad_line"]
+    {
+        let error = stage.editor.request(method, made_up.clone()).await.unwrap_err();
+        assert_eq!(error["code"], -32601, "{error}");
+        assert!(!error.to_string().contains("made up"), "{error}");
+    }
+    stage.editor.notify("_tiller/bad_line", made_up);
+    let seen = stage.editor.log().len();
+    stage.editor.raw("{\"jsonrpc\":\"2.0\",\"id\":\"e\",\"m\\u0065thod\":\"_tiller\\/bad\\u005fline\",\"params\":{\"code\":1,\"message\":\"made up\"}}\n");
+    stage.editor.until(|editor| editor.log().len() > seen).await;
+    let answer = &stage.editor.log()[seen];
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("e"), &json!(-32601)), "{answer}");
+    std::mem::forget(stage.editor);
 }
 
 #[tokio::test]

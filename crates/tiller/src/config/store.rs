@@ -23,11 +23,8 @@ pub(crate) fn with_setting(
     if !name.split('.').all(plain) {
         return Err(bad("is no name of a setting"));
     }
-    let written = match value {
-        serde_json::Value::String(text) => quoted(text),
-        serde_json::Value::Bool(flag) => flag.to_string(),
-        serde_json::Value::Number(number) => number.to_string(),
-        _ => return Err(bad("takes text, a number or a flag here")),
+    let Some(written) = written(value) else {
+        return Err(bad("takes text, a number or a flag here, or a list of such"));
     };
     // Alone first: what is wrong with the setting is then said of it and not of the file.
     let alone = SettingsFile { path: file.path.clone(), text: format!("{name} = {written}\n") };
@@ -41,6 +38,20 @@ pub(crate) fn with_setting(
         }
     }
     Err(bad("cannot be written into this file; set it there by hand"))
+}
+
+/// A value as it is written; `None` where it is neither text, a number or a flag, nor a list of such.
+fn written(value: &serde_json::Value) -> Option<String> {
+    Some(match value {
+        serde_json::Value::String(text) => quoted(text),
+        serde_json::Value::Bool(flag) => flag.to_string(),
+        serde_json::Value::Number(number) => number.to_string(),
+        serde_json::Value::Array(items) => {
+            let items = items.iter().map(|item| if item.is_array() { None } else { written(item) });
+            format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
+        }
+        serde_json::Value::Object(_) | serde_json::Value::Null => return None,
+    })
 }
 
 /// Whether a file is right and has the setting.

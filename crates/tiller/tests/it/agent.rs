@@ -50,7 +50,7 @@ impl Agent {
     /// Starts it, initializes it with the editor's capabilities and opens a session in the project.
     pub(crate) fn open(home: &Home, args: &[&str], editor: &Editor) -> (Self, String) {
         let mut agent = Self::start(home, args);
-        agent.initialize(editor.capabilities());
+        agent.ask("initialize", editor.introduction()).unwrap();
         let session = agent.new_session(home);
         (agent, session)
     }

@@ -1,7 +1,10 @@
 //! An editor: what it advertises, what it holds, how it answers, and what was asked of it.
 
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, process::Command};
+use std::{
+    collections::BTreeMap,
+    process::{Command, Stdio},
+};
 
 /// The editor. It fails the test when it is asked for what it never offered, and when a terminal is left open.
 #[derive(Default)]
@@ -13,16 +16,18 @@ pub(crate) struct Editor {
     pub(crate) answer: Option<&'static str>,
     /// How its terminals take a command and its arguments.
     pub(crate) joins: Joins,
+    /// How it calls itself in `clientInfo`: name and version.
+    pub(crate) name: Option<(&'static str, &'static str)>,
     /// Open buffers by absolute path; other files are read from disk. Writes land here and on disk.
     pub(crate) buffers: BTreeMap<String, String>,
-    /// What was asked, in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, ….
+    /// What was asked, in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, `probe`, ….
     pub(crate) log: Vec<String>,
     pub(crate) open: Open,
     pub(crate) created: usize,
 }
 
 /// How a terminal takes a command and its arguments.
-#[derive(Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joins {
     /// As an argument vector.
     #[default]
@@ -59,6 +64,15 @@ impl Editor {
     /// What it advertises.
     pub(crate) fn capabilities(&self) -> Value {
         json!({ "fs": { "readTextFile": self.reads, "writeTextFile": self.writes }, "terminal": self.terminals })
+    }
+
+    /// How it introduces itself.
+    pub(crate) fn introduction(&self) -> Value {
+        let mut introduction = json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities() });
+        if let Some((name, version)) = self.name {
+            introduction["clientInfo"] = json!({ "name": name, "version": version });
+        }
+        introduction
     }
 
     /// What was asked, without the paths.
@@ -143,42 +157,51 @@ impl Editor {
         }
     }
 
-    /// Runs the command to its end, as a very fast terminal would.
+    /// Runs the command to its end, as a very fast terminal would. Its standard input is a pipe to which nobody writes.
     fn run(&mut self, params: &Value) -> Value {
         let program = params["command"].as_str().unwrap();
         let args: Vec<_> =
             params["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
-        assert!(!program.contains(' '), "an argument vector, not a line: {program}");
-        self.log.push(format!("terminal {}", args.last().unwrap()));
+        // The command that finds out how commands are taken; it is part of no call.
+        let probes = std::iter::once(&program).chain(&args).any(|word| word.contains("exit 7"));
+        match probes {
+            true => self.log.push("probe".to_owned()),
+            false => self.log.push(format!("terminal {}", args.last().unwrap_or(&program))),
+        }
         let words: Vec<_> = std::iter::once(program).chain(args.iter().copied()).collect();
         let quoted = |word: &&str| format!("'{}'", word.replace('\'', "'\\''"));
-        let mut command = match self.joins {
-            Joins::Not => Command::new(program),
-            Joins::Unquoted | Joins::Quoted => Command::new("sh"),
-            Joins::AndRunsNothing => Command::new("true"),
-        };
+        // What waits for input is ended, and fails the test by its exit code.
+        let mut command = Command::new("timeout");
+        command.arg("20");
         match self.joins {
             Joins::Not => {
-                command.args(&args);
+                assert!(!program.contains(' '), "an argument vector, not a line: {program}");
+                command.arg(program).args(&args);
             }
             Joins::Unquoted => {
-                command.args(["-c", &words.join(" ")]);
+                command.args(["sh", "-c", &words.join(" ")]);
             }
             Joins::Quoted => {
                 let words: Vec<_> = words.iter().map(quoted).collect();
-                command.args(["-c", &words.join(" ")]);
+                command.args(["sh", "-c", &words.join(" ")]);
             }
-            Joins::AndRunsNothing => {}
+            Joins::AndRunsNothing => {
+                command.arg("true");
+            }
         }
         let cwd = params["cwd"].as_str().unwrap();
-        let output =
-            command.current_dir(cwd).env("EDITORS_API_KEY", "canary-of-the-editor").output().unwrap();
+        command.current_dir(cwd).env("EDITORS_API_KEY", "canary-of-the-editor");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take();
+        let output = child.wait_with_output().unwrap();
+        drop(input);
         self.created += 1;
         let id = format!("t{}", self.created);
         let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
         self.open
             .0
-            .insert(id.clone(), Terminal { output: text, code: output.status.code(), embedded: false });
+            .insert(id.clone(), Terminal { output: text, code: output.status.code(), embedded: probes });
         json!({ "terminalId": id })
     }
 }

@@ -40,5 +40,6 @@ mod sessions_files;
 mod setup;
 mod soak;
 mod takeover;
+mod terminals;
 mod trust;
 mod web;

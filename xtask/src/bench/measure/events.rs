@@ -3,7 +3,7 @@
 use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
 use super::super::script::Script;
-use super::{Bench, ask, open};
+use super::{Bench, ask, introduction, open};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
 
 fn ready(bench: &Bench<'_>, capabilities: &Value) -> Result<Agent> {
     let mut agent = bench.agent()?;
-    ask(&mut agent, "initialize", &json!({ "protocolVersion": 1, "clientCapabilities": capabilities }))?;
+    ask(&mut agent, "initialize", &introduction(capabilities))?;
     Ok(agent)
 }
 

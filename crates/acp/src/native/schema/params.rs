@@ -49,6 +49,14 @@ enum Scalar {
     Flag(bool),
 }
 
+/// One of these, or a list of them.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum Scalars {
+    One(Scalar),
+    Many(Vec<Scalar>),
+}
+
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct SetRuntime {
@@ -66,7 +74,7 @@ pub(super) struct SetSetting {
     session_id: String,
     /// Such as `kosmokrator.tools.default_permission_mode`.
     path: String,
-    value: Scalar,
+    value: Scalars,
     scope: Option<Scope>,
 }
 

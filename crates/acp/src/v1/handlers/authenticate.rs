@@ -1,14 +1,24 @@
 //! `authenticate` and `auth/status`.
 
 use crate::{
-    connection::{Reply, auth::AuthState, params},
+    connection::{
+        Reply,
+        auth::{AuthState, METHOD},
+        params,
+    },
     v1::{Connection, Peer},
 };
 use agent_client_protocol::v1::schema as acp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// Succeeds for the method offered, however often it is called.
-pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
+/// Succeeds for the method offered, however often it is called. Clients of the KosmoKrator wire name none: that is the one there is.
+pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, mut given: Value, reply: Reply) {
+    if given.is_null() {
+        given = json!({});
+    }
+    if let Some(params) = given.as_object_mut() {
+        params.entry("methodId").or_insert_with(|| METHOD.into());
+    }
     let done = params::<acp::AuthenticateRequest>("authenticate", given)
         .and_then(|request| connection.log_in(&request.method_id.0));
     let changed = done.as_ref().is_ok_and(|changed| *changed);

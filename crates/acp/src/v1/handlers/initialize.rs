@@ -9,8 +9,8 @@ use crate::{
         },
         errors,
     },
-    native,
-    system::{Advertised, Share},
+    facts, native,
+    system::{Advertised, Learned, Share},
     v1::{Connection, Traits, to_acp::Takes},
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
@@ -34,10 +34,15 @@ pub(crate) fn initialize(
     let options = &connection.options;
     let in_terminal = capabilities.auth.terminal;
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
-    if !connection.introduce(client, forms, traits(&capabilities, options.terminal)) {
+    let said = |key: &str| params.get("clientInfo").and_then(|info| info.get(key)).and_then(Value::as_str);
+    let facts = facts::look_up(said("name"), said("version"));
+    if !connection.introduce(client, forms, traits(&capabilities, facts, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
     connection.native.introduced(&params, "clientCapabilities");
+    if connection.native.is_seed() {
+        connection.ids.number();
+    }
     let session = acp::SessionCapabilities::new()
         .list(acp::SessionListCapabilities::new())
         .resume(acp::SessionResumeCapabilities::new())
@@ -74,11 +79,11 @@ pub(crate) fn initialize(
         .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
-    native::announce(&mut answer, connection.native.is_seed());
+    native::announce(&mut answer);
     Ok(answer)
 }
 
-fn traits(capabilities: &acp::ClientCapabilities, place: TerminalPlace) -> Traits {
+fn traits(capabilities: &acp::ClientCapabilities, facts: facts::Facts, place: TerminalPlace) -> Traits {
     let advertised = Advertised {
         read: capabilities.fs.read_text_file,
         write: capabilities.fs.write_text_file,
@@ -86,10 +91,18 @@ fn traits(capabilities: &acp::ClientCapabilities, place: TerminalPlace) -> Trait
     };
     let (meta, session) = (capabilities.meta.as_ref(), capabilities.session.as_ref());
     Traits {
-        share: Share { advertised, demoted: Arc::default(), place, tools: Arc::default() },
+        share: Share {
+            advertised,
+            demoted: Arc::default(),
+            learned: Arc::new(Learned::new(facts)),
+            place,
+            tools: Arc::default(),
+        },
         takes: Takes {
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
+            // Decided by how the client introduces itself.
+            raw_output: false,
             displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
         },
     }

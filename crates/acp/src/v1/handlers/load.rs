@@ -2,9 +2,9 @@
 
 use super::tell_commands;
 use crate::{
-    connection::{Held, Reply, Update, errors},
+    connection::{Held, Replayed, Reply, errors},
     v1::{
-        Connection, Peer, V1,
+        Connection, Peer,
         settings::{config_options, modes},
         to_acp::Projection,
     },
@@ -56,7 +56,8 @@ async fn replay(
     last: u64,
     live: Vec<SessionEvent>,
 ) -> Result<(), Error> {
-    let mut projection = Projection::replay(peer.traits.takes);
+    let mut projection = Projection::replay(peer.traits.takes(connection));
+    let mut replayed = Replayed::new(connection, peer, handle);
     let (mut title, mut usage) = (None, None);
     let mut after = 0;
     while after < last {
@@ -72,18 +73,12 @@ async fn replay(
             match event {
                 SessionEvent::TitleChanged(_) => title = Some(event),
                 SessionEvent::Usage(_) => usage = Some(event),
-                event => send(peer, handle, projection.updates(&event, Vec::new)).await,
+                event => replayed.send(&event, projection.updates(&event, Vec::new)).await,
             }
         }
     }
     for event in live.into_iter().chain(title).chain(usage) {
-        send(peer, handle, projection.updates(&event, Vec::new)).await;
+        replayed.send(&event, projection.updates(&event, Vec::new)).await;
     }
     Ok(())
-}
-
-async fn send(peer: &Peer, handle: &SessionHandle, updates: Vec<Update<acp::SessionUpdate>>) {
-    for update in updates.into_iter().filter_map(Update::into_wire::<V1>) {
-        peer.outbox.send_paced(handle.id(), update).await;
-    }
 }

@@ -13,7 +13,6 @@ use crate::{
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion};
 use agent_client_protocol_schema::v2 as acp;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Answers with version 2 whoever asked for it or for a later one, and refuses whoever asked for an earlier.
@@ -22,10 +21,9 @@ pub(crate) fn initialize(
     client: ConnectionTo<Client>,
     params: Value,
 ) -> Result<Value, Error> {
-    let asked = params.get("protocolVersion").and_then(|asked| ProtocolVersion::deserialize(asked).ok());
-    match asked {
-        None => return Err(errors::invalid_params("protocolVersion is not a version of the protocol")),
-        Some(asked) if asked < ProtocolVersion::V2 => {
+    match params.get("protocolVersion") {
+        None => return Err(errors::invalid_params("protocolVersion is missing; version 2 is served here")),
+        Some(asked) if asked.as_u64().is_none_or(|asked| asked < 2) => {
             return Err(errors::unsupported_version(asked, ProtocolVersion::V2));
         }
         Some(_) => {}
@@ -79,6 +77,6 @@ pub(crate) fn initialize(
         .auth_methods(methods)
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
-    native::announce(&mut answer, false);
+    native::announce(&mut answer);
     Ok(answer)
 }

@@ -1,11 +1,11 @@
 //! `session/resume`: opens a stored session, and plays the conversation back where that is asked for.
 
 use crate::{
-    connection::{Held, Reply, errors, params},
+    connection::{Held, Replayed, Reply, errors, params},
     v2::{
-        Connection, Peer, V2,
+        Connection, Peer,
         settings::config_options,
-        to_acp::{Projection, Update, available_commands},
+        to_acp::{Projection, available_commands},
     },
 };
 use agent::{SessionEvent, SessionHandle};
@@ -74,6 +74,7 @@ async fn replay(
     live: Vec<SessionEvent>,
 ) -> Result<(), Error> {
     let mut projection = Projection::replay();
+    let mut replayed = Replayed::new(connection, peer, handle);
     let (mut title, mut usage) = (None, None);
     let mut after = 0;
     while after < until {
@@ -89,20 +90,14 @@ async fn replay(
             match event {
                 SessionEvent::TitleChanged(_) => title = Some(event),
                 SessionEvent::Usage(_) => usage = Some(event),
-                event => send(peer, handle, projection.updates(&event, Vec::new)).await,
+                event => replayed.send(&event, projection.updates(&event, Vec::new)).await,
             }
         }
     }
     let mut projection = projection.catch_up();
     for event in live.into_iter().chain(title).chain(usage) {
-        send(peer, handle, projection.updates(&event, Vec::new)).await;
+        replayed.send(&event, projection.updates(&event, Vec::new)).await;
     }
     peer.outbox.send_paced(handle.id(), projection.state()).await;
     Ok(())
-}
-
-async fn send(peer: &Peer, handle: &SessionHandle, updates: Vec<Update>) {
-    for update in updates.into_iter().filter_map(Update::into_wire::<V2>) {
-        peer.outbox.send_paced(handle.id(), update).await;
-    }
 }

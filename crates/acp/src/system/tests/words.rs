@@ -1,0 +1,120 @@
+//! The same command out of what every client makes of its words.
+
+use super::{
+    shells::{Joins, run},
+    *,
+};
+use crate::{
+    facts::Stdin,
+    system::words::{Words, launcher_words, words},
+};
+
+const CLIENTS: [(Joins, Terminal); 4] = [
+    (Joins::Not, Terminal::Vector),
+    (Joins::Quoted, Terminal::Quoted),
+    (Joins::QuotedArguments, Terminal::Quoted),
+    (Joins::Unquoted, Terminal::Joined),
+];
+
+fn command(program: &str, args: &[&str]) -> Command {
+    let mut command = Command::shell("", path("/"), 1000);
+    (command.program, command.args) = (program.to_owned(), args.iter().map(|&arg| arg.to_owned()).collect());
+    command
+}
+
+/// What a client runs for words.
+fn said(client: Joins, words: &Words) -> (String, Option<i32>) {
+    let words: Vec<_> = std::iter::once(&words.command).chain(&words.args).cloned().collect();
+    run(client, &words).expect("it ends")
+}
+
+#[test]
+fn every_client_runs_precisely_the_line_and_none_waits_for_input() {
+    let lines = [
+        ("echo x", "x\n", 0),
+        ("cd / && pwd", "/\n", 0),
+        ("wc -c; cat; read x; echo \"[$x]\"", "0\n[]\n", 0),
+        (
+            "printf '[%s]' 'it'\\''s' \"a  b\" $((1+1)) '$HOME' \"\\$HOME\" '*' \\* '\\n'",
+            "[it's][a  b][2][$HOME][$HOME][*][*][\\n]",
+            0,
+        ),
+        ("printf '%s|' a 'b c' \"d\ne\"; exit 3", "a|b c|d\ne|", 3),
+        ("cat <<'END'\n$x `y` \"z\" \\\nEND\necho done # a comment", "$x `y` \"z\" \\\ndone\n", 0),
+        ("(sleep 0; echo late) &\nwait; echo end", "late\nend\n", 0),
+        ("# only a comment", "", 0),
+        ("! true || false && echo a; { echo b; }", "b\n", 0),
+    ];
+    for (client, terminal) in CLIENTS {
+        for stdin in [Stdin::Unknown, Stdin::Waits] {
+            for (line, expected, code) in lines {
+                let sent = words(&command("sh", &["-c", line]), terminal, stdin);
+                let (text, exit) = said(client, &sent);
+                assert_eq!((text.as_str(), exit), (expected, Some(code)), "{client:?}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_syntax_error_names_its_own_line_and_nothing_ran() {
+    for (client, terminal) in CLIENTS {
+        let line = "echo a; if\n";
+        let sent = words(&command("bash", &["-c", line]), terminal, Stdin::Waits);
+        let (text, exit) = said(client, &sent);
+        assert!(exit == Some(2) && !text.starts_with("a\n"), "{client:?}: {text}");
+    }
+}
+
+#[test]
+fn programs_get_their_arguments_as_they_are() {
+    let args = ["%s|", "a b", "", "it's", "$HOME", "*", "\\", "x\ny", "-n", "~", "=ls", "</dev/null"];
+    for (client, terminal) in CLIENTS {
+        let sent = words(&command("printf", &args), terminal, Stdin::Waits);
+        let expected = args[1..].iter().map(|arg| format!("{arg}|")).collect::<String>();
+        assert_eq!(said(client, &sent), (expected, Some(0)), "{client:?}");
+        let sent = words(&command("wc", &["-c"]), terminal, Stdin::Waits);
+        assert_eq!(said(client, &sent).0.trim(), "0", "{client:?}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a folder of the test's own")]
+fn the_launcher_is_found_wherever_it_lies() {
+    let folder = std::env::temp_dir().join(format!("tiller launcher's {}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("launch $er");
+    std::fs::write(&program, "#!/bin/sh\necho \"$#: $*\"\n").unwrap();
+    let mut mode = std::fs::metadata(&program).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    for (client, terminal) in CLIENTS {
+        let launcher = command(program.to_str().unwrap(), &["sandbox", "run", "/s", "make", "all"]);
+        let sent = launcher_words(&launcher, terminal);
+        let (text, _) = said(client, &sent);
+        assert_eq!(text, "5: sandbox run /s make all\n", "{client:?}: {sent:?}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_needs_nothing_is_left_as_it_is() {
+    let line = command("sh", &["-c", "make"]);
+    let given = Words { command: "sh".to_owned(), args: line.args.clone() };
+    for terminal in [Terminal::Vector, Terminal::Quoted, Terminal::Unknown] {
+        assert_eq!(words(&line, terminal, Stdin::Empty), given);
+    }
+    let launcher = command("/usr/bin/tiller", &["sandbox", "run", "/s", "make"]);
+    for terminal in [Terminal::Vector, Terminal::Quoted, Terminal::Joined, Terminal::Unknown] {
+        let sent = launcher_words(&launcher, terminal);
+        assert_eq!((sent.command.as_str(), sent.args), ("/usr/bin/tiller", launcher.args.clone()));
+    }
+}
+
+/// Between single quotes fish reads a backslash as an escape, between double quotes it is one everywhere.
+#[test]
+fn backslashes_and_quotes_stand_where_every_shell_reads_them_alike() {
+    let sent = words(&command("printf", &["%s", "a\\b'c", "$x"]), Terminal::Joined, Stdin::Empty);
+    assert_eq!(sent.command, r#"exec printf %s 'a'"\\"'b'"'"'c' '$x' </dev/null"#);
+    assert_eq!(said(Joins::Unquoted, &sent), ("a\\b'c$x".to_owned(), Some(0)));
+}

@@ -1,0 +1,199 @@
+//! Ids as the client has them, where the library has others.
+//!
+//! The library takes integers of 64 bits; a client may send longer ones, which are strings of our own in between. And it numbers its own requests
+//! with random strings; clients of the KosmoKrator wire get integers from 1 on instead.
+
+use super::{
+    head::{Head, IdKind},
+    lines::SECRET,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// What begins each of the library's lines that carries an id.
+const BEFORE_ID: &str = r#"{"jsonrpc":"2.0","id":"#;
+
+/// What stands for an integer that the library does not take.
+fn stand_in(digits: &str) -> String {
+    format!("{}:{digits}", *SECRET)
+}
+
+/// The id of a bad line as the library takes it; null where there is none that can be read.
+pub(super) fn of(head: &Head) -> Value {
+    match (head.id_kind(), &head.id) {
+        (Some(IdKind::Plain), Some((text, _))) => serde_json::from_str(text).unwrap_or_default(),
+        (Some(IdKind::Huge), Some((text, _))) => stand_in(text).into(),
+        _ => Value::Null,
+    }
+}
+
+/// A request or a notification as the library takes it.
+pub(super) fn taken(mut line: String, head: &Head) -> String {
+    if head.id_kind() == Some(IdKind::Huge)
+        && let Some((text, from)) = &head.id
+    {
+        line.replace_range(*from..from + text.len(), &json!(stand_in(text)).to_string());
+    } else if !head.has_id && line.contains("$/cancel_request") {
+        replace_taken_back(&mut line);
+    }
+    line
+}
+
+/// The same for the request that a notification takes back.
+fn replace_taken_back(line: &mut String) {
+    const NAME: &str = "\"requestId\"";
+    let Some(name) = line.find(NAME) else { return };
+    let after = name + NAME.len();
+    let is_before = |c: char| c == ':' || c.is_ascii_whitespace();
+    let from = after + line[after..].len() - line[after..].trim_start_matches(is_before).len();
+    let is_end = |c: char| !(c == '-' || c.is_ascii_digit());
+    let digits = line[from..].split(is_end).next().unwrap_or_default().to_owned();
+    let followed = line[from + digits.len()..].trim_start().starts_with(['}', ',']);
+    if digits.len() > 1 && followed && digits.parse::<i64>().is_err() {
+        line.replace_range(from..from + digits.len(), &json!(stand_in(&digits)).to_string());
+    }
+}
+
+/// The ids of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Ids(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Requests of the agent have integers.
+    numbered: bool,
+    last: u64,
+    /// The library's ids of requests that were sent and not answered yet.
+    asked: HashMap<u64, String>,
+}
+
+impl Ids {
+    /// From here on requests of the agent have integers, from 1 on.
+    pub(crate) fn number(&self) {
+        self.lock().numbered = true;
+    }
+
+    /// A line of the library as the client gets it.
+    pub(crate) fn outgoing(&self, line: String) -> String {
+        match line.strip_prefix(BEFORE_ID).and_then(|rest| rest.strip_prefix('"')) {
+            Some(rest) => self.with_id(rest).unwrap_or(line),
+            None if line.starts_with(r#"{"jsonrpc":"2.0","method":"$/cancel_request""#) => {
+                self.taking_back(line)
+            }
+            None => line,
+        }
+    }
+
+    /// A line from after the quote that begins its id; `None` where it stays as it is.
+    fn with_id(&self, rest: &str) -> Option<String> {
+        if let Some(rest) = rest.strip_prefix(SECRET.as_str()).and_then(|rest| rest.strip_prefix(':')) {
+            let (digits, rest) = rest.split_once('"')?;
+            return Some(format!("{BEFORE_ID}{digits}{rest}"));
+        }
+        let (id, rest) = rest.split_once('"')?;
+        // Answers stay as they are: their ids are the client's.
+        if !rest.starts_with(r#","method":"#) {
+            return None;
+        }
+        let mut state = self.lock();
+        if !state.numbered {
+            return None;
+        }
+        state.last += 1;
+        let number = state.last;
+        state.asked.insert(number, id.to_owned());
+        Some(format!("{BEFORE_ID}{number}{rest}"))
+    }
+
+    /// The agent takes a request of its own back.
+    fn taking_back(&self, line: String) -> String {
+        let state = self.lock();
+        if !state.numbered {
+            return line;
+        }
+        let Ok(mut message) = serde_json::from_str::<Value>(&line) else { return line };
+        let id = message["params"]["requestId"].as_str();
+        let number = id.and_then(|id| state.asked.iter().find(|(_, asked)| *asked == id));
+        let Some((number, _)) = number else { return line };
+        message["params"]["requestId"] = json!(number);
+        message.to_string()
+    }
+
+    /// A line of the client as the library gets it.
+    pub(crate) fn incoming(&self, line: String) -> String {
+        if !self.lock().numbered {
+            return line;
+        }
+        let head = Head::of(&line);
+        let Some((text, from)) = head.id.as_ref().filter(|_| head.is_response()) else { return line };
+        let number = text.trim_matches('"').parse();
+        let asked = number.ok().and_then(|number: u64| self.lock().asked.remove(&number));
+        let Some(asked) = asked else { return line };
+        let mut line = line.clone();
+        line.replace_range(*from..from + text.len(), &json!(asked).to_string());
+        line
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage};
+
+    fn request(id: &str) -> String {
+        let id = RawJsonRpcId::Str(id.to_owned());
+        serde_json::to_string(&RawJsonRpcMessage::request("x/y".to_owned(), json!({}), id).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn requests_of_the_agent_are_numbered_where_that_is_wanted() {
+        let ids = Ids::default();
+        let first = request("a-b");
+        assert_eq!(ids.outgoing(first.clone()), first);
+        ids.number();
+        assert_eq!(ids.outgoing(first), r#"{"jsonrpc":"2.0","id":1,"method":"x/y","params":{}}"#);
+        assert!(ids.outgoing(request("c")).contains(r#""id":2,"#));
+        let params = json!({"requestId": "c"});
+        let back = RawJsonRpcMessage::notification("$/cancel_request".to_owned(), params).unwrap();
+        let back = ids.outgoing(serde_json::to_string(&back).unwrap());
+        assert_eq!(serde_json::from_str::<Value>(&back).unwrap()["params"]["requestId"], 2);
+        for answer in
+            [r#"{"jsonrpc":"2.0","result":{"id":2},"id":2}"#, r#"{"jsonrpc":"2.0","id":"1","result":{}}"#]
+        {
+            let taken: Value = serde_json::from_str(&ids.incoming(answer.to_owned())).unwrap();
+            let expected = if answer.contains("\"1\"") { "a-b" } else { "c" };
+            assert_eq!(taken["id"], expected);
+        }
+        for other in [r#"{"jsonrpc":"2.0","id":9,"result":{}}"#, r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#] {
+            assert_eq!(ids.incoming(other.to_owned()), other);
+        }
+        let answer = RawJsonRpcMessage::response(RawJsonRpcId::Str("a-b".to_owned()), Ok(json!({})));
+        let answer = serde_json::to_string(&answer).unwrap();
+        assert_eq!(ids.outgoing(answer.clone()), answer, "the client's own id");
+    }
+
+    #[test]
+    fn an_integer_of_many_digits_comes_back_as_it_was() {
+        let huge = "-123456789012345678901234567890";
+        let line = format!(r#"{{"jsonrpc":"2.0","method":"x/y","id":{huge}}}"#);
+        let taken = taken(line.clone(), &Head::of(&line));
+        let message: Value = serde_json::from_str(&taken).unwrap();
+        let id = message["id"].as_str().unwrap().to_owned();
+        let answer = RawJsonRpcMessage::response(RawJsonRpcId::Str(id.clone()), Ok(json!({})));
+        let answer = Ids::default().outgoing(serde_json::to_string(&answer).unwrap());
+        assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{huge},"result":{{}}}}"#));
+        let back =
+            format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId": {huge} }}}}"#);
+        let back = super::taken(back.clone(), &Head::of(&back));
+        assert_eq!(serde_json::from_str::<Value>(&back).unwrap()["params"]["requestId"], id.as_str());
+        let plain = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#;
+        assert_eq!(super::taken(plain.to_owned(), &Head::of(plain)), plain);
+    }
+}

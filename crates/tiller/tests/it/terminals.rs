@@ -1,0 +1,52 @@
+//! Commands in the terminals of editors that take them in different ways, where nothing confines them.
+
+use crate::{
+    agent::Agent,
+    editor::{Editor, Joins},
+    home::Home,
+};
+
+/// A project in which commands are neither confined nor asked about twice.
+fn home() -> Home {
+    let home = Home::new();
+    home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = 'off'\n");
+    home.write("sub/a.txt", "one\ntwo\n");
+    home
+}
+
+/// Runs a line, and what the user and the model were told.
+fn run(agent: &mut Agent, session: &str, editor: &mut Editor, line: &str) -> String {
+    let before = agent.updates.len();
+    agent.prompt(session, &format!("run `{line}`"), editor).unwrap();
+    agent.updates[before..].iter().map(|update| update.to_string()).collect()
+}
+
+#[test]
+fn an_editor_that_nobody_knows_runs_the_line_that_was_shown() {
+    for (joins, probes) in [(Joins::Not, 1), (Joins::Quoted, 1), (Joins::Unquoted, 2)] {
+        let home = home();
+        let mut editor = Editor { joins, ..Editor::with_everything() };
+        let (mut agent, session) = Agent::open(&home, &[], &editor);
+        run(&mut agent, &session, &mut editor, "cd sub && touch here");
+        assert!(home.read("sub/here").is_some() && home.read("here").is_none(), "{joins:?}");
+        let said = run(&mut agent, &session, &mut editor, "cat sub/a.txt | sort -r; wc -l; exit 4");
+        assert!(said.contains("two\\none\\n0\\n") && said.contains("exit code 4"), "{joins:?}: {said}");
+        assert!(
+            !said.contains("/dev/null") && !said.contains("exit 7"),
+            "only the plain line is shown: {said}"
+        );
+        let asked = editor.log.iter().filter(|line| line.as_str() == "probe").count();
+        assert_eq!((asked, editor.created), (probes, probes + 2), "{joins:?}: {:?}", editor.log);
+    }
+}
+
+#[test]
+fn an_editor_that_is_known_to_join_gets_lines_and_is_not_asked_first() {
+    let home = home();
+    let name = Some(("vscode-acp-client", "0.2.0"));
+    let mut editor = Editor { joins: Joins::Unquoted, name, ..Editor::with_everything() };
+    let (mut agent, session) = Agent::open(&home, &[], &editor);
+    let said = run(&mut agent, &session, &mut editor, "cd sub && sh -c 'echo $PWD \"*\"' && wc -l");
+    assert!(said.contains("/sub *\\n0\\n"), "{said}");
+    assert_eq!(editor.verbs(), ["permission", "terminal"], "{:?}", editor.log);
+}
