@@ -61,7 +61,7 @@ pub(crate) fn announce(
     session: &Session,
     requests: &[ToolCallRequest],
 ) -> (Vec<Candidate>, Vec<SessionEvent>) {
-    let limit = session.gate.limits.calls_per_response;
+    let limit = session.settings().limits.calls_per_response;
     let candidates: Vec<_> = requests
         .iter()
         .enumerate()
@@ -172,7 +172,7 @@ async fn run_batch(
         let cx = session.tool_context(&candidate.request.id, cancel, false, &ruling);
         let outcome = candidate.execute(session, controls, cx, cancel).await?;
         let outcome = candidate.tell_hooks(session, outcome, cancel).await;
-        Ok(candidate.ended(outcome, Vec::new(), &session.gate.limits.tools))
+        Ok(candidate.ended(outcome, Vec::new(), &session.settings().limits.tools))
     }))
     .await;
     let ended = ended.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
@@ -257,7 +257,7 @@ pub(crate) async fn run_alone(
     };
     // Whatever came of the call: what it did to files is recorded with its end.
     decided.extend(recorder.iter().flat_map(|recorder| recorder.events()));
-    let (result, events) = candidate.ended(outcome, content, &session.gate.limits.tools);
+    let (result, events) = candidate.ended(outcome, content, &session.settings().limits.tools);
     decided.extend(events);
     session.log.record(decided).await?;
     Ok((result, dismissed))
@@ -403,7 +403,8 @@ impl Candidate {
     ) -> Ruling {
         let about = || self.about();
         let tool = Some(self.request.name.as_str());
-        let said = session.hooks.run(HookEvent::BeforeTool, &session.cwd, tool, about, cancel).await;
+        let hooks = session.settings().hooks.clone();
+        let said = hooks.run(HookEvent::BeforeTool, &session.cwd, tool, about, cancel).await;
         self.notes.extend(said.notes);
         match said.denial {
             None => ruling,
@@ -421,12 +422,13 @@ impl Candidate {
         let mut output = outcome?;
         let about = || {
             let mut about = self.about();
-            let text = cap(output.result.text.clone(), &session.gate.limits.tools);
+            let text = cap(output.result.text.clone(), &session.settings().limits.tools);
             about["result"] = json!({ "text": text, "is_error": output.result.is_error });
             about
         };
         let tool = Some(self.request.name.as_str());
-        let said = session.hooks.run(HookEvent::AfterTool, &session.cwd, tool, about, cancel).await;
+        let hooks = session.look_at_settings().await.hooks.clone();
+        let said = hooks.run(HookEvent::AfterTool, &session.cwd, tool, about, cancel).await;
         output.result.is_error |= said.denial.is_some();
         self.notes.extend(said.notes.into_iter().chain(said.denial));
         Ok(output)
@@ -504,6 +506,8 @@ async fn rule(
     looked: Option<Vec<Resolved>>,
     cancel: &CancellationToken,
 ) -> Result<Ruling, ToolError> {
+    // What holds at this moment decides, whoever changed it last.
+    controls.heed_settings().await;
     let state = controls.state();
     let ruling = async {
         let accesses = match looked {

@@ -3,13 +3,10 @@
 use crate::{
     AnyCall, Description, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent,
     StoreError, ToolCallId, ToolContent, found,
-    limits::Limits,
     log::SessionLog,
-    policy::{
-        self, Bounds, Decision, Dialect, Grants, PermissionRules, Policy, Resolved, SandboxOptions, Shelter,
-        Subject,
-    },
+    policy::{self, Bounds, Decision, Dialect, Grants, Policy, Resolved, Shelter, Subject},
     session::SessionState,
+    settings::Live,
 };
 use serde_json::Value;
 use std::{
@@ -28,14 +25,10 @@ pub(crate) struct Gate {
     pub(crate) log: SessionLog,
     pub(crate) grants: Arc<Grants>,
     pub(crate) roots: Vec<AbsPath>,
-    pub(crate) allowed_paths: Vec<AbsPath>,
-    pub(crate) blocked_paths: Vec<String>,
-    pub(crate) denied_tools: Vec<String>,
-    pub(crate) rules: PermissionRules,
-    pub(crate) sandbox: SandboxOptions,
+    /// What is allowed and denied. Whoever asks the gate has looked at it just before.
+    pub(crate) settings: Arc<Live>,
     /// The session's own temporary directories.
     pub(crate) temp: Vec<PrivateTemp>,
-    pub(crate) limits: Limits,
 }
 
 /// A call in front of the gate.
@@ -153,13 +146,16 @@ impl Gate {
     /// Decides by the policy alone about what was looked at.
     pub(crate) async fn rule(
         &self,
-        settings: &SessionState,
+        state: &SessionState,
         applicant: &Applicant<'_>,
         accesses: Vec<Resolved>,
     ) -> Ruling {
-        let bounds = self.bounds(settings.mode);
+        // One snapshot for all of the decision.
+        let now = self.settings.seen();
+        let bounds = self.bounds(&now, state.mode);
         let (shelter, sandbox) = shelter(self.system.as_ref(), &bounds, &accesses, applicant.executor).await;
-        let decision = policy::decide(&self.policy(settings, shelter), &self.subject(applicant, &accesses));
+        let decision =
+            policy::decide(&self.policy(&now, state, shelter), &self.subject(applicant, &accesses));
         let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
         tracing::debug!(tool = applicant.tool, call = %applicant.id, rule, "decided");
         Ruling { decision, accesses, shelter, sandbox }
@@ -209,7 +205,7 @@ impl Gate {
             biased;
             () = cancel.cancelled() => (PermissionOutcome::Cancelled, "cancelled"),
             outcome = self.log.ask(request.clone()) => (outcome, "user"),
-            () = tokio::time::sleep(self.limits.permission_wait) => (PermissionOutcome::RejectOnce, "timeout"),
+            () = tokio::time::sleep(self.settings.seen().limits.permission_wait) => (PermissionOutcome::RejectOnce, "timeout"),
         };
         match outcome {
             PermissionOutcome::AllowAlways if remembers => self.grants.remember(scope, true),
@@ -231,27 +227,29 @@ impl Gate {
     /// The system to read a link in a prompt through, if it may be read without asking: inside the project and not blocked.
     pub(crate) fn attaching(
         &self,
-        settings: &SessionState,
+        state: &SessionState,
         path: &AbsPath,
         canonical: &AbsPath,
     ) -> Option<Arc<dyn System>> {
+        let now = self.settings.seen();
         let resolved =
             Resolved::new(crate::Access::Read(path.clone()), Some(canonical.clone()), Dialect::Unknown);
         let accesses = [resolved];
         let subject =
             Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
-        let decision = policy::decide(&self.policy(settings, Shelter::Off), &subject);
+        let decision = policy::decide(&self.policy(&now, state, Shelter::Off), &subject);
         let may = policy::inside(&self.roots, &accesses[0]) && matches!(decision, Decision::Allow { .. });
-        may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(settings.mode))))
+        may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(&now, state.mode))))
     }
 
     /// Why a function must not be called, whoever wants to, where the rules say so.
-    pub(crate) fn refuses(&self, settings: &SessionState, function: &str) -> Option<String> {
+    pub(crate) fn refuses(&self, state: &SessionState, function: &str) -> Option<String> {
+        let now = self.settings.seen();
         let call = crate::Access::Call { function: function.to_owned(), read_only: true };
         let accesses = [Resolved::new(call, None, Dialect::Unknown)];
         let subject =
             Subject { tool: function, effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
-        match policy::decide(&self.policy(settings, Shelter::Off), &subject) {
+        match policy::decide(&self.policy(&now, state, Shelter::Off), &subject) {
             Decision::Deny { reason, .. } => Some(reason),
             _ => None,
         }
@@ -260,17 +258,18 @@ impl Gate {
     /// Why a file is never written, whatever the user says; `None` for all others.
     pub(crate) fn never_writes(
         &self,
-        settings: &SessionState,
+        state: &SessionState,
         path: &AbsPath,
         canonical: &AbsPath,
     ) -> Option<String> {
+        let now = self.settings.seen();
         // What the user takes back himself does not depend on what the model may do now.
-        let settings = SessionState { mode: Mode::Edit, ..settings.clone() };
+        let state = SessionState { mode: Mode::Edit, ..state.clone() };
         let write = crate::Access::Write(path.clone());
         let accesses = [Resolved::new(write, Some(canonical.clone()), Dialect::Unknown)];
         let subject =
             Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &self.roots };
-        match policy::decide(&self.policy(&settings, Shelter::Off), &subject) {
+        match policy::decide(&self.policy(&now, &state, Shelter::Off), &subject) {
             Decision::Deny { reason, .. } => Some(reason),
             _ => None,
         }
@@ -278,35 +277,36 @@ impl Gate {
 
     /// What a file of the project that nobody asked for must not be, to be read.
     pub(crate) fn found(&self, limit: usize) -> FoundRules {
-        found::of_sandbox(policy::sandbox(&self.bounds(Mode::Edit)), limit)
+        found::of_sandbox(policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit)), limit)
     }
 
     /// Removes the temporary files of other sessions that were not used for long.
     pub(crate) async fn sweep(&self) {
-        self.system.sweep(&policy::sandbox(&self.bounds(Mode::Edit))).await;
+        let sandbox = policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit));
+        self.system.sweep(&sandbox).await;
     }
 
-    fn bounds(&self, mode: Mode) -> Bounds<'_> {
+    fn bounds<'a>(&'a self, now: &'a RuntimeOptions, mode: Mode) -> Bounds<'a> {
         Bounds {
-            options: &self.sandbox,
+            options: &now.sandbox,
             mode,
             roots: &self.roots,
-            blocked_paths: &self.blocked_paths,
-            rules: &self.rules,
+            blocked_paths: &now.blocked_paths,
+            rules: &now.rules,
             temp: &self.temp,
         }
     }
 
-    fn policy<'a>(&'a self, settings: &SessionState, shelter: Shelter) -> Policy<'a> {
+    fn policy<'a>(&'a self, now: &'a RuntimeOptions, state: &SessionState, shelter: Shelter) -> Policy<'a> {
         Policy {
-            mode: settings.mode,
-            permission_mode: settings.permission_mode,
-            allowed_paths: &self.allowed_paths,
-            blocked_paths: &self.blocked_paths,
-            denied_tools: &self.denied_tools,
-            rules: &self.rules,
+            mode: state.mode,
+            permission_mode: state.permission_mode,
+            allowed_paths: &now.allowed_paths,
+            blocked_paths: &now.blocked_paths,
+            denied_tools: &now.denied_tools,
+            rules: &now.rules,
             grants: &self.grants,
-            own: &self.sandbox.guarded,
+            own: &now.sandbox.guarded,
             shelter,
         }
     }

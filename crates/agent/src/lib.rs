@@ -40,6 +40,7 @@ mod search;
 mod server;
 mod session;
 mod session_task;
+mod settings;
 mod shown;
 mod source;
 mod steering;
@@ -93,6 +94,7 @@ pub use sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
+pub use settings::{FollowedSettings, Settings, SettingsNews};
 pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };

@@ -13,7 +13,8 @@ use crate::{
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
     sanitise,
-    session_task::{Controls, Session, SessionTask, missing_end},
+    session_task::{Controls, Heeded, Session, SessionTask, missing_end},
+    settings::{Fixed, Live, Settings},
     shown::{self, Cleaner},
     steering::Steering,
     timed_store::TimedStore,
@@ -34,13 +35,14 @@ use tokio::sync::{mpsc, watch};
 pub struct Runtime {
     store: Arc<dyn SessionStore>,
     models: Arc<dyn Models>,
-    options: RuntimeOptions,
+    settings: Arc<dyn Settings>,
+    tool_providers: ToolProviders,
     open: Mutex<HashMap<SessionId, SessionHandle>>,
     /// Held while a stored session is being opened, so that two requests for it do not fence each other.
     opening: tokio::sync::Mutex<()>,
 }
 
-/// How sessions behave unless they say otherwise; resolved once, at the edge.
+/// How the sessions of a folder behave unless they say otherwise: what their settings come to at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct RuntimeOptions {
     /// The agent mode of new sessions.
@@ -63,7 +65,7 @@ pub struct RuntimeOptions {
     pub sandbox: SandboxOptions,
     /// The user's commands around calls, prompts and turns.
     pub hooks: Hooks,
-    /// What gives sessions further tools.
+    /// What gives sessions further tools, where the settings are [fixed](Runtime::new).
     pub tool_providers: ToolProviders,
     /// The limits.
     pub limits: Limits,
@@ -103,12 +105,25 @@ pub struct Surface {
 }
 
 impl Runtime {
-    /// A runtime over a store and models. A store that does not answer in time has failed.
+    /// A runtime over a store and models, with settings that are the same in every folder and never change. A store that does not answer in
+    /// time has failed.
     pub fn new(store: Arc<dyn SessionStore>, models: Arc<dyn Models>, options: RuntimeOptions) -> Arc<Self> {
+        let tool_providers = options.tool_providers.clone();
+        Self::with_settings(store, models, Arc::new(Fixed(Arc::new(options))), tool_providers)
+    }
+
+    /// A runtime whose sessions follow the settings of their folders.
+    pub fn with_settings(
+        store: Arc<dyn SessionStore>,
+        models: Arc<dyn Models>,
+        settings: Arc<dyn Settings>,
+        tool_providers: ToolProviders,
+    ) -> Arc<Self> {
         Arc::new(Self {
             store: Arc::new(TimedStore(store)),
             models,
-            options,
+            settings,
+            tool_providers,
             open: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
         })
@@ -119,17 +134,32 @@ impl Runtime {
         &self.models
     }
 
-    /// The model of new sessions.
+    /// The model of new sessions in the folder that the process was started in.
     pub async fn default_model(&self) -> String {
-        match &self.options.model {
-            Some(model) => model.clone(),
+        self.default_model_in(None).await
+    }
+
+    /// The model of new sessions in a folder. Settings that are wrong say nothing of it.
+    pub async fn default_model_in(&self, folder: Option<&AbsPath>) -> String {
+        match self.settings.of(folder).await.ok().and_then(|options| options.model.clone()) {
+            Some(model) => model,
             None => self.models.default_id().await,
         }
     }
 
-    /// The options it was made with.
-    pub fn options(&self) -> &RuntimeOptions {
-        &self.options
+    /// What holds for a session that would begin in a folder now. The error says what is wrong with the settings.
+    pub async fn settings_in(&self, folder: &AbsPath) -> Result<Arc<RuntimeOptions>, SessionError> {
+        self.settings.of(Some(folder)).await.map_err(SessionError::Settings)
+    }
+
+    /// Has every open session look at its settings, which may have changed.
+    pub fn settings_changed(&self) {
+        self.sessions().values().for_each(SessionHandle::settings_changed);
+    }
+
+    async fn follow(&self, id: &SessionId, folder: &AbsPath) -> Result<Arc<Live>, SessionError> {
+        let followed = self.settings.follow(id, folder).await.map_err(SessionError::Settings)?;
+        Ok(Arc::new(Live::new(followed).await))
     }
 
     /// Makes a session. `attach` gives the surface once the id is known.
@@ -138,12 +168,18 @@ impl Runtime {
         new: CreateSession,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let model = self.default_model().await;
-        self.models.get(&model).await?;
         let id = SessionId::fresh();
+        let settings = self.follow(&id, &new.cwd).await?;
+        let options = settings.seen();
+        let models = settings.models().unwrap_or_else(|| self.models.clone());
+        let model = match &options.model {
+            Some(model) => model.clone(),
+            None => models.default_id().await,
+        };
+        models.get(&model).await?;
         let state = SessionState {
-            mode: self.options.mode,
-            permission_mode: self.options.permission_mode,
+            mode: options.mode,
+            permission_mode: options.permission_mode,
             model,
             effort: None,
             title: None,
@@ -161,7 +197,9 @@ impl Runtime {
         };
         let lease = self.store.create(record).await?;
         let surface = attach(&id);
-        Ok(self.start(new.cwd, state, lease, surface, 0, new.servers))
+        let heeded = Heeded { mode: Some(state.mode), permission_mode: Some(state.permission_mode) };
+        let begin = Begin { cwd: new.cwd, state, last: 0, servers: new.servers, settings, heeded };
+        Ok(self.start(begin, lease, surface))
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
@@ -192,9 +230,10 @@ impl Runtime {
             }
             handle.close().await;
         }
+        let settings = self.follow(id, &record.cwd).await?;
         let lease = self.store.acquire(id, how.take_over).await?;
         let servers = how.servers.unwrap_or_default();
-        self.reopen(record, how.additional_directories, servers, lease, attach).await
+        self.reopen(record, how.additional_directories, servers, (lease, settings), attach).await
     }
 
     /// Makes a session that begins with everything another has now, a running turn as far as it came included. `attach` gives the surface
@@ -207,6 +246,7 @@ impl Runtime {
     ) -> Result<SessionHandle, SessionError> {
         let origin = self.store.get(from).await?;
         let id = SessionId::fresh();
+        let settings = self.follow(&id, &new.cwd).await?;
         let record = NewSession {
             id: id.clone(),
             cwd: new.cwd,
@@ -217,7 +257,7 @@ impl Runtime {
         };
         let lease = self.store.fork(from, record).await?;
         match self.store.get(&id).await {
-            Ok(record) => self.reopen(record, None, new.servers, lease, attach).await,
+            Ok(record) => self.reopen(record, None, new.servers, (lease, settings), attach).await,
             Err(error) => {
                 self.give_back(&lease).await;
                 Err(error.into())
@@ -239,7 +279,7 @@ impl Runtime {
         record: SessionRecord,
         folders: Option<Vec<AbsPath>>,
         servers: Vec<ClientServer>,
-        lease: Lease,
+        (lease, settings): (Lease, Arc<Live>),
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
         let (last, additional_directories) = match self.ready(&record, folders, &lease).await {
@@ -251,7 +291,7 @@ impl Runtime {
         };
         let state = SessionState {
             mode: record.mode,
-            permission_mode: tighter(record.permission_mode, self.options.permission_mode),
+            permission_mode: tighter(record.permission_mode, settings.seen().permission_mode),
             model: record.model,
             effort: record.effort,
             title: record.title,
@@ -260,7 +300,10 @@ impl Runtime {
             busy: false,
         };
         let surface = attach(&record.id);
-        Ok(self.start(record.cwd, state, lease, surface, last, servers))
+        // Somebody may have chosen the modes that it comes back with.
+        let heeded = Heeded::default();
+        let begin = Begin { cwd: record.cwd, state, last, servers, settings, heeded };
+        Ok(self.start(begin, lease, surface))
     }
 
     /// Ends what the log of a session left open, and stores its further folders: how far the log goes, and the folders.
@@ -402,22 +445,17 @@ impl Runtime {
         futures::future::join_all(open.iter().map(SessionHandle::close)).await;
     }
 
-    /// Starts the task of a session in a folder whose client needs no news of events up to number `last`.
-    fn start(
-        self: &Arc<Self>,
-        cwd: AbsPath,
-        mut state: SessionState,
-        lease: Lease,
-        surface: Surface,
-        last: u64,
-        servers: Vec<ClientServer>,
-    ) -> SessionHandle {
+    /// Starts the task of a session.
+    fn start(self: &Arc<Self>, begin: Begin, lease: Lease, surface: Surface) -> SessionHandle {
+        let Begin { cwd, mut state, last, servers, settings, heeded } = begin;
         let id = lease.session.clone();
-        state.sandbox = crate::policy::expected(&self.options.sandbox, surface.system.routes().spawn);
+        let options = settings.seen();
+        let models = settings.models().unwrap_or_else(|| self.models.clone());
+        state.sandbox = crate::policy::expected(&options.sandbox, surface.system.routes().spawn);
         let mut tools = tools::offered(surface.client.takes_questions());
         tools.extend(surface.client.tools());
         let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
-        let sources = self.options.tool_providers.open(&scope);
+        let sources = self.tool_providers.open(&scope);
         let watchers = Arc::new(Watchers::new(surface.clone()));
         let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last);
         let told = log.told().clone();
@@ -433,15 +471,9 @@ impl Runtime {
                 log: log.clone(),
                 grants: grants.clone(),
                 roots,
-                allowed_paths: self.options.allowed_paths.clone(),
-                blocked_paths: self.options.blocked_paths.clone(),
-                denied_tools: self.options.denied_tools.clone(),
-                rules: self.options.rules.clone(),
-                sandbox: self.options.sandbox.clone(),
-                temp: self.options.sandbox.temp_of(&id),
-                limits: self.options.limits.clone(),
+                settings: settings.clone(),
+                temp: options.sandbox.temp_of(&id),
             },
-            hooks: self.options.hooks.clone(),
             log: log.clone(),
             watchers: watchers.clone(),
             store: self.store.clone(),
@@ -452,11 +484,12 @@ impl Runtime {
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
-            models: self.models.clone(),
+            models: models.clone(),
             current_model: None,
+            model_of: None,
             disclosed: HashSet::new(),
             instructions: None,
-            append_system_prompt: self.options.append_system_prompt.clone(),
+            append_system_prompt: options.append_system_prompt.clone(),
             usage: crate::Usage::default(),
             context: ContextState::default(),
             sampled: Spent::default(),
@@ -468,8 +501,14 @@ impl Runtime {
         };
         let (inbox, messages) = mpsc::unbounded_channel();
         let (state, seen) = watch::channel(state);
-        let queue = self.options.limits.queued_prompts;
-        let controls = Controls { state, log, grants, steering: Steering::default(), queue };
+        let controls = Controls {
+            state,
+            log,
+            grants,
+            steering: Steering::default(),
+            settings: settings.clone(),
+            heeded: Mutex::new(heeded),
+        };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
         let handle = SessionHandle {
@@ -477,11 +516,12 @@ impl Runtime {
             cwd,
             inbox,
             state: seen,
-            models: self.models.clone(),
+            models,
             told,
             sources: sources.clone(),
             watchers,
             prompts: Arc::default(),
+            settings,
         };
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
@@ -515,6 +555,17 @@ impl Runtime {
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a session's task begins with.
+struct Begin {
+    cwd: AbsPath,
+    state: SessionState,
+    /// Of events up to this number its client needs no news.
+    last: u64,
+    servers: Vec<ClientServer>,
+    settings: Arc<Live>,
+    heeded: Heeded,
 }
 
 /// The stricter of two permission modes: a stored session never comes back looser than the policy of today.

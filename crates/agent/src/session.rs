@@ -2,10 +2,12 @@
 
 use crate::{
     Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
-    RewindTarget, SessionEvent, SessionId, SlashCommand, StopReason, StoreError, Surface, Usage, commands,
+    RewindTarget, RuntimeOptions, SessionEvent, SessionId, SlashCommand, StopReason, StoreError, Surface,
+    Usage, commands,
     log::Told,
     server::ClientServer,
     session_task::{Message, Queued},
+    settings::Live,
     source::Sources,
     watchers::Watchers,
 };
@@ -28,6 +30,7 @@ pub struct SessionHandle {
     pub(crate) sources: Sources,
     pub(crate) watchers: Arc<Watchers>,
     pub(crate) prompts: Arc<AtomicU64>,
+    pub(crate) settings: Arc<Live>,
 }
 
 /// A prompt that was handed to its session, to be waited for or taken back.
@@ -116,6 +119,9 @@ pub enum SessionError {
     /// The model said no.
     #[error("{0}")]
     Model(#[from] ModelError),
+    /// The settings of the session's folder do not hold; what is wrong, and where.
+    #[error("the session cannot be opened: {0}")]
+    Settings(String),
     /// The folder given is not the session's own.
     #[error("session {session} belongs to {actual}, not to {given}; pass its own cwd")]
     OtherFolder {
@@ -145,6 +151,17 @@ impl SessionHandle {
     /// What the session is set to now.
     pub fn state(&self) -> SessionState {
         self.state.borrow().clone()
+    }
+
+    /// The settings that hold for the session now.
+    pub async fn settings(&self) -> Arc<RuntimeOptions> {
+        self.settings.look().await
+    }
+
+    /// Has the session look at its settings, which may have changed, and tell its clients what has.
+    pub fn settings_changed(&self) {
+        // One whose task has ended has nobody to tell.
+        let _ = self.inbox.send(Message::Settings);
     }
 
     /// The slash commands that a prompt may be now; the client is told when they become others.

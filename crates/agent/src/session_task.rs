@@ -1,10 +1,10 @@
 //! The task that owns a session: it takes messages, runs turns one after the other, and is the only one to change anything.
 
 use crate::{
-    AnyTool, Content, Effort, FileTracker, History, Hooks, InnerCalls, LanguageModel, MessageId, Mode,
-    Models, PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, SessionEvent, SessionId,
-    SessionRecord, SessionState, SessionStore, Severity, StopReason, StoreError, TaskList, ToolCallId,
-    ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
+    AnyTool, Content, Effort, FileTracker, History, InnerCalls, LanguageModel, MessageId, Mode, Models,
+    PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions, SessionEvent,
+    SessionId, SessionRecord, SessionState, SessionStore, SettingsNews, Severity, StopReason, StoreError,
+    TaskList, ToolCallId, ToolCallUpdate, ToolContext, TurnError, TurnId, Usage, calls,
     checkpoint::restore,
     commands,
     context::ContextState,
@@ -15,6 +15,7 @@ use crate::{
     policy::{self, Grants},
     prompt,
     sampling::Spent,
+    settings::Live,
     source::Sources,
     steering::Steering,
     tool_specs::Told,
@@ -26,7 +27,7 @@ use std::{
     collections::{HashSet, VecDeque},
     convert::Infallible,
     panic::{AssertUnwindSafe, resume_unwind},
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::AbsPath;
 use tokio::{
@@ -50,6 +51,8 @@ pub(crate) enum Message {
     SetEffort(Option<Effort>, oneshot::Sender<Result<(), StoreError>>),
     SetTitle(String, oneshot::Sender<Result<(), StoreError>>),
     SetDirectories(Vec<AbsPath>, oneshot::Sender<Result<(), StoreError>>),
+    /// The settings may have changed.
+    Settings,
     Close(oneshot::Sender<()>),
 }
 
@@ -88,7 +91,6 @@ pub(crate) struct Session {
     pub(crate) cwd: AbsPath,
     pub(crate) additional_directories: Vec<AbsPath>,
     pub(crate) gate: Gate,
-    pub(crate) hooks: Hooks,
     pub(crate) log: SessionLog,
     pub(crate) watchers: Arc<Watchers>,
     pub(crate) store: Arc<dyn SessionStore>,
@@ -102,8 +104,11 @@ pub(crate) struct Session {
     pub(crate) tasks: Arc<TaskList>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) current_model: Option<(String, Arc<dyn LanguageModel>)>,
+    /// The settings that the current model was made by.
+    pub(crate) model_of: Option<Arc<RuntimeOptions>>,
     pub(crate) disclosed: HashSet<String>,
     pub(crate) instructions: Option<String>,
+    /// What the settings add to the system prompt of the running round.
     pub(crate) append_system_prompt: Option<String>,
     pub(crate) usage: Usage,
     pub(crate) context: ContextState,
@@ -119,6 +124,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// The settings as they were at the last look.
+    pub(crate) fn settings(&self) -> Arc<RuntimeOptions> {
+        self.gate.settings.seen()
+    }
+
+    /// Looks at the settings again.
+    pub(crate) async fn look_at_settings(&self) -> Arc<RuntimeOptions> {
+        self.gate.settings.look().await
+    }
+
     pub(crate) fn next_turn(&mut self) -> TurnId {
         self.turns += 1;
         TurnId(format!("run_{}", self.turns))
@@ -159,7 +174,7 @@ impl Session {
             cancel: cancel.clone(),
             asked,
             confined: ruling.is_confined(),
-            limits: self.gate.limits.tools.clone(),
+            limits: self.settings().limits.tools.clone(),
             inner: InnerCalls::default(),
         }
     }
@@ -177,7 +192,7 @@ impl Session {
             cancel: cancel.clone(),
             asked: false,
             confined: false,
-            limits: self.gate.limits.tools.clone(),
+            limits: self.settings().limits.tools.clone(),
             inner: InnerCalls::default(),
         }
     }
@@ -200,6 +215,15 @@ impl Session {
         Ok(report)
     }
 
+    /// A model that was made before the settings changed is made anew.
+    fn renew_model(&mut self) {
+        let now = self.settings();
+        if !self.model_of.as_ref().is_some_and(|then| Arc::ptr_eq(then, &now)) {
+            self.current_model = None;
+            self.model_of = Some(now);
+        }
+    }
+
     /// Bounds the session to its folder and these further ones.
     fn work_in(&mut self, additional: Vec<AbsPath>) {
         if self.additional_directories != additional {
@@ -216,7 +240,7 @@ impl Session {
     /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where it ran then.
     fn move_on(&mut self, controls: &Controls) {
         let Some(surface) = self.watchers.moved() else { return };
-        let place = policy::expected(&self.gate.sandbox, surface.system.routes().spawn);
+        let place = policy::expected(&self.settings().sandbox, surface.system.routes().spawn);
         controls.update(|state| state.sandbox = place);
         controls.grants.clear();
         self.own_tools = tools::offered(self.log.client().takes_questions());
@@ -295,6 +319,25 @@ pub(crate) async fn missing_end(
     }
 }
 
+/// The modes that a session has from the settings; `None` once somebody has chosen one for it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Heeded {
+    pub(crate) mode: Option<Mode>,
+    pub(crate) permission_mode: Option<PermissionMode>,
+}
+
+impl Heeded {
+    /// The modes that the settings have now, where they have become others.
+    fn follow(&mut self, now: &RuntimeOptions) -> (Option<Mode>, Option<PermissionMode>) {
+        fn other<T: Copy + PartialEq>(had: &mut Option<T>, now: T) -> Option<T> {
+            let had = had.as_mut().filter(|had| **had != now)?;
+            *had = now;
+            Some(now)
+        }
+        (other(&mut self.mode, now.mode), other(&mut self.permission_mode, now.permission_mode))
+    }
+}
+
 /// What can be changed of a session at any time, a running turn included.
 pub(crate) struct Controls {
     pub(crate) state: watch::Sender<SessionState>,
@@ -302,8 +345,9 @@ pub(crate) struct Controls {
     pub(crate) grants: Arc<Grants>,
     /// What was said to the running turn and did not reach it yet.
     pub(crate) steering: Steering,
-    /// The most prompts that wait behind a running turn.
-    pub(crate) queue: usize,
+    pub(crate) settings: Arc<Live>,
+    /// What the session's modes were made from.
+    pub(crate) heeded: Mutex<Heeded>,
 }
 
 impl Controls {
@@ -315,12 +359,48 @@ impl Controls {
         self.state.send_modify(change);
     }
 
+    /// Looks at the settings, tells what has become of them, and has the session follow them: a mode that nobody has chosen is the settings'.
+    pub(crate) async fn heed_settings(&self) {
+        let now = self.settings.look().await;
+        for SettingsNews { severity, title, description } in self.settings.news() {
+            self.log.tell(SessionEvent::Notice { severity, title, description });
+        }
+        let (mode, permission_mode) = self.heeded().follow(&now);
+        let recorded = async {
+            if let Some(mode) = permission_mode {
+                self.change_permission_mode(mode).await?;
+            }
+            match mode {
+                Some(mode) => self.change_mode(mode).await,
+                None => Ok(()),
+            }
+        };
+        // It holds all the same. A store that fails ends the turn at the next thing that has to be recorded.
+        if let Err(error) = recorded.await {
+            tracing::warn!(%error, "a mode that follows the settings could not be recorded");
+        }
+    }
+
+    fn heeded(&self) -> MutexGuard<'_, Heeded> {
+        self.heeded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) async fn set_mode(&self, mode: Mode) -> Result<(), StoreError> {
+        self.heeded().mode = None;
+        self.change_mode(mode).await
+    }
+
+    async fn change_mode(&self, mode: Mode) -> Result<(), StoreError> {
         self.update(|state| state.mode = mode);
         self.log.record(vec![SessionEvent::ModeChanged(mode)]).await
     }
 
     pub(crate) async fn set_permission_mode(&self, mode: PermissionMode) -> Result<(), StoreError> {
+        self.heeded().permission_mode = None;
+        self.change_permission_mode(mode).await
+    }
+
+    async fn change_permission_mode(&self, mode: PermissionMode) -> Result<(), StoreError> {
         self.grants.clear();
         self.update(|state| state.permission_mode = mode);
         self.log.record(vec![SessionEvent::PermissionModeChanged(mode)]).await
@@ -399,6 +479,7 @@ impl SessionTask {
                 Some(prompt) => prompt,
                 None => match self.inbox.recv().await {
                     Some(Message::Rewind(target, reply)) => {
+                        self.session.look_at_settings().await;
                         self.session.move_on(&self.controls);
                         let state = self.controls.state();
                         // Whoever asked may have stopped waiting.
@@ -426,6 +507,8 @@ impl SessionTask {
     async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
         let cancel = CancellationToken::new();
         self.controls.update(|state| state.busy = true);
+        self.controls.heed_settings().await;
+        self.session.renew_model();
         self.session.move_on(&self.controls);
         self.session.work_in(self.controls.state().additional_directories);
         let result = {
@@ -511,7 +594,7 @@ async fn take(
             prompt.settle(Err(TurnError::Closed));
         }
         Message::Prompt(prompt) | Message::Steer(prompt)
-            if waiting.len() + controls.steering.len() >= controls.queue =>
+            if waiting.len() + controls.steering.len() >= controls.settings.seen().limits.queued_prompts =>
         {
             prompt.settle(Err(TurnError::QueueFull(waiting.len())));
         }
@@ -529,6 +612,9 @@ async fn take(
             if let Some(prompt) = waits.or_else(|| controls.steering.remove(number)) {
                 prompt.cancelled();
             }
+        }
+        Message::Settings => {
+            controls.heed_settings().await;
         }
         Message::SetMode(mode, reply) => drop(reply.send(controls.set_mode(mode).await)),
         Message::SetPermissionMode(mode, reply) => drop(reply.send(controls.set_permission_mode(mode).await)),

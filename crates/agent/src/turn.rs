@@ -69,7 +69,7 @@ async fn tell_stop(
     course: &mut Course,
     cancel: &CancellationToken,
 ) -> Result<StopReason, TurnError> {
-    if session.hooks.hear(HookEvent::Stop) {
+    if session.look_at_settings().await.hooks.hear(HookEvent::Stop) {
         session.log.record(take(&mut course.last)).await?;
         session.tell_hooks(stop, cancel).await;
     }
@@ -149,7 +149,10 @@ async fn attempt(
         if course.requests > 0 {
             take_steering(session, controls, cancel).await?;
         }
-        if course.requests >= session.gate.limits.turn_requests {
+        if course.requests > 0 {
+            controls.heed_settings().await;
+        }
+        if course.requests >= session.settings().limits.turn_requests {
             return Ok(StopReason::MaxTurnRequests);
         }
         course.requests += 1;
@@ -217,7 +220,7 @@ async fn attempt(
         if round.cancelled {
             return Ok(StopReason::Cancelled);
         }
-        if repeated >= session.gate.limits.identical_calls {
+        if repeated >= session.settings().limits.identical_calls {
             session.log.tell(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: format!("Stopped: the model repeated the same tool call {repeated} times"),
@@ -372,7 +375,8 @@ impl Session {
             _ => None,
         };
         let about = || json!({ "prompt": content.iter().filter_map(text).collect::<Vec<_>>().join("\n") });
-        let said = self.hooks.run(HookEvent::Prompt, &self.cwd, None, about, cancel).await;
+        let hooks = self.look_at_settings().await.hooks.clone();
+        let said = hooks.run(HookEvent::Prompt, &self.cwd, None, about, cancel).await;
         content.extend(said.notes.into_iter().map(Content::text));
         (content, said.denial)
     }
@@ -380,7 +384,8 @@ impl Session {
     /// Tells hooks that the turn is over; what they say is shown.
     async fn tell_hooks(&self, stop: StopReason, cancel: &CancellationToken) {
         let about = || json!({ "stop_reason": stop.id() });
-        let said = self.hooks.run(HookEvent::Stop, &self.cwd, None, about, cancel).await;
+        let hooks = self.settings().hooks.clone();
+        let said = hooks.run(HookEvent::Stop, &self.cwd, None, about, cancel).await;
         for title in said.notes.into_iter().chain(said.denial) {
             self.log.tell(SessionEvent::Notice { severity: Severity::Info, title, description: None });
         }
@@ -438,6 +443,7 @@ impl Session {
     }
 
     pub(crate) fn ingredients(&mut self, state: &SessionState) -> prompt::Ingredients<'_> {
+        self.append_system_prompt.clone_from(&self.settings().append_system_prompt);
         let offered = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
         prompt::Ingredients {
             session: &self.id,

@@ -37,7 +37,7 @@ pub use listener::Offered;
 pub use names::{server_name, tool_name};
 pub use oauth::{Grants, LoginOptions, Revoked, SignIn, login, logout};
 pub use pins::{Change, Pins, changes, definition_hash};
-pub use provider::{HttpFactory, McpOptions, McpProvider};
+pub use provider::{HttpFactory, McpOptions, McpProvider, OffersOf};
 pub use reference::Values;
 pub use serve::{CallError, Gateway, OUR_NAME, ServeError, serve};
 pub use session_servers::{SessionServers, Up};

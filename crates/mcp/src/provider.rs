@@ -11,6 +11,9 @@ use system::{AbsPath, System};
 /// Makes the HTTP client for an address.
 pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
 
+/// What servers of a session's client may ask of us, by their names.
+pub type OffersOf = dyn Fn(&SessionId) -> Option<BTreeMap<String, Vec<Offered>>> + Send + Sync;
+
 /// What servers are started with; resolved once, at the edge.
 #[derive(Clone)]
 pub struct McpOptions {
@@ -41,6 +44,7 @@ pub struct McpOptions {
 /// Gives each session the tools of its servers.
 pub struct McpProvider {
     options: Arc<McpOptions>,
+    offers: Option<Arc<OffersOf>>,
     /// Those of sessions that are open.
     open: Mutex<Vec<(SessionId, Weak<Hub>)>>,
 }
@@ -48,7 +52,12 @@ pub struct McpProvider {
 impl McpProvider {
     /// Starts nothing before there is a session.
     pub fn new(options: Arc<McpOptions>) -> Self {
-        Self { options, open: Mutex::default() }
+        Self { options, offers: None, open: Mutex::default() }
+    }
+
+    /// With offers that are asked for when a session opens; those of the options hold where there are none.
+    pub fn with_offers(self, offers: Arc<OffersOf>) -> Self {
+        Self { offers: Some(offers), ..self }
     }
 
     /// The servers of a session that is open, for whoever calls them past its model.
@@ -61,7 +70,12 @@ impl McpProvider {
 
 impl ToolProvider for McpProvider {
     fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
-        let hub = Hub::open(Arc::clone(&self.options), session);
+        let offers = self.offers.as_ref().and_then(|offers| offers(&session.id));
+        let options = match offers {
+            Some(offers) => Arc::new(McpOptions { offers, ..self.options.as_ref().clone() }),
+            None => Arc::clone(&self.options),
+        };
+        let hub = Hub::open(options, session);
         let mut open = locked(&self.open);
         open.retain(|(_, hub)| hub.strong_count() > 0);
         open.push((session.id.clone(), Arc::downgrade(&hub)));

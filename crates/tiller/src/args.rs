@@ -3,6 +3,7 @@
 #[cfg(not(feature = "extensions"))]
 mod absent;
 mod acp;
+mod config;
 #[cfg(feature = "extensions")]
 mod integrations;
 #[cfg(feature = "extensions")]
@@ -11,6 +12,7 @@ mod spelling;
 
 #[cfg(not(feature = "extensions"))]
 pub(crate) use absent::Anything;
+pub(crate) use config::{ConfigCommand, ConfigPlace};
 #[cfg(feature = "extensions")]
 pub(crate) use integrations::{
     AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     Sessions(SessionsCommand),
     /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is not given.
     Setup(SetupArgs),
+    /// Show settings, and write them.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// List the models that can be chosen now.
     Models,
     /// Tell what this machine and these settings give, and what is wrong with them.

@@ -8,6 +8,7 @@ use crate::{
     mcp::{self, Pins, SessionFunctions, Values},
     options::Options,
     scripts::{self, Callable},
+    settings::Settings,
     trust,
     wiring::local_system,
 };
@@ -27,6 +28,7 @@ pub(crate) const PRESENT: bool = true;
 
 /// What they need that lives as long as the program does.
 pub(crate) struct Extensions {
+    settings: Arc<Settings>,
     /// What servers are started with.
     pub(crate) mcp: Arc<McpOptions>,
     /// What gives sessions their servers.
@@ -36,26 +38,27 @@ pub(crate) struct Extensions {
 
 impl Extensions {
     /// Starts nothing and reads no file.
-    pub(crate) fn new(options: &Options, environment: &Environment) -> Self {
+    pub(crate) fn new(settings: &Arc<Settings>, options: &Options, environment: &Environment) -> Self {
         let mcp = mcp_options(options, environment);
-        let servers = Arc::new(McpProvider::new(mcp.clone()));
-        Self { mcp, servers, integrations: Integrations::new(options, environment) }
+        let asked = settings.clone();
+        let offers =
+            move |session: &SessionId| Some(asked.of_session(session)?.seen().options.offers.clone());
+        let servers = Arc::new(McpProvider::new(mcp.clone()).with_offers(Arc::new(offers)));
+        let integrations = Integrations::new(options, environment);
+        Self { settings: settings.clone(), mcp, servers, integrations }
     }
 
     /// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
     pub(crate) fn tool_providers(&self) -> ToolProviders {
         let (servers, integrations) = (self.servers.clone(), self.integrations.clone());
         let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers.clone()];
-        let desk = integrations.clone();
+        let (desk, settings) = (integrations.clone(), self.settings.clone());
         let functions = move |session: &SessionScope| -> Arc<dyn Functions> {
-            let (desk, cwd) = (desk.clone(), session.cwd.clone());
-            let integrations = IntegrationFunctions::new(desk.clone(), Arc::new(move || desk.switches(&cwd)));
+            let integrations = IntegrationFunctions::new(desk.clone(), switches(&settings, session));
             Arc::new(SessionFunctions { integrations, servers: servers.clone(), session: session.id.clone() })
         };
         providers.push(Arc::new(LuaTools::with(functions)));
-        if integrations.native_tools() {
-            providers.push(Arc::new(NativeTools(integrations)));
-        }
+        providers.push(Arc::new(NativeTools { desk: integrations, settings: self.settings.clone() }));
         providers.into_iter().collect()
     }
 
@@ -65,11 +68,16 @@ impl Extensions {
             servers.look_again().await;
         }
     }
+}
 
-    /// Lays what was said through this program over settings of a folder.
-    pub(crate) fn overlay(&self, cwd: &AbsPath, options: &mut Options) {
-        self.integrations.overlay(cwd, options);
-    }
+/// What a session's settings say of integrations, whenever that is asked.
+pub(crate) fn switches(settings: &Arc<Settings>, session: &SessionScope) -> Arc<integrations::Now> {
+    let (settings, session) = (settings.clone(), session.id.clone());
+    // A session that nobody follows any more has ended.
+    Arc::new(move || match settings.of_session(&session) {
+        Some(follower) => Arc::new(follower.seen().options.switches()),
+        None => Arc::default(),
+    })
 }
 
 /// What MCP servers are started with.

@@ -29,6 +29,7 @@ mod scripts;
 mod secrets;
 mod services;
 mod sessions;
+mod settings;
 mod setup;
 mod signals;
 mod start;

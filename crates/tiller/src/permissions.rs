@@ -26,11 +26,11 @@ pub(crate) async fn run(
     match command {
         PermissionsCommand::Explain { what, write, time } => {
             let system = wiring::local_system(options);
-            let chain = explain(wired.runtime.options(), Arc::clone(&system), cwd, &what, write).await;
+            let settings = wired.runtime.settings_in(cwd).await?;
+            let chain = explain(&settings, Arc::clone(&system), cwd, &what, write).await;
             let mut stdout = screen::stdout();
             if let Some(times) = time {
-                let options = wired.runtime.options();
-                let took = decision_time(options, system, cwd, &what, write, times as usize).await;
+                let took = decision_time(&settings, system, cwd, &what, write, times as usize).await;
                 writeln!(stdout, "{:<18} {:.3} µs", "time", took.as_secs_f64() * 1e6)?;
             }
             for step in &chain {
@@ -56,6 +56,7 @@ async fn last(runtime: &Arc<Runtime>, cwd: &AbsPath) -> Result<SessionId> {
 async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bool) -> Result<u8> {
     let mut titles: HashMap<String, String> = HashMap::new();
     let mut lines = Vec::new();
+    let session = id.as_str();
     runtime
         .replay(id, &mut |event| match event {
             SessionEvent::ToolCall(update) => {
@@ -69,7 +70,7 @@ async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bo
                 let said = word(*outcome);
                 lines.push(match as_json {
                     true => redactor
-                        .json_line(json!({ "call": call, "title": title, "outcome": said, "rule": rule })),
+                        .json_line(json!({ "session_id": session, "call": call, "title": title, "outcome": said, "rule": rule })),
                     false => redactor.shown(&format!("{call:<9} {said:<13} {rule:<17} {title}")),
                 });
             }

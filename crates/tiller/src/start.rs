@@ -2,35 +2,37 @@
 
 use crate::{
     args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SetupArgs},
-    config::{self, Flags, Layers, ProjectLayer, Resolved, SettingsFile},
+    config::{self, Flags},
     demo, doctor,
     environment::{self, Environment},
     exit,
     extensions::{self, Extensions},
     folders,
     headless::{self, Begin, Overrides, Run},
-    keys::StoredKeys,
     limits, logging, models,
-    options::{Folders, Options},
+    options::Options,
     permissions,
     services::Services,
-    sessions, setup,
+    sessions,
+    settings::{self, Settings, Snapshot},
+    setup,
     signals::Signals,
     trust,
     wiring::{self, Keep},
 };
-use agent::{ItemKind, PermissionMode, SessionId, ToolProviders};
+use agent::{PermissionMode, SessionId, ToolProviders};
 use anyhow::{Context, Result, bail};
 use std::{
-    collections::BTreeMap,
     io::{IsTerminal, Read, Write},
     path::Path,
+    sync::Arc,
     time::Duration,
 };
 use system::AbsPath;
 
 /// The options of a run, and the folder it is in.
 struct Settled {
+    settings: Arc<Settings>,
     options: Options,
     cwd: AbsPath,
     /// What was ignored, and why.
@@ -55,9 +57,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         Some(Command::Sessions(command)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired =
-                wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, ToolProviders::default())?;
+            let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
@@ -66,9 +67,8 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             doctor::run(&options, &notices, &args).await
         }
         Some(Command::Permissions(command)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired =
-                wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, ToolProviders::default())?;
+            let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
             permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
@@ -88,21 +88,20 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             extensions::run_lua(&options, environment, &cwd, command).await
         }
+        Some(Command::Config(command)) => {
+            let cwd = folder(None)?;
+            let settings = Settings::new(environment, &cwd, Flags::default())?;
+            let options = settings.built_in();
+            settings::run(&settings, &options, environment, &cwd, command).await
+        }
         Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Schema(SchemaCommand::Native)) => {
             std::io::stdout().lock().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(exit::OK)
         }
         Some(Command::Models) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            models::run(&wiring::wire(
-                &options,
-                environment.redactor(),
-                &cwd,
-                Keep::ForThisRun,
-                ToolProviders::default(),
-            )?)
-            .await
+            let Settled { settings, options, .. } = settle(environment, None, Flags::default()).await?;
+            models::run(&wiring::wire(&settings, &options, Keep::ForThisRun, ToolProviders::default())?).await
         }
         None => print(cli.print, environment).await,
     }
@@ -118,17 +117,16 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     if for_setup {
         return setup(&SetupArgs::default(), environment).await;
     }
-    let Settled { options, cwd, notices } =
+    let Settled { settings, options, cwd, notices } =
         settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
-    let extensions = Extensions::new(&options, environment);
-    let wired =
-        wiring::wire(&options, environment.redactor(), &cwd, Keep::InData, extensions.tool_providers())?;
+    let extensions = Extensions::new(&settings, &options, environment);
+    let wired = wiring::wire(&settings, &options, Keep::InData, extensions.tool_providers())?;
     let services = Services {
         runtime: wired.runtime.clone(),
+        settings,
         options: options.clone(),
         notices,
         environment: environment.clone(),
-        catalog: wired.catalog.clone(),
         extensions,
         writing: tokio::sync::Mutex::default(),
     };
@@ -157,14 +155,15 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
         None | Some("-") => prompt_from_stdin()?,
         Some(text) => text.to_owned(),
     };
-    let flags = flags(&args.session, args.append_system_prompt, args.max_turns)?;
+    let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NOBODY));
+    let append = append.unwrap_or_else(|| headless::NOBODY.to_owned());
+    let flags = flags(&args.session, Some(append), args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Settled { mut options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
-    options.append_prompt(headless::NOBODY);
+    let Settled { settings, options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
-    let providers = Extensions::new(&options, environment).tool_providers();
-    let wired = wiring::wire(&options, environment.redactor(), &cwd, keep, providers)?;
+    let providers = Extensions::new(&settings, &options, environment).tool_providers();
+    let wired = wiring::wire(&settings, &options, keep, providers)?;
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,
@@ -206,45 +205,12 @@ fn prompt_from_stdin() -> Result<String> {
 /// Resolves the layers and tells of what was ignored.
 async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
     let cwd = folder(cwd)?;
-    let Resolved { options, notices } = resolved(environment, &cwd, flags).await?;
+    let settings = Settings::new(environment, &cwd, flags)?;
+    let Snapshot { options, notices, .. } = settings.read(&cwd).await?;
     for notice in &notices {
         tracing::warn!("{notice}");
     }
-    Ok(Settled { options, cwd, notices })
-}
-
-/// What the layers come to in a folder, as its files are now.
-pub(crate) async fn resolved(environment: &Environment, cwd: &AbsPath, flags: Flags) -> Result<Resolved> {
-    let folders = folders::resolve(environment, cwd)?;
-    let user = config::read(config::user_path(&folders))?;
-    let blocked = config::users_blocked_paths(&folders, user.as_ref())?;
-    let (project, refused) = match config::read_project(cwd, &blocked).await? {
-        Ok(Some(file)) => (Some(project_layer(&folders, cwd, file).await), None),
-        Ok(None) => (None, None),
-        Err(why) => (None, Some(why)),
-    };
-    let keys = &StoredKeys::read(&folders)?;
-    let mut resolved = config::resolve(Layers { folders, user, project, environment, keys, flags })?;
-    resolved.notices.extend(refused);
-    environment.redactor().learn(resolved.options.keys());
-    Ok(resolved)
-}
-
-/// The project's settings, and what of them may do more than tighten: what was judged is what is read.
-async fn project_layer(folders: &Folders, cwd: &AbsPath, file: SettingsFile) -> ProjectLayer {
-    let mut layer = ProjectLayer { distrust: None, waiting: BTreeMap::new(), file };
-    let items = config::trust_items(&layer.file, folders).unwrap_or_else(|error| {
-        layer.distrust = Some(error.to_string());
-        Vec::new()
-    });
-    for judged in trust::folder_trust(folders).judge(cwd, items).await {
-        let Some(why) = judged.state.problem() else { continue };
-        match judged.item.kind {
-            ItemKind::Hook => drop(layer.waiting.insert(judged.item.name, why)),
-            ItemKind::Settings | ItemKind::Server => layer.distrust = Some(why),
-        }
-    }
-    layer
+    Ok(Settled { settings, options, cwd, notices })
 }
 
 fn folder(given: Option<&Path>) -> Result<AbsPath> {

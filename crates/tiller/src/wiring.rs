@@ -5,6 +5,7 @@ use crate::{
     config, extensions, limits,
     options::{self, HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
+    settings::{CountedOn, OfFolders, Settings},
     stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
@@ -13,7 +14,10 @@ use agent::{
 };
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+};
 use store::SqliteStore;
 use system::{AbsPath, LocalSystem, System};
 
@@ -34,11 +38,10 @@ pub(crate) enum Keep {
     ForThisRun,
 }
 
-/// The runtime behind every surface; `redactor` takes secrets out of what is recorded. Touches no network; the database is opened in the background.
+/// The runtime behind every surface. Touches no network; the database is opened in the background.
 pub(crate) fn wire(
+    settings: &Arc<Settings>,
     options: &Options,
-    redactor: &Redactor,
-    cwd: &AbsPath,
     keep: Keep,
     tool_providers: ToolProviders,
 ) -> Result<Wired> {
@@ -52,14 +55,17 @@ pub(crate) fn wire(
     };
     let store: Arc<dyn SessionStore> =
         Arc::new(SqliteStore::open_in_background(folder.join("sessions.db").as_std())?);
-    let catalog = Catalog::new(
-        providers(options, redactor, cwd),
-        local_system(options),
-        Arc::new(OfflinePilot::default()),
-    );
-    let catalog = Arc::new(catalog);
-    let runtime = Runtime::new(store, Arc::clone(&catalog) as Arc<_>, sessions(options, cwd, tool_providers));
+    let catalog = settings.catalog(options);
+    let settings = Arc::new(OfFolders(Arc::clone(settings)));
+    let models = Arc::clone(&catalog) as Arc<_>;
+    let runtime = Runtime::with_settings(store, models, settings, tool_providers);
     Ok(Wired { runtime, catalog, _temporary: temporary })
+}
+
+/// The models, as settings have them; recordings are named from a folder.
+pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Catalog {
+    let pilot = Arc::new(OfflinePilot::default());
+    Catalog::new(providers(options, redactor, cwd), local_system(options), pilot)
 }
 
 /// The first argument of this program when it is to confine a command and nothing else.
@@ -97,7 +103,7 @@ fn terminal_launcher() -> Vec<String> {
 #[cfg(feature = "extensions")]
 pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
     agent::Outside {
-        options: sessions(options, cwd, ToolProviders::default()),
+        options: sessions(options, cwd, &mut CountedOn::new()),
         system: local_system(options),
         cwd: cwd.clone(),
         force,
@@ -150,7 +156,8 @@ pub(crate) async fn serve(
     Ok(served?)
 }
 
-fn sessions(options: &Options, cwd: &AbsPath, tool_providers: ToolProviders) -> RuntimeOptions {
+/// What sessions in a folder decide by.
+pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> RuntimeOptions {
     RuntimeOptions {
         mode: options.mode,
         permission_mode: options.permission_mode,
@@ -161,21 +168,25 @@ fn sessions(options: &Options, cwd: &AbsPath, tool_providers: ToolProviders) -> 
         denied_tools: options.denied_tools.clone(),
         rules: options.rules.clone(),
         sandbox: sandbox(options),
-        hooks: hooks(options, cwd),
-        tool_providers,
+        hooks: hooks(options, cwd, counted_on),
+        tool_providers: ToolProviders::default(),
         limits: options.limits.clone(),
     }
 }
 
 /// The hooks of the settings. They run on this machine; one of the project in `cwd` only while it is trusted.
-fn hooks(options: &Options, cwd: &AbsPath) -> Hooks {
-    let brought = |hook: &HookOptions| {
+fn hooks(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> Hooks {
+    let mut brought = |hook: &HookOptions| {
         let options::Brought { name, trusted } = hook.of_project.as_ref()?;
         Some(Brought {
             trust: trust::folder_trust(&options.folders),
             folder: cwd.clone(),
             item: config::hook_item(name, hook),
-            counted_on: Arc::new(AtomicBool::new(*trusted)),
+            counted_on: {
+                let before = counted_on.entry(name.clone()).or_default();
+                before.fetch_or(*trusted, Ordering::Relaxed);
+                Arc::clone(before)
+            },
         })
     };
     let hook = |(name, hook): (&String, &HookOptions)| {
@@ -277,7 +288,7 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     ProvidersOptions {
         openai: vendor(&options.openai),
         anthropic: vendor(&options.anthropic),
-        custom: options.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect(),
+        custom: vendors(options),
         local: LocalOptions { discover: options.local.discover, urls: options.local.urls.clone() },
         default_model: options.model.clone(),
         record_to: options.record.clone(),
@@ -287,16 +298,18 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     }
 }
 
-/// Reaches a provider from now on as the options say, and takes their model for sessions that name none.
-pub(crate) fn reconfigure(catalog: &Catalog, options: &Options, provider: &str) {
+/// Reaches providers from now on as the options say, and takes their model for sessions that name none.
+pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
-        match provider {
-            "openai" => known.openai = vendor(&options.openai),
-            "anthropic" => known.anthropic = vendor(&options.anthropic),
-            name => known.custom.extend(options.custom.get(name).map(|set| (name.to_owned(), vendor(set)))),
-        }
+        known.openai = vendor(&options.openai);
+        known.anthropic = vendor(&options.anthropic);
+        known.custom = vendors(options);
         known.default_model.clone_from(&options.model);
     });
+}
+
+fn vendors(options: &Options) -> BTreeMap<String, VendorOptions> {
+    options.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect()
 }
 
 fn vendor(provider: &Provider) -> VendorOptions {

@@ -62,6 +62,7 @@ pub(crate) fn session(error: &SessionError) -> Error {
         SessionError::OtherFolder { actual, .. } => {
             invalid_params(error.to_string()).data(json!({ "cwd": actual.as_str() }))
         }
+        SessionError::Settings(_) => internal(error.to_string(), "settings"),
         SessionError::Closed => internal(error.to_string(), "closed"),
     }
 }

@@ -69,8 +69,9 @@ impl<W: Wire> Connection<W> {
         let servers = servers(&folders.mcp_servers)?.unwrap_or_default();
         let default = self.options.default_cwd.clone();
         let (cwd, additional_directories) = self.folders(folders, Some(&default)).await?;
-        self.may_use(&self.runtime.default_model().await)?;
-        let new = CreateSession { cwd: cwd.unwrap_or(default), additional_directories, servers };
+        let cwd = cwd.unwrap_or(default);
+        self.may_use(&self.runtime.default_model_in(Some(&cwd)).await)?;
+        let new = CreateSession { cwd, additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
             self.attach(peer, id)

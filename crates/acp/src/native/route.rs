@@ -216,7 +216,7 @@ async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result
     let options = agent::RuntimeOptions {
         mode: state.mode,
         permission_mode: state.permission_mode,
-        ..connection.runtime.options().clone()
+        ..handle.settings().await.as_ref().clone()
     };
     let local = connection.options.local.clone();
     let steps = agent::explain(&options, local, handle.cwd(), &what, write).await;

@@ -39,7 +39,7 @@ pub(crate) struct Summing<'a> {
 impl Session {
     /// Sees to it that the next request leaves room for its answer. What that took of the model is added to `spent`.
     pub(crate) async fn make_room(&mut self, with: &Summing<'_>, spent: &mut Usage) -> Result<(), TurnError> {
-        let limits = self.gate.limits.context.clone();
+        let limits = self.settings().limits.context.clone();
         let Some(room) = Room::of(with.model.info(), &limits) else { return Ok(()) };
         let mark = if limits.auto_compact { room.compact_at } else { room.warn_at };
         if self.used(with.around) < mark {
@@ -72,7 +72,7 @@ impl Session {
     ) -> Result<bool, TurnError> {
         self.stored().await?;
         let used = self.used(with.around);
-        let room = Room::below(used, &self.gate.limits.context);
+        let room = Room::below(used, &self.settings().limits.context);
         self.leave_results_out(1);
         let mut shorter = self.used(with.around) < room.block_at;
         if !shorter {
@@ -172,7 +172,8 @@ impl Session {
     }
 
     fn leave_results_out(&mut self, least: u64) {
-        let Some(pruned) = prune::prune(self.history.messages_mut(), &self.gate.limits.context, least) else {
+        let limits = self.settings().limits.context.clone();
+        let Some(pruned) = prune::prune(self.history.messages_mut(), &limits, least) else {
             return;
         };
         self.context.fill.forget();

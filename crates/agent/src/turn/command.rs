@@ -89,7 +89,7 @@ async fn compact(
     let model = session.model(&state.model).await?;
     let around = context::around(&prompt::frame(&session.ingredients(&state)));
     let with = Summing { model: model.as_ref(), around, cancel };
-    let Some(room) = Room::of(model.info(), &session.gate.limits.context) else {
+    let Some(room) = Room::of(model.info(), &session.settings().limits.context) else {
         return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
     };
     // What a user asks for is tried again, however often it failed.
@@ -119,10 +119,10 @@ async fn context_text(session: &mut Session, controls: &Controls) -> Result<Stri
         "About {used} tokens go to {} with each request: {messages} messages, and about {around} tokens of instructions and tools around them.",
         state.model
     );
-    if let Some(room) = Room::of(model.info(), &session.gate.limits.context) {
+    if let Some(room) = Room::of(model.info(), &session.settings().limits.context) {
         text.push_str(&room.described(
             used,
-            session.gate.limits.context.auto_compact,
+            session.settings().limits.context.auto_compact,
             context::can_sum_up(model.as_ref()),
         ));
     }

@@ -11,6 +11,7 @@ mod programs;
 mod read;
 mod replace;
 mod sandbox;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -25,6 +26,7 @@ pub use launch::private_temp;
 use place::Pinned;
 use sandbox::{Hiding, Survey};
 pub use sandbox::{run_in_terminal, run_sandboxed};
+pub use stamp::FileStamp;
 use std::sync::{Arc, OnceLock};
 use watchdog::Watchdog;
 

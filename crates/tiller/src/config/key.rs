@@ -14,6 +14,12 @@ pub(crate) struct Key {
     pub(crate) set: fn(&mut Options, &str, &Value) -> Result<(), String>,
 }
 
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 /// What a project's file may do with a setting. Projects come from anywhere, so they may only tighten.
 #[derive(Clone, Copy)]
 pub(crate) enum InProject {
@@ -80,6 +86,30 @@ impl fmt::Display for Value {
 }
 
 impl Value {
+    /// A value as programs give it; `None` where settings take none of its kind.
+    pub(crate) fn of_json(value: &serde_json::Value) -> Option<Self> {
+        match value {
+            serde_json::Value::String(text) => Some(Self::Text(text.clone())),
+            serde_json::Value::Bool(flag) => Some(Self::Flag(*flag)),
+            serde_json::Value::Number(number) => number.as_i64().map(Self::Number),
+            serde_json::Value::Array(items) => {
+                items.iter().map(Self::of_json).collect::<Option<_>>().map(Self::List)
+            }
+            serde_json::Value::Null | serde_json::Value::Object(_) => None,
+        }
+    }
+
+    /// The value for programs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Text(text) => text.as_str().into(),
+            Self::Number(number) => (*number).into(),
+            Self::Flag(flag) => (*flag).into(),
+            Self::List(items) => items.iter().map(Self::to_json).collect(),
+            Self::Other(kind) => (*kind).into(),
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",

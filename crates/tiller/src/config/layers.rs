@@ -1,6 +1,12 @@
 //! One layer over the other.
 
-use super::{ConfigError, InProject, SettingsFile, keys, parse::parse, variables};
+use super::{
+    ConfigError, InProject, Past, Place, SettingsFile,
+    key::Value,
+    keys,
+    parse::{Setting, parse},
+    variables,
+};
 use crate::{
     environment::Environment,
     keys::StoredKeys,
@@ -25,6 +31,8 @@ pub(crate) struct Flags {
 pub(crate) struct Layers<'a> {
     pub(crate) folders: Folders,
     pub(crate) user: Option<SettingsFile>,
+    /// What still holds of earlier versions of the project's file.
+    pub(crate) past: &'a Past,
     pub(crate) project: Option<ProjectLayer>,
     pub(crate) environment: &'a Environment,
     /// What stands in for variables of keys that are not set.
@@ -37,6 +45,8 @@ pub(crate) struct ProjectLayer {
     pub(crate) file: SettingsFile,
     /// Why they may do no more than tighten; `None` when the user trusts the folder with them.
     pub(crate) distrust: Option<String>,
+    /// What the user has set in the file through this program, by name: it counts while the file says the same, trusted or not.
+    pub(crate) said: BTreeMap<String, Value>,
     /// Why each hook waits, by name; a hook that is not here is trusted.
     pub(crate) waiting: BTreeMap<String, String>,
 }
@@ -46,25 +56,45 @@ pub(crate) struct ProjectLayer {
 pub(crate) struct Resolved {
     pub(crate) options: Options,
     pub(crate) notices: Vec<String>,
+    /// What the files set, the lowest layer first.
+    pub(crate) in_force: Vec<InForce>,
+}
+
+/// A setting of a file that counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InForce {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+impl InForce {
+    fn of(setting: &Setting) -> Self {
+        let Setting { name, value, place, .. } = setting.clone();
+        Self { name, value, place }
+    }
 }
 
 /// Lays the layers over each other.
 pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     let mut options = Options::built_in(layers.folders);
-    let mut notices = Vec::new();
+    let (mut notices, mut in_force) = (Vec::new(), Vec::new());
     if let Some(file) = &layers.user {
         apply_user(&mut options, file)?;
+        in_force.extend(parse(file)?.iter().map(InForce::of));
     }
+    layers.past.apply(&mut options, layers.project.as_ref().map(|layer| &layer.file))?;
     if let Some(layer) = &layers.project {
-        apply_project(&mut options, layer, &mut notices)?;
+        in_force.extend(apply_project(&mut options, layer, &mut notices)?);
     }
+    layers.past.keep_hooks(&mut options);
     complete(&options)?;
     variables::apply(&mut options, layers.environment, layers.keys)?;
     apply_flags(&mut options, layers.flags);
     if options.network == Network::AllowList {
         notices.push(NO_ALLOW_LIST.to_owned());
     }
-    Ok(Resolved { options, notices })
+    Ok(Resolved { options, notices, in_force })
 }
 
 /// The paths that the user's own settings block. They hold for what is read of a project before its settings are.
@@ -90,7 +120,7 @@ fn apply_project(
     options: &mut Options,
     layer: &ProjectLayer,
     notices: &mut Vec<String>,
-) -> Result<(), ConfigError> {
+) -> Result<Vec<InForce>, ConfigError> {
     // A project's hook never takes the place of the user's: that would loosen.
     let own = std::mem::take(&mut options.hooks);
     let result = apply_each(options, layer, notices);
@@ -128,13 +158,15 @@ fn apply_each(
     options: &mut Options,
     layer: &ProjectLayer,
     notices: &mut Vec<String>,
-) -> Result<(), ConfigError> {
+) -> Result<Vec<InForce>, ConfigError> {
+    let mut in_force = Vec::new();
     for setting in parse(&layer.file)? {
         let name = &setting.name;
         let mut after = options.clone();
         setting.apply(&mut after)?;
         // Hooks wait one by one: until one is trusted it is known, and does not run.
-        let distrust = if setting.is_of_hook() { &None } else { &layer.distrust };
+        let said = layer.said.get(name) == Some(&setting.value);
+        let distrust = if setting.is_of_hook() || said { &None } else { &layer.distrust };
         let refusal = match (setting.key.in_project, distrust) {
             (InProject::Adds, _) | (InProject::WhenTrusted(_), None) => None,
             (InProject::Tightens(holds), _) if holds(options, &after) => None,
@@ -142,14 +174,17 @@ fn apply_each(
             (InProject::WhenTrusted(reason), Some(distrust)) => Some(format!("{reason}, and {distrust}")),
         };
         match refusal {
-            None => *options = after,
+            None => {
+                in_force.push(InForce::of(&setting));
+                *options = after;
+            }
             Some(reason) => notices.push(format!(
                 "{}: {name} is ignored: {reason}; set it in your own config.toml, or by flag, if you want it",
                 setting.place
             )),
         }
     }
-    Ok(())
+    Ok(in_force)
 }
 
 fn apply_flags(options: &mut Options, flags: Flags) {

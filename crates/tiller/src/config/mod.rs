@@ -6,16 +6,20 @@ mod key;
 mod keys;
 mod layers;
 mod parse;
+mod past;
 mod store;
 mod variables;
 
 pub(crate) use items::{hook_item, trust_items};
-pub(crate) use key::{InProject, Key};
+pub(crate) use key::{InProject, Key, Value};
 pub(crate) use keys::KEYS;
-pub(crate) use layers::{Flags, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths};
-pub(crate) use store::with_setting;
+pub(crate) use layers::{
+    Flags, InForce, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
+};
+pub(crate) use past::Past;
+pub(crate) use store::{with_setting, without_setting};
 
-use crate::options::Folders;
+use crate::options::{Folders, Options};
 use system::{AbsPath, LocalSystem};
 
 /// A settings file's text.
@@ -31,6 +35,9 @@ pub(crate) enum ConfigError {
     /// No such setting.
     #[error("{place}: unknown setting {key:?}{}", suggestion(.nearest))]
     UnknownKey { place: Place, key: String, nearest: Option<String> },
+    /// No such setting, and it is not written anywhere.
+    #[error("unknown setting {key:?}{}", suggestion(.nearest))]
+    NoSuchName { key: String, nearest: Option<String> },
     /// The value is none that the setting takes.
     #[error("{place}: {key}: {problem}")]
     BadValue { place: Place, key: String, problem: String },
@@ -100,6 +107,17 @@ pub(crate) async fn read_project(
         Ok(Some(bytes)) => text(path, bytes).map(|file| Ok(Some(file))),
         Err(error) => Ok(Err(format!("the settings of the project are not used: {error}"))),
     }
+}
+
+/// Whether there is a setting of that name.
+pub(crate) fn check_name(name: &str) -> Result<(), ConfigError> {
+    parse::check_name(name)
+}
+
+/// Whether every setting of a file is one, and has a value that it takes.
+pub(crate) fn check(file: &SettingsFile, folders: &Folders) -> Result<(), ConfigError> {
+    let mut options = Options::built_in(folders.clone());
+    parse::parse(file)?.iter().try_for_each(|setting| setting.apply(&mut options))
 }
 
 fn text(path: AbsPath, bytes: Vec<u8>) -> Result<SettingsFile, ConfigError> {

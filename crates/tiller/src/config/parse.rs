@@ -5,6 +5,7 @@ use crate::options::Options;
 use toml::de::{DeTable, DeValue};
 
 /// A setting as written.
+#[derive(Debug, Clone)]
 pub(super) struct Setting {
     pub(super) key: &'static Key,
     /// As written: what the user chose instead of `NAME` included.
@@ -17,6 +18,11 @@ impl Setting {
     /// Whether it is about a hook.
     pub(super) fn is_of_hook(&self) -> bool {
         self.key.is_in("hooks")
+    }
+
+    /// Whether another one is the same setting with the same value.
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.value == other.value
     }
 
     /// Sets it.
@@ -39,6 +45,14 @@ pub(super) fn parse(file: &SettingsFile) -> Result<Vec<Setting>, ConfigError> {
     let mut settings = Vec::new();
     collect(file, "", table.get_ref(), &mut settings)?;
     Ok(settings)
+}
+
+/// Whether there is a setting of that name.
+pub(super) fn check_name(name: &str) -> Result<(), ConfigError> {
+    match KEYS.iter().any(|key| key.matches(name).is_some()) {
+        true => Ok(()),
+        false => Err(ConfigError::NoSuchName { nearest: nearest(name), key: name.to_owned() }),
+    }
 }
 
 fn collect(

@@ -54,6 +54,30 @@ fn written(value: &serde_json::Value) -> Option<String> {
     })
 }
 
+/// The file's text without a setting; `None` where it does not have it.
+pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<String>, ConfigError> {
+    let before = parse(file)?;
+    let Some(span) = span_of(&file.text, name) else { return Ok(None) };
+    // The lines from the setting's name to the end of its value, and nothing else.
+    let name_ends = file.text[..span.start].trim_end().trim_end_matches('=').trim_end().len();
+    let start = file.text[..name_ends].rfind('\n').map_or(0, |at| at + 1);
+    let end = file.text[span.end..].find('\n').map_or(file.text.len(), |at| span.end + at + 1);
+    let text = format!("{}{}", &file.text[..start], &file.text[end..]);
+    let changed = SettingsFile { path: file.path.clone(), text };
+    let left: Vec<_> = before.iter().filter(|setting| setting.name != name).collect();
+    let same = parse(&changed).is_ok_and(|after| {
+        after.len() == left.len() && after.iter().zip(&left).all(|(after, left)| after.says_the_same(left))
+    });
+    match same {
+        true => Ok(Some(changed.text)),
+        false => Err(ConfigError::BadValue {
+            place: Place::File(file.path.clone(), 1),
+            key: name.to_owned(),
+            problem: "cannot be taken out of this file; do it there by hand".to_owned(),
+        }),
+    }
+}
+
 /// Whether a file is right and has the setting.
 fn holds(file: &SettingsFile, folders: &Folders, name: &str) -> Result<bool, ConfigError> {
     let mut options = Options::built_in(folders.clone());

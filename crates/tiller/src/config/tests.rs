@@ -8,6 +8,7 @@ use crate::{
     options::{HookOptions, Options, Wire},
 };
 use agent::{Mode, PermissionMode};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const DOCUMENT: &str = include_str!("../../../../docs/configuration.md");
@@ -40,11 +41,13 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
         project: file(project_path(&path("/w")), case.project).map(|file| ProjectLayer {
             file,
             distrust: (!case.trusted).then(|| "not trusted".to_owned()),
+            said: BTreeMap::new(),
             waiting: (!case.trusted)
                 .then(|| ("guard".to_owned(), "not trusted".to_owned()))
                 .into_iter()
                 .collect(),
         }),
+        past: &Past::default(),
         folders,
         environment: &environment,
         keys: &StoredKeys::default(),

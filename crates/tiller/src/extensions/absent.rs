@@ -4,6 +4,7 @@ use crate::{
     args::{IntegrationsCommand, LuaCommand, McpCommand},
     environment::Environment,
     options::Options,
+    settings::Settings,
 };
 use agent::{
     ClientServer, FolderTrust, Judged, Offer, SessionId, SessionScope, Severity, SourceNotice, ToolProvider,
@@ -50,7 +51,7 @@ pub(crate) fn is_integration_name(_name: &str) -> bool {
 pub(crate) struct Extensions;
 
 impl Extensions {
-    pub(crate) fn new(_options: &Options, _environment: &Environment) -> Self {
+    pub(crate) fn new(_settings: &Arc<Settings>, _options: &Options, _environment: &Environment) -> Self {
         Self
     }
 
@@ -60,8 +61,6 @@ impl Extensions {
     }
 
     pub(crate) async fn look_again(&self, _session: &SessionId) {}
-
-    pub(crate) fn overlay(&self, _cwd: &AbsPath, _options: &mut Options) {}
 }
 
 impl ToolProvider for Extensions {

@@ -1,11 +1,11 @@
 //! Functions of integrations for scripts and for models: of those that are switched on, for every account that has credentials.
 
 use super::Integrations;
+use crate::{extensions, settings::Settings};
 use ::integrations::{Accounts as _, DEFAULT_ACCOUNT, Function, Integration, IntegrationTool, Switches};
-use agent::{AnyTool, Offer, SessionScope, ToolProvider, ToolSource};
+use agent::{AnyTool, Offer, SessionId, SessionScope, ToolProvider, ToolSource};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
-use system::AbsPath;
 
 /// Says what the user's switches are now.
 pub(crate) type Now = dyn Fn() -> Arc<Switches> + Send + Sync;
@@ -51,23 +51,36 @@ impl lua::Functions for IntegrationFunctions {
 }
 
 /// Gives models the functions as tools, where the user wants that.
-pub(crate) struct NativeTools(pub(crate) Arc<Integrations>);
+pub(crate) struct NativeTools {
+    pub(crate) desk: Arc<Integrations>,
+    pub(crate) settings: Arc<Settings>,
+}
 
 struct Source {
     desk: Arc<Integrations>,
+    settings: Arc<Settings>,
+    session: SessionId,
     now: Arc<Now>,
 }
 
 impl ToolProvider for NativeTools {
     fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
-        let (desk, asked, cwd) = (self.0.clone(), self.0.clone(), session.cwd.clone());
-        Arc::new(Source { desk, now: Arc::new(move || asked.switches(&cwd)) })
+        Arc::new(Source {
+            desk: self.desk.clone(),
+            settings: self.settings.clone(),
+            session: session.id.clone(),
+            now: extensions::switches(&self.settings, session),
+        })
     }
 }
 
 #[async_trait]
 impl ToolSource for Source {
     async fn offer(&self) -> Offer {
+        let follower = self.settings.of_session(&self.session);
+        if !follower.is_some_and(|follower| follower.seen().options.integrations.native_tools) {
+            return Offer { tools: Vec::new(), notices: Vec::new() };
+        }
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
         // A tool has no account beside its arguments: models have the user's own.
         for (integration, function, account) in callable(&self.desk, &self.now).await {
@@ -80,9 +93,12 @@ impl ToolSource for Source {
 }
 
 /// The functions of one integration that can be called now, on behalf of the user's own account.
-pub(crate) async fn tools_of(desk: &Arc<Integrations>, cwd: &AbsPath, name: &str) -> Vec<Arc<dyn AnyTool>> {
-    let (asked, cwd) = (desk.clone(), cwd.clone());
-    let now: Arc<Now> = Arc::new(move || asked.switches(&cwd));
+pub(crate) async fn tools_of(
+    desk: &Arc<Integrations>,
+    switches: Arc<Switches>,
+    name: &str,
+) -> Vec<Arc<dyn AnyTool>> {
+    let now: Arc<Now> = Arc::new(move || switches.clone());
     let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
     for (integration, function, account) in callable(desk, &now).await {
         if integration.name == name && account == DEFAULT_ACCOUNT {

@@ -11,29 +11,19 @@ mod settings;
 
 pub(crate) use accounts::{Change, KeptAccounts};
 pub(crate) use desk::run;
-pub(crate) use functions::{IntegrationFunctions, NativeTools, tools_of};
+pub(crate) use functions::{IntegrationFunctions, NativeTools, Now, tools_of};
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
 use ::integrations::{
     Call, Caller, Catalogue, Client, Guard, IntegrationTool, Network, Permission, Permissions, Switches,
 };
-use agent::{Answer, AnyTool as _, Refusal, ServerRule};
+use agent::{Answer, AnyTool as _, Refusal};
 use library::Library;
 use providers::HttpClients;
 use serde_json::{Map, Value};
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 use system::{AbsPath, System};
-
-/// What was said of an integration.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Said {
-    pub(crate) enabled: Option<bool>,
-    pub(crate) permissions: ServerRule,
-}
 
 /// Everything about integrations that lives as long as the program does. Reads no file before it is asked.
 pub(crate) struct Integrations {
@@ -41,10 +31,6 @@ pub(crate) struct Integrations {
     pub(crate) accounts: Arc<KeptAccounts>,
     pub(crate) caller: Arc<Caller>,
     catalogue: tokio::sync::Mutex<Option<Arc<Catalogue>>>,
-    /// The settings when the program started.
-    options: Options,
-    /// What was said since, through this program, for single folders.
-    said: Mutex<HashMap<AbsPath, BTreeMap<String, Said>>>,
 }
 
 impl Integrations {
@@ -64,8 +50,6 @@ impl Integrations {
             accounts,
             caller: Arc::new(caller),
             catalogue: tokio::sync::Mutex::default(),
-            options: options.clone(),
-            said: Mutex::default(),
         })
     }
 
@@ -93,41 +77,6 @@ impl Integrations {
             Err(Refusal::Denied(reason)) => Some(reason),
             _ => None,
         }
-    }
-
-    /// Whether models are told of functions without a script between.
-    pub(crate) fn native_tools(&self) -> bool {
-        self.options.integrations.native_tools
-    }
-
-    /// What a session's model may call in a folder.
-    pub(crate) fn switches(&self, cwd: &AbsPath) -> Arc<Switches> {
-        let mut options = self.options.clone();
-        self.overlay(cwd, &mut options);
-        Arc::new(options.switches())
-    }
-
-    /// Lays what was said through this program over settings of a folder: a project that is not trusted has no say in its files, but whoever
-    /// uses the program has.
-    pub(crate) fn overlay(&self, cwd: &AbsPath, options: &mut Options) {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, said) in said.get(cwd).into_iter().flatten() {
-            if let Some(enabled) = said.enabled {
-                options.integrations.enabled.insert(name.clone(), enabled);
-            }
-            let own = options.rules.integrations.servers.entry(name.clone()).or_default();
-            own.read = said.permissions.read.or(own.read);
-            own.write = said.permissions.write.or(own.write);
-        }
-    }
-
-    /// The user says something of an integration, for a folder, while the program runs.
-    pub(crate) fn say(&self, cwd: &AbsPath, integration: &str, more: Said) {
-        let mut all = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = all.entry(cwd.clone()).or_default().entry(integration.to_owned()).or_default();
-        own.enabled = more.enabled.or(own.enabled);
-        own.permissions.read = more.permissions.read.or(own.permissions.read);
-        own.permissions.write = more.permissions.write.or(own.permissions.write);
     }
 }
 

@@ -81,7 +81,7 @@ async fn functions(desk: &Desk<'_>, names: &[String]) -> Result<Vec<Arc<dyn AnyT
     }
     let integrations = Integrations::new(desk.options, desk.environment);
     for name in names {
-        let own = tools_of(&integrations, desk.cwd, name).await;
+        let own = tools_of(&integrations, Arc::new(desk.options.switches()), name).await;
         ensure!(
             !own.is_empty(),
             "no function of an integration '{}' can be called; see `tiller integrations status`",

@@ -2,14 +2,13 @@
 
 use super::Services;
 use crate::integrations::{
-    Change, Said,
+    Change,
     rows::{self, Standing},
 };
 use ::integrations::{
     Accounts as _, Blocked, Call, Catalogue, DEFAULT_ACCOUNT, Function, Given, Integration,
 };
 use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, ServiceError};
-use agent::{Answer, ServerRule};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -97,19 +96,15 @@ pub(super) async fn configure(
     })?;
     let trusted = services.trusted_so_far(on, set.scope).await;
     if let Some(enabled) = set.enabled {
-        services.store(on, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled)).await?;
+        services.store(on, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled), true).await?;
     }
     let said = [("read", set.permissions.read), ("write", set.permissions.write)];
     for (operation, word) in said.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
         let setting = format!("integrations.{name}.permissions.{operation}");
-        services.store(on, set.scope, &setting, &json!(word)).await?;
+        services.store(on, set.scope, &setting, &json!(word), true).await?;
     }
     services.stay_trusted(on, trusted).await?;
-    let answer = |word: Option<&str>| {
-        Answer::ALL.iter().find(|(known, _)| Some(*known) == word).map(|(_, answer)| *answer)
-    };
-    let permissions = ServerRule { read: answer(set.permissions.read), write: answer(set.permissions.write) };
-    services.extensions.integrations.say(&on.cwd, name, Said { enabled: set.enabled, permissions });
+    services.runtime.settings_changed();
     let now = services.options_on(on).await?.switches();
     let own = now.of(name);
     let keys = services.extensions.integrations.accounts.account(name, &set.account).await.fields();

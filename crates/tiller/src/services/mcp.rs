@@ -134,7 +134,7 @@ pub(super) async fn add_server(
     let permissions = [("read", add.permissions.read), ("write", add.permissions.write)];
     for (operation, word) in permissions.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
         let setting = format!("mcp.servers.{name}.permissions.{operation}");
-        services.store(on, add.scope, &setting, &json!(word)).await?;
+        services.store(on, add.scope, &setting, &json!(word), add.trust).await?;
     }
     let failed = |error: anyhow::Error| services.failed(&error);
     {
@@ -150,6 +150,7 @@ pub(super) async fn add_server(
         }
     }
     services.stay_trusted(on, before).await?;
+    services.runtime.settings_changed();
     let direct = services.direct(on, false).await?;
     let trusted = direct.known().await.iter().any(|server| server.config.name == name && server.trusted);
     Ok(json!({

@@ -14,14 +14,8 @@ mod trust;
 #[cfg(feature = "extensions")]
 use crate::mcp::Direct;
 use crate::{
-    config::{Flags, Resolved},
-    doctor,
-    environment::Environment,
-    extensions::Extensions,
-    options::Options,
-    redacting::Redacting,
-    sessions::transfer,
-    start,
+    doctor, environment::Environment, extensions::Extensions, options::Options, redacting::Redacting,
+    sessions::transfer, settings::Settings,
 };
 #[cfg(feature = "extensions")]
 use acp::native::{
@@ -30,19 +24,18 @@ use acp::native::{
 use acp::native::{ConfigureProvider, GiveTrust, NativeServices, Scene, ServiceError, SetSetting};
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
-use providers::Catalog;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// The services of one run.
 pub(crate) struct Services {
     pub(crate) runtime: Arc<Runtime>,
+    pub(crate) settings: Arc<Settings>,
     /// As they were when the program started, in the folder it started in.
     pub(crate) options: Options,
     /// What was ignored of the settings, and why.
     pub(crate) notices: Vec<String>,
     pub(crate) environment: Environment,
-    pub(crate) catalog: Arc<Catalog>,
     pub(crate) extensions: Extensions,
     /// One change of a file at a time.
     pub(crate) writing: tokio::sync::Mutex<()>,
@@ -148,12 +141,13 @@ impl NativeServices for Services {
 }
 
 impl Services {
-    /// The settings of a session, as its folder's files have them now, with the session's modes.
+    /// The settings of a session as they hold now, with the session's modes.
     async fn options_on(&self, on: &Scene) -> Result<Options, ServiceError> {
-        let resolved = start::resolved(&self.environment, &on.cwd, Flags::default()).await;
-        let Resolved { mut options, .. } = resolved.map_err(|error| self.failed(&error))?;
+        let mut options = match self.settings.of_session(&on.session) {
+            Some(follower) => follower.look().await.options.clone(),
+            None => self.settings.read(&on.cwd).await.map_err(|error| self.failed(&error))?.options,
+        };
         (options.mode, options.permission_mode) = (on.mode, on.permission_mode);
-        self.extensions.overlay(&on.cwd, &mut options);
         Ok(options)
     }
 

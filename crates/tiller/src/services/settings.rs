@@ -14,12 +14,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use system::AbsPath;
 
-/// Stores a setting. It holds for what begins after it: requests of this layer, and sessions of the next start.
+/// Stores a setting. It holds at once, for sessions that run too.
 pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
     let name = ["kosmokrator.", "tiller."].iter().find_map(|root| set.path.strip_prefix(root));
     let before = services.trusted_so_far(on, set.scope).await;
-    services.store(on, set.scope, name.unwrap_or(&set.path), &set.value).await?;
+    services.store(on, set.scope, name.unwrap_or(&set.path), &set.value, true).await?;
     services.stay_trusted(on, before).await?;
+    services.runtime.settings_changed();
     Ok(json!({ "path": set.path, "scope": set.scope.id(), "configured": true }))
 }
 
@@ -46,10 +47,11 @@ pub(super) async fn configure_provider(
     let before = services.trusted_so_far(on, set.scope).await;
     let stored = setup::set_up(options, &values, &file, &wanted).await?;
     services.stay_trusted(on, before).await?;
+    services.settings.look_at_models().await;
+    services.runtime.settings_changed();
     // As the settings of the session's folder come out now, so that a project's redirect counts only where it is trusted.
     let now = services.options_on(on).await?;
     let name = set.provider.as_str();
-    wiring::reconfigure(&services.catalog, &now, name);
     let known = match name {
         "openai" => Some(&now.openai),
         "anthropic" => Some(&now.anthropic),
@@ -98,17 +100,24 @@ impl Services {
         trusted.map_err(|error| self.failed(&error))
     }
 
-    /// Stores a setting in a file of the scope. It holds from the next start on.
+    /// Stores a setting in a file of the scope. It holds from the next decision on: where it is `trusted`, a project's too, whatever else of
+    /// that file waits for trust.
     pub(super) async fn store(
         &self,
         on: &Scene,
         scope: Scope,
         name: &str,
         value: &Value,
+        trusted: bool,
     ) -> Result<(), ServiceError> {
         let _one_at_a_time = self.writing.lock().await;
         let file = path(&self.options.folders, &on.cwd, scope);
-        Ok(setup::store_setting(&self.options, &file, name, value).await?)
+        let value = setup::store_setting(&self.options, &file, name, value).await?;
+        let counts = trusted && scope == Scope::Project;
+        if let (true, Some(value)) = (counts, config::Value::of_json(&value)) {
+            self.settings.set_in_project(&on.cwd, name, value).await;
+        }
+        Ok(())
     }
 }
 

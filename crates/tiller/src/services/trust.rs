@@ -31,6 +31,7 @@ pub(super) async fn give(
         let given = give_items(&services.options.folders, &on.cwd, items).await;
         given.map_err(|error| services.failed(&error))?;
     }
+    services.runtime.settings_changed();
     services.look_again(on).await;
     Ok(list(services, on).await)
 }
@@ -46,6 +47,7 @@ pub(super) async fn take(
         let taken = take_items(&services.options.folders, &on.cwd, ids.as_deref()).await;
         taken.map_err(|error| services.failed(&error))?;
     }
+    services.runtime.settings_changed();
     services.look_again(on).await;
     Ok(list(services, on).await)
 }

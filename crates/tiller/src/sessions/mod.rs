@@ -135,7 +135,7 @@ async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json
         let (id, title) = (&hit.session.id, hit.session.title.as_deref().unwrap_or("(no title)"));
         let line = match json {
             true => redactor.json_line(json!({
-                "session": id.as_str(),
+                "session_id": id.as_str(),
                 "title": hit.session.title,
                 "cwd": hit.session.cwd.as_str(),
                 "updated_at": time(hit.session.updated_at),
@@ -158,7 +158,7 @@ async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json
 
 fn as_json(record: &SessionRecord) -> Value {
     json!({
-        "id": record.id.as_str(),
+        "session_id": record.id.as_str(),
         "cwd": record.cwd.as_str(),
         "title": record.title,
         "model": record.model,

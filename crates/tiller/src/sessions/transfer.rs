@@ -38,7 +38,7 @@ fn header(record: &SessionRecord) -> Value {
     let folders: Vec<_> = record.additional_directories.iter().map(|folder| folder.as_str()).collect();
     json!({
         KEY: VERSION,
-        "id": record.id.as_str(),
+        "session_id": record.id.as_str(),
         "cwd": record.cwd.as_str(),
         "additional_directories": folders,
         "title": record.title,
@@ -154,7 +154,8 @@ fn session(line: &str) -> Result<NewSession> {
     let folders = header["additional_directories"].as_array().cloned().unwrap_or_default();
     let folders = folders.iter().filter_map(Value::as_str).map(AbsPath::new);
     Ok(NewSession {
-        id: SessionId(text("id")?.to_owned()),
+        // Earlier exports have it as `id`.
+        id: SessionId(text("session_id").or_else(|missing| text("id").map_err(|_| missing))?.to_owned()),
         cwd: AbsPath::new(text("cwd")?)?,
         additional_directories: folders.collect::<Result<_, _>>()?,
         model: text("model")?.to_owned(),

@@ -3,7 +3,7 @@
 mod dialogue;
 mod store;
 
-pub(crate) use store::{NotStored, ProviderSetup, Stored, set_up, store_setting};
+pub(crate) use store::{NotStored, ProviderSetup, Stored, set_up, store_setting, write};
 
 use crate::{
     args::SetupArgs,

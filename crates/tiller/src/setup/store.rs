@@ -96,14 +96,26 @@ pub(crate) async fn set_up(
     Ok(Stored { model, key: wanted.key.is_some(), settings: !settings.is_empty() })
 }
 
-/// Stores one setting in a file.
+/// Stores one setting in a file, and returns the value as it is there. A list may be written as the text of a JSON array, for wires that
+/// have no lists.
 pub(crate) async fn store_setting(
     options: &Options,
     file: &AbsPath,
     name: &str,
     value: &Value,
-) -> Result<(), NotStored> {
-    write(options, &with_settings(options, file, &[(name, value.clone())])?).await
+) -> Result<Value, NotStored> {
+    let changed = match with_settings(options, file, &[(name, value.clone())]) {
+        Ok(changed) => Ok((changed, value.clone())),
+        Err(wrong) => match value.as_str().and_then(|text| serde_json::from_str(text).ok()) {
+            Some(list @ Value::Array(_)) => {
+                with_settings(options, file, &[(name, list.clone())]).map(|changed| (changed, list))
+            }
+            _ => Err(wrong),
+        },
+    };
+    let (changed, value) = changed?;
+    write(options, &changed).await?;
+    Ok(value)
 }
 
 /// The file with the settings in it, checked as if it had been read.
@@ -121,7 +133,8 @@ fn with_settings(
     Ok(file)
 }
 
-async fn write(options: &Options, file: &SettingsFile) -> Result<(), NotStored> {
+/// Writes a settings file, and makes its folder.
+pub(crate) async fn write(options: &Options, file: &SettingsFile) -> Result<(), NotStored> {
     let failed = |error: system::SystemError| NotStored::Failed(error.to_string());
     let system = wiring::local_system(options);
     if let Some(folder) = file.path.parent() {

@@ -27,6 +27,11 @@ pub(crate) fn folder_trust(folders: &Folders) -> FolderTrust {
     FolderTrust::new(system.clone(), Arc::new(Records::new(system, &folders.config)))
 }
 
+/// The file that trust is recorded in.
+pub(crate) fn path(folders: &Folders) -> AbsPath {
+    records::path(&folders.config)
+}
+
 /// All that a project brings which can execute or redirect.
 pub(crate) struct Project {
     pub(crate) items: Vec<Judged>,

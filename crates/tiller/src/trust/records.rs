@@ -17,10 +17,15 @@ pub(crate) struct Records {
     path: AbsPath,
 }
 
+/// Where they are, in a configuration folder.
+pub(super) fn path(config: &AbsPath) -> AbsPath {
+    config.join("trust.json")
+}
+
 impl Records {
     /// Those in a configuration folder.
     pub(crate) fn new(system: Arc<dyn System>, config: &AbsPath) -> Self {
-        Self { system, path: config.join("trust.json") }
+        Self { system, path: path(config) }
     }
 
     /// What is trusted, by folder.

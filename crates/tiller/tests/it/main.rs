@@ -37,6 +37,7 @@ mod second;
 mod service;
 mod sessions;
 mod sessions_files;
+mod settings;
 mod setup;
 mod soak;
 mod takeover;

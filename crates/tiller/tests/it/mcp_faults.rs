@@ -159,7 +159,7 @@ fn s26_a_secret_that_a_server_repeats_is_nowhere_to_be_found() {
     run(&["mcp", "call", "mine.echo", "--json"]);
     let listed = run(&["sessions", "list", "--json"]);
     let listed: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
-    let id = listed["id"].as_str().or(listed["session_id"].as_str()).unwrap();
+    let id = listed["session_id"].as_str().unwrap();
     run(&["sessions", "show", id, "--json"]);
     run(&["sessions", "export", id]);
     run(&["sessions", "export", id, "--format", "markdown"]);

@@ -203,7 +203,7 @@ fn s26_a_secret_is_kept_by_its_value_from_commands_logs_and_exports() {
     let export = |args: &[&str]| stdout(&home.tiller(args).envs(variables).output().unwrap());
     let list = export(&["sessions", "list", "--json"]);
     let id: serde_json::Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
-    let id = id["id"].as_str().unwrap();
+    let id = id["session_id"].as_str().unwrap();
     for args in [&["sessions", "show", id][..], &["sessions", "show", id, "--json"], &["permissions", "log"]]
     {
         let said = export(args);

@@ -26,7 +26,7 @@ fn an_export_is_imported_whole_but_for_the_files() {
     assert!(exported.status.success(), "{}", stderr(&exported));
     home.write("session.json", &stdout(&exported));
     let head: Value = serde_json::from_str(stdout(&exported).lines().next().unwrap()).unwrap();
-    assert_eq!((&head["tiller_session"], head["id"].as_str()), (&Value::from(1), Some(id.as_str())));
+    assert_eq!((&head["tiller_session"], head["session_id"].as_str()), (&Value::from(1), Some(id.as_str())));
 
     let shown = stdout(&home.run(&["sessions", "show", &id]));
     // Beside the original under a new id, elsewhere and after a deletion under its own.
@@ -65,6 +65,38 @@ fn an_export_is_imported_whole_but_for_the_files() {
 }
 
 #[test]
+fn every_command_calls_the_id_of_a_session_session_id() {
+    let home = Home::new();
+    let id = edited(&home);
+    let go_on = ["-p", "show a.txt", "--session", &id, "-o", "stream-json"];
+    let commands: [(&[&str], usize); 6] = [
+        (&["-p", "show a.txt", "--session", &id, "-o", "json"], 1),
+        (&go_on, 1),
+        (&["sessions", "list", "--json"], usize::MAX),
+        (&["sessions", "search", "replace", "--json"], usize::MAX),
+        (&["sessions", "export", &id], 1),
+        (&["permissions", "log", "--json"], usize::MAX),
+    ];
+    for (args, named) in commands {
+        let lines = lines(&home, args);
+        let with_id: Vec<_> = lines.iter().filter(|line| line["session_id"] == id.as_str()).collect();
+        assert_eq!(with_id.len(), named.min(lines.len()), "{args:?}: {lines:?}");
+        assert!(!lines.is_empty(), "{args:?}");
+        for line in &lines {
+            // The same id stands under no other name, at whatever depth.
+            let text = line.to_string();
+            let times = text.matches(&format!("\"{id}\"")).count();
+            assert_eq!(times, text.matches(&format!("\"session_id\":\"{id}\"")).count(), "{args:?}: {text}");
+        }
+    }
+    // A file that an older program exported has it as `id`.
+    let exported = stdout(&home.run(&["sessions", "export", &id]));
+    home.write("old.json", &exported.replacen("\"session_id\":", "\"id\":", 1));
+    assert!(home.run(&["sessions", "delete", &id]).status.success());
+    assert_eq!(stdout(&home.run(&["sessions", "import", "old.json"])).trim(), id);
+}
+
+#[test]
 fn an_export_for_people_says_who_said_what() {
     let home = Home::new();
     let id = edited(&home);
@@ -79,7 +111,7 @@ fn what_was_said_is_found() {
     let home = Home::new();
     let id = edited(&home);
     let hits = lines(&home, &["sessions", "search", "REPLACE", "a.txt", "--json"]);
-    assert!(hits.iter().all(|hit| hit["session"] == id.as_str()) && !hits.is_empty(), "{hits:?}");
+    assert!(hits.iter().all(|hit| hit["session_id"] == id.as_str()) && !hits.is_empty(), "{hits:?}");
     assert!(hits.iter().any(|hit| hit["excerpt"].as_str().unwrap().ends_with("in a.txt")), "{hits:?}");
     assert_eq!(lines(&home, &["sessions", "search", "unheard", "--json"]), Vec::<Value>::new());
     let elsewhere = ["sessions", "search", "replace", "--json", "--cwd", "/"];

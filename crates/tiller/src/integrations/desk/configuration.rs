@@ -5,7 +5,8 @@ use crate::{
     args::{Configure, SettingsScope, Word},
     config::{self, Flags},
     integrations::{Store, accounts::Change, report::Report, rows::Standing},
-    start, trust,
+    settings::Settings,
+    trust,
 };
 use ::integrations::{Accounts as _, Integration};
 use anyhow::{Context, Result, bail};
@@ -106,7 +107,8 @@ impl Desk<'_> {
         account: &str,
         scope: &SettingsScope,
     ) -> Result<Report> {
-        let now = start::resolved(self.environment, self.cwd, Flags::default()).await?.options.switches();
+        let settings = Settings::new(self.environment, self.cwd, Flags::default())?;
+        let now = settings.read(self.cwd).await?.options.switches();
         let standing = Standing::of(&self.integrations, integration, &now).await;
         let keys = self.integrations.accounts.account(&integration.name, account).await.fields();
         let own = now.of(&integration.name);

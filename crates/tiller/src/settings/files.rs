@@ -1,0 +1,83 @@
+//! The files that settings are in, and whether they have changed.
+
+use crate::{
+    config::{self, ConfigError, SettingsFile},
+    options::Folders,
+    secrets, trust,
+};
+use anyhow::Result;
+use system::{AbsPath, FileStamp};
+
+/// The settings files that a folder has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Files {
+    pub(super) user: Option<SettingsFile>,
+    pub(super) project: Option<SettingsFile>,
+    /// Why the project's is not used, where it is there and cannot be.
+    pub(super) refused: Option<String>,
+}
+
+impl Files {
+    /// As they are now. One that is wrong is an error.
+    pub(super) async fn read(folders: &Folders, folder: &AbsPath) -> Result<Self> {
+        match Self::read_after(folders, folder, &Self::default()).await {
+            (files, None) => Ok(files),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// As they are now. In place of one that is wrong stands what it was before, and the error.
+    pub(super) async fn read_after(
+        folders: &Folders,
+        folder: &AbsPath,
+        before: &Self,
+    ) -> (Self, Option<anyhow::Error>) {
+        let mut problem = None;
+        let user = read_user(folders).unwrap_or_else(|error| {
+            problem = Some(error.into());
+            before.user.clone()
+        });
+        let blocked = config::users_blocked_paths(folders, user.as_ref()).unwrap_or_default();
+        let project = match config::read_project(folder, &blocked).await {
+            Ok(Ok(Some(file))) => config::check(&file, folders).map(|()| Ok(Some(file))),
+            read => read,
+        };
+        let (project, refused) = match project {
+            Ok(Ok(project)) => (project, None),
+            Ok(Err(why)) => (None, Some(why)),
+            Err(error) => {
+                problem = Some(error.into());
+                (before.project.clone(), before.refused.clone())
+            }
+        };
+        (Self { user, project, refused }, problem)
+    }
+}
+
+fn read_user(folders: &Folders) -> Result<Option<SettingsFile>, ConfigError> {
+    let user = config::read(config::user_path(folders))?;
+    user.as_ref().map_or(Ok(()), |file| config::check(file, folders))?;
+    Ok(user)
+}
+
+/// All that decides what the settings of a folder come to, as it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamps([FileStamp; 4]);
+
+impl Stamps {
+    /// Four looks, and nothing is read.
+    pub(super) fn now(folders: &Folders, folder: &AbsPath) -> Self {
+        let paths = [
+            config::user_path(folders),
+            config::project_path(folder),
+            secrets::path(folders),
+            trust::path(folders),
+        ];
+        Self(paths.map(|path| FileStamp::of(&path)))
+    }
+
+    /// Whether a later change is sure to show.
+    pub(super) fn are_settled(&self) -> bool {
+        self.0.iter().all(FileStamp::is_settled)
+    }
+}

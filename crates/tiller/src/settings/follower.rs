@@ -1,0 +1,187 @@
+//! The settings of one session, as they become.
+
+use super::{
+    CountedOn, Settings, Snapshot,
+    files::{Files, Stamps},
+    models::OfSession,
+};
+use crate::config::{InForce, Past};
+use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNews, Severity};
+use anyhow::{Result, ensure};
+use async_trait::async_trait;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering},
+};
+use system::AbsPath;
+
+/// Follows the settings of a session's folder.
+///
+/// The user's own file counts as it is. The project's counts as it is where it tightens, and where it is trusted; what it has forbidden since
+/// the session began goes on to hold.
+pub(crate) struct Follower {
+    settings: Arc<Settings>,
+    session: SessionId,
+    folder: AbsPath,
+    state: tokio::sync::Mutex<State>,
+    seen: Mutex<Arc<Snapshot>>,
+    news: Mutex<Vec<SettingsNews>>,
+    models: Option<Arc<dyn Models>>,
+}
+
+/// What the last look found.
+struct State {
+    /// The files as they were looked at before they were read; `None` where a later change of them need not show.
+    stamps: Option<Stamps>,
+    changes: u64,
+    /// The last files that settings could be made of.
+    files: Files,
+    past: Past,
+    counted_on: CountedOn,
+    /// What was wrong with the files, as far as it was told.
+    problem: Option<String>,
+    /// What was told to hold although the project's file does not say so any more.
+    kept: BTreeSet<String>,
+}
+
+impl Follower {
+    /// Begins to follow. Settings that are wrong from the beginning are an error.
+    pub(super) async fn new(settings: Arc<Settings>, session: &SessionId, folder: &AbsPath) -> Result<Self> {
+        let changes = settings.changes.load(Ordering::Relaxed);
+        let stamps = Stamps::now(&settings.folders, folder);
+        let files = Files::read(&settings.folders, folder).await?;
+        let (mut past, mut counted_on) = (Past::default(), CountedOn::new());
+        let snapshot = settings.lay(folder, &files, &past, &mut counted_on).await?;
+        past.remember(files.project.as_ref(), &snapshot.options)?;
+        let stamps = Some(stamps).filter(Stamps::are_settled);
+        let (problem, kept) = (None, BTreeSet::new());
+        let state = State { stamps, changes, files, past, counted_on, problem, kept };
+        Ok(Self {
+            settings,
+            session: session.clone(),
+            folder: folder.clone(),
+            state: tokio::sync::Mutex::new(state),
+            seen: Mutex::new(Arc::new(snapshot)),
+            news: Mutex::default(),
+            models: None,
+        })
+    }
+
+    /// With models that follow the settings too.
+    pub(super) fn with_models(mut self, own: Weak<Self>) -> Self {
+        let catalog = self.settings.catalog(&self.seen().options);
+        let models = OfSession { settings: self.settings.clone(), follower: own, catalog };
+        self.models = Some(Arc::new(models));
+        self
+    }
+
+    /// Whether it is of that session.
+    pub(super) fn is_of(&self, session: &SessionId) -> bool {
+        self.session == *session
+    }
+
+    /// Whether it is of a session in that folder.
+    pub(super) fn is_in(&self, folder: &AbsPath) -> bool {
+        self.folder == *folder
+    }
+
+    /// The user takes a setting of the project back, or sets it anew.
+    pub(super) async fn forget(&self, name: &str) {
+        self.state.lock().await.past.forget(name);
+    }
+
+    /// As it was at the last look.
+    pub(crate) fn seen(&self) -> Arc<Snapshot> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// As it is now. Where nothing has changed this costs four looks at files.
+    pub(crate) async fn look(&self) -> Arc<Snapshot> {
+        let mut state = self.state.lock().await;
+        let changes = self.settings.changes.load(Ordering::Relaxed);
+        let stamps = Stamps::now(&self.settings.folders, &self.folder);
+        if state.changes == changes && state.stamps.as_ref() == Some(&stamps) {
+            return self.seen();
+        }
+        let problem = self.read_anew(&mut state).await.err().map(|error| self.settings.shown(&error));
+        if let Some(problem) = problem.clone().filter(|problem| state.problem.as_ref() != Some(problem)) {
+            let title = "The settings cannot be used as they are; what held before goes on to hold";
+            self.tell(Severity::Warning, title.to_owned(), Some(problem));
+        }
+        state.problem = problem;
+        state.changes = changes;
+        state.stamps = Some(stamps).filter(Stamps::are_settled);
+        self.seen()
+    }
+
+    /// Takes over what the files come to now. A file that is wrong is an error, and does not keep the other one from counting.
+    async fn read_anew(&self, state: &mut State) -> Result<()> {
+        let State { past, counted_on, files, kept, .. } = state;
+        let (read, problem) = Files::read_after(&self.settings.folders, &self.folder, files).await;
+        let snapshot = self.settings.lay(&self.folder, &read, past, counted_on).await?;
+        let mut more = past.clone();
+        more.remember(read.project.as_ref(), &snapshot.options)?;
+        ensure!(
+            !more.is_full(),
+            "the settings of the project have changed too often in this session; open it anew to use them"
+        );
+        let still = more.kept(read.project.as_ref());
+        (*past, *files) = (more, read);
+        let before = self.seen();
+        let changed: BTreeSet<String> = before.differing(&snapshot).difference(&still).cloned().collect();
+        if !changed.is_empty() {
+            let title = "Settings have changed, and hold from now on".to_owned();
+            self.tell(Severity::Info, title, Some(list(&changed)));
+        }
+        if let fresh = still.difference(kept).cloned().collect::<BTreeSet<_>>()
+            && !fresh.is_empty()
+        {
+            let title = "The project's file has become looser; this session keeps what it forbade".to_owned();
+            let what = format!("{}. Open the session anew to have it as the file says.", list(&fresh));
+            self.tell(Severity::Info, title, Some(what));
+        }
+        *kept = still;
+        if before.options != snapshot.options || before.in_force != snapshot.in_force {
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        }
+        problem.map_or(Ok(()), Err)
+    }
+
+    fn tell(&self, severity: Severity, title: String, description: Option<String>) {
+        let news = SettingsNews { severity, title, description };
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).push(news);
+    }
+}
+
+impl Snapshot {
+    /// The names of settings that count in one of two and not, or otherwise, in the other.
+    fn differing(&self, other: &Self) -> BTreeSet<String> {
+        let lone = |these: &[InForce], those: &[InForce]| -> Vec<String> {
+            let known = |this: &InForce| {
+                those.iter().any(|that| (&that.name, &that.value) == (&this.name, &this.value))
+            };
+            these.iter().filter(|this| !known(this)).map(|this| this.name.clone()).collect()
+        };
+        let (before, after) = (&self.in_force, &other.in_force);
+        lone(before, after).into_iter().chain(lone(after, before)).collect()
+    }
+}
+
+fn list(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[async_trait]
+impl FollowedSettings for Follower {
+    async fn now(&self) -> Arc<RuntimeOptions> {
+        self.look().await.session.clone()
+    }
+
+    fn news(&self) -> Vec<SettingsNews> {
+        std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn models(&self) -> Option<Arc<dyn Models>> {
+        self.models.clone()
+    }
+}

@@ -1,0 +1,133 @@
+//! `tiller config`: the settings files, shown and written as every other surface writes them.
+
+use super::{Settings, Snapshot};
+use crate::{
+    args::{ConfigCommand, ConfigPlace},
+    config::{self, InForce, SettingsFile, Value},
+    environment::Environment,
+    exit,
+    options::{Folders, Options},
+    setup, trust,
+};
+use anyhow::{Result, bail};
+use serde_json::json;
+use std::{io::Write, sync::Arc};
+use system::AbsPath;
+
+/// Does what the command says.
+pub(crate) async fn run(
+    settings: &Arc<Settings>,
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    command: ConfigCommand,
+) -> Result<u8> {
+    let (text, said) = match command {
+        ConfigCommand::List { json } => {
+            let Snapshot { in_force, notices, .. } = settings.read(cwd).await?;
+            let mut text: String = in_force.iter().map(line).collect();
+            notices.iter().for_each(|notice| text += &format!("{notice}\n"));
+            let settings: Vec<_> = in_force.iter().map(row).collect();
+            (text, json.then(|| json!({ "settings": settings, "notices": notices })))
+        }
+        ConfigCommand::Get { name, json } => {
+            config::check_name(&name)?;
+            let mut in_force = settings.read(cwd).await?.in_force;
+            in_force.retain(|setting| setting.name == name);
+            let mut text: String = in_force.iter().map(line).collect();
+            if text.is_empty() {
+                text = format!("{name} is not set in a file\n");
+            }
+            let rows: Vec<_> = in_force.iter().map(row).collect();
+            (text, json.then(|| json!({ "name": name, "settings": rows })))
+        }
+        ConfigCommand::Set { name, value, place } => {
+            let file = path(&options.folders, cwd, &place);
+            let waiting = waiting(&options.folders, cwd, &place).await;
+            let value = store(options, &file, &name, &value).await?;
+            stay_trusted(&options.folders, cwd, waiting).await?;
+            let text = format!("{name} = {value} is in {file}.\n");
+            (
+                text,
+                place.json.then(|| json!({ "name": name, "value": value.to_json(), "file": file.as_str() })),
+            )
+        }
+        ConfigCommand::Unset { name, place } => {
+            let file = path(&options.folders, cwd, &place);
+            let waiting = waiting(&options.folders, cwd, &place).await;
+            let found = remove(options, &file, &name).await?;
+            stay_trusted(&options.folders, cwd, waiting).await?;
+            let text = match found {
+                true => format!("{name} is not in {file} any more.\n"),
+                false => format!("{name} was not in {file}.\n"),
+            };
+            (text, place.json.then(|| json!({ "name": name, "removed": found, "file": file.as_str() })))
+        }
+    };
+    let mut stdout = crate::screen::stdout();
+    match said {
+        Some(said) => writeln!(stdout, "{}", environment.redactor().json_line(said))?,
+        None => write!(stdout, "{}", environment.redactor().shown(&text))?,
+    }
+    Ok(exit::OK)
+}
+
+fn line(InForce { name, value, place }: &InForce) -> String {
+    format!("{name} = {value}  ({place})\n")
+}
+
+fn row(InForce { name, value, place }: &InForce) -> serde_json::Value {
+    json!({ "name": name, "value": value.to_json(), "place": place.to_string() })
+}
+
+fn path(folders: &Folders, cwd: &AbsPath, place: &ConfigPlace) -> AbsPath {
+    if place.project { config::project_path(cwd) } else { config::user_path(folders) }
+}
+
+/// Stores a value as it was typed: as JSON where the setting takes that, and as text otherwise.
+async fn store(options: &Options, file: &AbsPath, name: &str, typed: &str) -> Result<Value> {
+    let text = serde_json::Value::String(typed.to_owned());
+    let meant = serde_json::from_str(typed).ok().filter(|meant: &serde_json::Value| !meant.is_string());
+    let stored = match meant {
+        Some(meant) => match setup::store_setting(options, file, name, &meant).await {
+            Ok(_) => meant,
+            // What is wrong is said of what was meant, unless it is right as text.
+            Err(wrong) => match setup::store_setting(options, file, name, &text).await {
+                Ok(_) => text,
+                Err(_) => bail!(wrong),
+            },
+        },
+        None => setup::store_setting(options, file, name, &text).await?,
+    };
+    Ok(Value::of_json(&stored).expect("what was stored is a value of a setting"))
+}
+
+async fn remove(options: &Options, file: &AbsPath, name: &str) -> Result<bool> {
+    config::check_name(name)?;
+    let Some(before) = config::read(file.clone())? else { return Ok(false) };
+    match config::without_setting(&before, name)? {
+        None => Ok(false),
+        Some(text) => {
+            setup::write(options, &SettingsFile { path: file.clone(), text }).await?;
+            Ok(true)
+        }
+    }
+}
+
+type Waiting = Option<std::collections::BTreeSet<String>>;
+
+/// What of the project's settings waits for trust before they are changed, if they are.
+async fn waiting(folders: &Folders, cwd: &AbsPath, place: &ConfigPlace) -> Waiting {
+    match place.project {
+        true => trust::so_far(folders, cwd).await,
+        false => None,
+    }
+}
+
+/// What its user stores does not wait for that user's eyes again.
+async fn stay_trusted(folders: &Folders, cwd: &AbsPath, waiting: Waiting) -> Result<()> {
+    match waiting {
+        Some(waiting) => trust::written(folders, cwd, &waiting).await,
+        None => Ok(()),
+    }
+}

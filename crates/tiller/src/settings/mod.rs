@@ -1,0 +1,200 @@
+//! The one owner of settings: it lays the layers of a folder over each other, for whoever asks, as their files are at that moment.
+//!
+//! Sessions follow the settings of their own folders ([`Follower`]) and read them at each decision. Nothing else of the program keeps a copy to
+//! decide by.
+
+mod files;
+mod follower;
+mod line;
+mod models;
+
+pub(crate) use follower::Follower;
+pub(crate) use line::run;
+
+use crate::{
+    config::{self, Flags, InForce, Layers, Past, ProjectLayer, Resolved, SettingsFile, Value},
+    environment::Environment,
+    folders,
+    keys::StoredKeys,
+    options::{Folders, Options},
+    trust, wiring,
+};
+use agent::{FollowedSettings, ItemKind, RuntimeOptions, SessionId};
+use anyhow::Result;
+use async_trait::async_trait;
+use files::Files;
+use providers::Catalog;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+use system::AbsPath;
+
+/// The settings of every folder, as one process sees them.
+pub(crate) struct Settings {
+    environment: Environment,
+    folders: Folders,
+    flags: Flags,
+    /// The folder that the process was started in.
+    start: AbsPath,
+    /// What the user has set in projects' files through this program, by folder and name.
+    said: Mutex<HashMap<AbsPath, BTreeMap<String, Value>>>,
+    followers: Mutex<Vec<Weak<Follower>>>,
+    /// How models are reached: first those of the process, then those of sessions that reach them otherwise.
+    catalogs: Mutex<Vec<(models::Reach, Arc<Catalog>)>>,
+    /// How often something was set through this program.
+    changes: AtomicU64,
+}
+
+/// What the settings of a folder come to at one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) options: Options,
+    /// What of it sessions decide by.
+    pub(crate) session: Arc<RuntimeOptions>,
+    /// What was ignored, and why.
+    pub(crate) notices: Vec<String>,
+    /// What the files set.
+    pub(crate) in_force: Vec<InForce>,
+}
+
+/// Whether each hook of a project, by name, was trusted before in a session: one that was and is another now denies.
+pub(crate) type CountedOn = BTreeMap<String, Arc<AtomicBool>>;
+
+impl Settings {
+    /// The settings of a process that was started in a folder with these variables and flags. Reads no file.
+    pub(crate) fn new(environment: &Environment, start: &AbsPath, flags: Flags) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            environment: environment.clone(),
+            folders: folders::resolve(environment, start)?,
+            flags,
+            start: start.clone(),
+            said: Mutex::default(),
+            followers: Mutex::default(),
+            catalogs: Mutex::default(),
+            changes: AtomicU64::default(),
+        }))
+    }
+
+    /// What the settings of a folder come to now. What is wrong with them is an error that says where.
+    pub(crate) async fn read(&self, folder: &AbsPath) -> Result<Snapshot> {
+        let files = Files::read(&self.folders, folder).await?;
+        self.lay(folder, &files, &Past::default(), &mut CountedOn::new()).await
+    }
+
+    /// What holds where no file says anything: enough to write one, right or wrong as it is.
+    pub(crate) fn built_in(&self) -> Options {
+        Options::built_in(self.folders.clone())
+    }
+
+    /// The settings of an open session.
+    pub(crate) fn of_session(&self, session: &SessionId) -> Option<Arc<Follower>> {
+        let followers = self.followers();
+        followers.iter().rev().filter_map(Weak::upgrade).find(|follower| follower.is_of(session))
+    }
+
+    /// The user has set something, through this program, in the file of the project in a folder. It counts for what is running too, and
+    /// whatever of the file waits for trust.
+    pub(crate) async fn set_in_project(&self, folder: &AbsPath, name: &str, value: Value) {
+        self.said
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(folder.clone())
+            .or_default()
+            .insert(name.to_owned(), value);
+        let followers: Vec<_> = self.followers().iter().filter_map(Weak::upgrade).collect();
+        for follower in followers.iter().filter(|follower| follower.is_in(folder)) {
+            follower.forget(name).await;
+        }
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Lays the layers over each other.
+    async fn lay(
+        &self,
+        folder: &AbsPath,
+        files: &Files,
+        past: &Past,
+        counted_on: &mut CountedOn,
+    ) -> Result<Snapshot> {
+        let project = match &files.project {
+            Some(file) => Some(self.project(folder, file.clone()).await),
+            None => None,
+        };
+        let keys = &StoredKeys::read(&self.folders)?;
+        let layers = Layers {
+            folders: self.folders.clone(),
+            user: files.user.clone(),
+            past,
+            project,
+            environment: &self.environment,
+            keys,
+            flags: self.flags.clone(),
+        };
+        let Resolved { options, mut notices, in_force } = config::resolve(layers)?;
+        notices.extend(files.refused.clone());
+        self.environment.redactor().learn(options.keys());
+        let session = Arc::new(wiring::sessions(&options, folder, counted_on));
+        Ok(Snapshot { options, session, notices, in_force })
+    }
+
+    /// The project's settings, and what of them may do more than tighten: what was judged is what is read.
+    async fn project(&self, folder: &AbsPath, file: SettingsFile) -> ProjectLayer {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        let said = said.unwrap_or_default();
+        let mut layer = ProjectLayer { distrust: None, said, waiting: BTreeMap::new(), file };
+        let items = config::trust_items(&layer.file, &self.folders).unwrap_or_else(|error| {
+            layer.distrust = Some(error.to_string());
+            Vec::new()
+        });
+        for judged in trust::folder_trust(&self.folders).judge(folder, items).await {
+            let Some(why) = judged.state.problem() else { continue };
+            match judged.item.kind {
+                ItemKind::Hook => drop(layer.waiting.insert(judged.item.name, why)),
+                ItemKind::Settings | ItemKind::Server => layer.distrust = Some(why),
+            }
+        }
+        layer
+    }
+
+    fn followers(&self) -> MutexGuard<'_, Vec<Weak<Follower>>> {
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error without secrets.
+    fn shown(&self, error: &anyhow::Error) -> String {
+        self.environment.redactor().shown(&format!("{error:#}"))
+    }
+}
+
+/// [`Settings`], for the runtime.
+pub(crate) struct OfFolders(pub(crate) Arc<Settings>);
+
+#[async_trait]
+impl agent::Settings for OfFolders {
+    async fn of(&self, folder: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String> {
+        let snapshot = self.0.read(folder.unwrap_or(&self.0.start)).await;
+        let snapshot = snapshot.map_err(|error| self.0.shown(&error))?;
+        if folder.is_none_or(|folder| *folder == self.0.start) {
+            self.0.renew_models(&snapshot.options);
+        }
+        Ok(snapshot.session)
+    }
+
+    async fn follow(
+        &self,
+        session: &SessionId,
+        folder: &AbsPath,
+    ) -> Result<Arc<dyn FollowedSettings>, String> {
+        let follower = Follower::new(self.0.clone(), session, folder).await;
+        let follower = follower.map_err(|error| self.0.shown(&error))?;
+        let follower = Arc::new_cyclic(|own| follower.with_models(own.clone()));
+        let mut followers = self.0.followers();
+        followers.retain(|known| known.strong_count() > 0);
+        followers.push(Arc::downgrade(&follower));
+        Ok(follower)
+    }
+}

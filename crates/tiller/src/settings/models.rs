@@ -1,0 +1,102 @@
+//! The models of each session: reached as its folder's settings say, and never as those of another project do.
+
+use super::{Follower, Settings};
+use crate::{
+    options::{Local, Options, Provider},
+    wiring,
+};
+use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
+use async_trait::async_trait;
+use providers::Catalog;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, Weak},
+};
+
+/// All that decides how models are reached.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reach {
+    openai: Provider,
+    anthropic: Provider,
+    custom: BTreeMap<String, Provider>,
+    local: Local,
+}
+
+impl Reach {
+    fn of(options: &Options) -> Self {
+        let Options { openai, anthropic, custom, local, .. } = options.clone();
+        Self { openai, anthropic, custom, local }
+    }
+}
+
+impl Settings {
+    /// The models as settings have them: one catalog for all sessions whose settings say the same of providers.
+    pub(crate) fn catalog(&self, options: &Options) -> Arc<Catalog> {
+        let reach = Reach::of(options);
+        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is recorded goes into one file, and one catalog writes it.
+        let known = catalogs.iter().find(|(known, _)| *known == reach || options.record.is_some());
+        if let Some((_, catalog)) = known {
+            return catalog.clone();
+        }
+        // The process has the first; of the others, those that a session uses are kept.
+        let mut first = true;
+        catalogs.retain(|(_, catalog)| std::mem::take(&mut first) || Arc::strong_count(catalog) > 1);
+        let catalog = Arc::new(wiring::catalog(options, self.environment.redactor(), &self.start));
+        catalogs.push((reach, catalog.clone()));
+        catalog
+    }
+
+    /// The same, read now. Settings that are wrong change nothing.
+    pub(crate) async fn look_at_models(&self) {
+        if let Ok(snapshot) = self.read(&self.start).await {
+            self.renew_models(&snapshot.options);
+        }
+    }
+
+    /// Has the models of the process be those of the folder it was started in, as its settings are now.
+    pub(super) fn renew_models(&self, options: &Options) {
+        let reach = Reach::of(options);
+        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, catalog)) = catalogs.first_mut().filter(|(known, _)| *known != reach) {
+            *known = reach;
+            wiring::reconfigure(catalog, options);
+        }
+    }
+}
+
+/// The models of a session, which change with its settings.
+pub(super) struct OfSession {
+    pub(super) settings: Arc<Settings>,
+    pub(super) follower: Weak<Follower>,
+    /// Those that it began with, for when nobody follows any more.
+    pub(super) catalog: Arc<Catalog>,
+}
+
+impl OfSession {
+    fn now(&self) -> Arc<Catalog> {
+        match self.follower.upgrade() {
+            Some(follower) => self.settings.catalog(&follower.seen().options),
+            None => self.catalog.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl Models for OfSession {
+    fn list(&self) -> Vec<ModelInfo> {
+        self.now().list()
+    }
+
+    async fn default_id(&self) -> String {
+        self.now().default_id().await
+    }
+
+    fn credentials(&self, id: &str) -> Credentials {
+        self.now().credentials(id)
+    }
+
+    async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        self.now().get(id).await
+    }
+}
