@@ -168,7 +168,8 @@ async def headless(stage: Stage, id: str) -> None:
         expect(turn.stop_reason == "end_turn", f"the turn ended with {turn.stop_reason}")
         await agent.load_session(cwd=str(stage.edited), session_id=id, mcp_servers=[])
         expect(editor.told[id].user.endswith(f"show {FILE}"), "the turn of `tiller -p` is not told in the editor")
-    expect(editor.reads == [str(stage.headless / FILE)], f"the loaded session read {editor.reads} in the editor")
+    # Once for the text, and perhaps once more to learn how this client takes a part of a file.
+    expect(set(editor.reads) == {str(stage.headless / FILE)}, f"the loaded session read {editor.reads} in the editor")
 
 
 class Complaints(logging.Handler):

@@ -126,6 +126,7 @@ async function edit(stage, answer) {
   expect(told.contents("terminal").length, "no tool call shows the terminal");
   const diffs = told.contents("diff").map((diff) => diff.path);
   expect(same(diffs, [path]), `the diffs shown are of ${diffs}`);
+  if (process.env.TILLER_SHOWN) writeFileSync(process.env.TILLER_SHOWN, "diff\n");
   expect(told.summary.every((call) => call.status === "completed"), `the calls ended as ${shown(told.summary)}`);
   return { id, editor };
 }
@@ -171,7 +172,9 @@ async function headless(stage, id) {
     await agent.request(methods.agent.session.load, { cwd: stage.edited, sessionId: id, mcpServers: [] });
     expect(editor.told(id).user.endsWith(`show ${FILE}`), "the turn of `tiller -p` is not told in the editor");
   });
-  expect(same(editor.reads, [join(stage.headless, FILE)]), `the loaded session read ${editor.reads} in the editor`);
+  // Once for the text, and perhaps once more to learn how this client takes a part of a file.
+  const other = editor.reads.filter((path) => path !== join(stage.headless, FILE));
+  expect(editor.reads.length && !other.length, `the loaded session read ${editor.reads} in the editor`);
 }
 
 const { values, positionals } = parseArgs({

@@ -105,6 +105,10 @@ fn own_copy() -> Result<PathBuf> {
     let folder = target_dir().join("clients");
     fs::create_dir_all(&folder)?;
     let copy = folder.join("xtask");
+    // A copy that still runs cannot be written over.
+    if copy.exists() {
+        fs::remove_file(&copy)?;
+    }
     fs::copy(std::env::current_exe()?, &copy)
         .with_context(|| format!("cannot copy this program to {}", copy.display()))?;
     Ok(copy)
