@@ -105,6 +105,8 @@ def allowed(toad: Toad) -> None:
     toad.draws("Always", after="Step 2 of 2")
     toad.press("a")
     toad.draws(PASSED)
+    # The turn's last words.
+    toad.draws("1 replacement")
 
 
 def refused(toad: Toad) -> None:
@@ -121,8 +123,16 @@ def cancelled(toad: Toad) -> None:
     toad.draws("Always")
     toad.press("a")
     toad.wait((toad.root / "started").exists, "the command to begin")
+    # Twice: the first asks for the second.
     toad.press("\x1b")
-    toad.draws("I help you")
+    toad.draws("again to cancel")
+    toad.press("\x1b")
+    toad.draws("Turn cancelled")
+    # A further prompt is answered once the turn has ended.
+    toad.press("show test.sh")
+    toad.draws("test.sh")
+    toad.press("\r")
+    toad.draws(PASSED)
 
 
 def shown(*what: str) -> None:
