@@ -16,7 +16,7 @@ const END: &str = "<!-- what the clients did: end -->";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) version: String,
-    /// The day of the last run that changed the row, as `2026-11-22`.
+    /// The day when it was last played to write its row, as `2026-11-22`.
     pub(super) date: String,
     pub(super) features: BTreeSet<String>,
 }
@@ -101,7 +101,7 @@ fn replaced(page: &str, rows: &Rows) -> Result<String> {
 fn table(rows: &Rows) -> String {
     let heads: Vec<&str> = FEATURES.iter().map(|(_, head, _)| *head).collect();
     let mut lines = vec![
-        format!("| client | version | last changed | {} |", heads.join(" | ")),
+        format!("| client | version | played | {} |", heads.join(" | ")),
         format!("|---|---|---|{}", ":-:|".repeat(heads.len())),
     ];
     for (name, row) in rows {
