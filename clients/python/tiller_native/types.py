@@ -1174,6 +1174,7 @@ class ToolCompletedEvent(TypedDict):
 class ToolProgressEvent(TypedDict):
     """A tool call runs."""
 
+    message: NotRequired[Union[str, None]]
     name: str
     protocolVersion: int
     runId: Union[str, None]

@@ -1219,6 +1219,8 @@ export type ToolCompletedEvent = {
 
 /** A tool call runs. */
 export type ToolProgressEvent = {
+  /** What it says of itself, where that is new: how far it is, the end of its log. */
+  message?: string | null;
   name: string;
   /** The version of this layer, 1. */
   protocolVersion: number;

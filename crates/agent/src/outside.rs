@@ -4,7 +4,7 @@
 //! upon himself (`force`). A denial stays one. Hooks are around turns and not around these.
 
 use crate::{
-    Access, AnyCall, AnyTool, Client, FileTracker, InnerCalls, PermissionOutcome, PermissionRequest,
+    Access, AnyCall, AnyTool, Client, Effect, FileTracker, InnerCalls, PermissionOutcome, PermissionRequest,
     RuntimeOptions, SessionEvent, TaskList, ToolCallId, ToolContext, ToolError, ToolOutput,
     gate::{self, Question},
     policy::Decision,
@@ -47,12 +47,27 @@ impl Outside {
     pub async fn rule(&self, tool: &dyn AnyTool, call: &dyn AnyCall) -> Result<bool, Refusal> {
         let accesses = call.accesses(&self.cwd);
         let remote = |access: &Access| matches!(access, Access::Call { .. } | Access::Fetch(_));
-        if !accesses.iter().all(remote) {
+        // A function may be sent files of this machine: they are decided about as for a tool that reads them.
+        let calls = accesses.iter().any(|access| matches!(access, Access::Call { .. }));
+        let fits = |access: &Access| remote(access) || (calls && matches!(access, Access::Read(_)));
+        if !accesses.iter().all(fits) {
             let text = format!("Tool '{}' works in a session only.", tool.name());
             return Err(Refusal::Denied(text));
         }
         let name = tool.name();
-        let question = Question { tool: &name, effect: tool.effect(), accesses };
+        self.decided(Question { tool: &name, effect: tool.effect(), accesses }).await
+    }
+
+    /// What the policy says of reading these files for a tool; links are followed. `Ok` as for [`Outside::rule`].
+    pub async fn rule_of_reads(&self, tool: &str, files: Vec<AbsPath>) -> Result<bool, Refusal> {
+        if files.is_empty() {
+            return Ok(false);
+        }
+        let accesses = files.into_iter().map(Access::Read).collect();
+        self.decided(Question { tool, effect: Effect::Reads, accesses }).await
+    }
+
+    async fn decided(&self, question: Question<'_>) -> Result<bool, Refusal> {
         match gate::verdict(&self.options, self.system.as_ref(), &self.cwd, question).await {
             Decision::Allow { .. } => Ok(false),
             Decision::Ask { .. } if self.force => Ok(true),
@@ -102,9 +117,7 @@ impl Client for Nobody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Answer, Description, Effect, Mode, PermissionMode, ServerRule, ServerRules, ToolKind, ToolSpec,
-    };
+    use crate::{Answer, Description, Mode, PermissionMode, ServerRule, ServerRules, ToolKind, ToolSpec};
     use serde_json::json;
     use std::borrow::Cow;
     use system::FakeSystem;

@@ -1,7 +1,7 @@
 //! On whose behalf a function is called.
 
 use crate::{
-    auth::Scheme,
+    auth::{Field, Scheme},
     integration::{Function, Integration},
 };
 use async_trait::async_trait;
@@ -56,6 +56,28 @@ impl Account {
                     function.security.is_empty() || self.satisfied(integration, function).is_some()
                 }),
             }
+    }
+
+    /// What it lacks before a function can be called: of several ways to say who calls, what the one lacks that lacks least. Empty where nothing is
+    /// missing.
+    pub fn missing(&self, integration: &Integration, function: &Function) -> Vec<Field> {
+        let lacks = |field: &Field| self.get(&field.name).is_none();
+        let mut missing: Vec<Field> =
+            integration.settings.iter().filter(|field| field.required && lacks(field)).cloned().collect();
+        if integration.base_url.is_none() && self.get(BASE_URL).is_none() {
+            let description = "The address of your own installation".to_owned();
+            missing.push(Field { name: BASE_URL.to_owned(), description, secret: false, required: true });
+        }
+        if !function.security.is_empty() && self.satisfied(integration, function).is_none() {
+            let fields = function.security.iter().filter_map(|names| {
+                let schemes = names.iter().map(|name| integration.schemes.get(name));
+                let schemes = schemes.collect::<Option<Vec<_>>>()?;
+                let spoken = schemes.iter().all(|scheme| scheme.is_supported());
+                spoken.then(|| schemes.iter().flat_map(|scheme| scheme.fields()).filter(lacks).collect())
+            });
+            missing.extend(fields.min_by_key(Vec::len).unwrap_or_default());
+        }
+        missing
     }
 
     /// The first set of schemes that it has everything for.

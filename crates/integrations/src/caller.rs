@@ -12,11 +12,13 @@ use crate::{
     request::{self, Request, RequestError},
     retry,
     token::Tokens,
+    upload::{self, Files},
 };
 use agent::Redactor;
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use system::AbsPath;
 use tokio::time::Instant;
 
 /// Calls functions of integrations. One for a whole run: it keeps tokens.
@@ -42,6 +44,8 @@ pub struct Call {
     pub force: bool,
     /// Whether nothing is sent.
     pub dry_run: bool,
+    /// Where files are read that go along; `None` where none may.
+    pub files: Option<Files>,
 }
 
 /// Why a call was not made.
@@ -53,6 +57,15 @@ pub enum Unmade {
     /// The arguments are wrong.
     #[error(transparent)]
     Arguments(#[from] ArgumentError),
+}
+
+impl Call {
+    /// The files that it sends, links not resolved. None where its arguments are wrong, so that nothing is sent.
+    pub fn reads(&self) -> Vec<AbsPath> {
+        let cwd = self.files.as_ref().map(|files| &files.cwd);
+        let arguments = merged(&self.function, self.given.clone()).ok();
+        cwd.zip(arguments).map(|(cwd, given)| self.function.files(&given, cwd)).unwrap_or_default()
+    }
 }
 
 impl Caller {
@@ -158,7 +171,9 @@ impl Caller {
         let words = |error: RequestError| error.to_string();
         let schemes = account.satisfied(integration, function).unwrap_or_default();
         let (_, network) = request::place(integration, account).map_err(words)?;
-        let mut request = request::build(integration, function, account, arguments).map_err(words)?;
+        let uploads = upload::read(function, arguments, call.files.as_ref()).await?;
+        let mut request =
+            request::build(integration, function, account, arguments, &uploads).map_err(words)?;
         if call.dry_run {
             return Ok((request.shown(&schemes), None));
         }

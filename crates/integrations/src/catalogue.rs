@@ -4,6 +4,7 @@ use crate::{
     builtin::built_in,
     gates::Blocked,
     integration::{Function, Integration},
+    names::integration_name,
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -45,7 +46,7 @@ impl Catalogue {
 
     /// A function by `provider.function`.
     pub fn function(&self, name: &str) -> Result<(&Arc<Integration>, &Arc<Function>), Blocked> {
-        let unknown = || Blocked::Unknown(name.to_owned());
+        let unknown = || Blocked::Unknown { name: name.to_owned(), nearest: self.nearest(name) };
         let (provider, function) = name.split_once('.').ok_or_else(unknown)?;
         let integration = match self.integrations.get(provider) {
             Some(integration) => integration,
@@ -55,6 +56,15 @@ impl Catalogue {
             None => return Err(unknown()),
         };
         Ok((integration, integration.functions.get(function).ok_or_else(unknown)?))
+    }
+
+    /// The function that was perhaps meant by a name that none has: an operation's id as its document has it, another spelling, or something close to one.
+    pub fn nearest(&self, name: &str) -> Option<String> {
+        let (provider, function) = name.split_once('.')?;
+        let spelled = integration_name(provider);
+        let integration =
+            self.integrations.get(provider).or_else(|| self.integrations.get(spelled.as_deref()?))?;
+        Some(integration.nearest(function)?.full_name())
     }
 
     /// The functions in whose names and descriptions all words of a query occur, those with most of them in the name first.

@@ -43,8 +43,13 @@ pub enum Permission {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
     /// There is none.
-    #[error("Unknown integration function: {0}")]
-    Unknown(String),
+    #[error("Unknown integration function: {name}{}", meant(.nearest))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What was perhaps meant, as `provider.function`.
+        nearest: Option<String>,
+    },
     /// There is no such integration, or nothing is known of it.
     #[error("Integration '{0}' is not installed.")]
     NotInstalled(String),
@@ -85,6 +90,10 @@ pub enum Blocked {
     /// Something is missing.
     #[error("Missing required parameter(s): {}", .0.join(", "))]
     Missing(Vec<String>),
+}
+
+fn meant(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(". Did you mean {name}?")).unwrap_or_default()
 }
 
 impl Blocked {
@@ -306,7 +315,10 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said() {
-        assert_eq!(Blocked::Unknown("a.b".to_owned()).to_string(), "Unknown integration function: a.b");
+        let unknown = |nearest| Blocked::Unknown { name: "a.b".to_owned(), nearest };
+        assert_eq!(unknown(None).to_string(), "Unknown integration function: a.b");
+        let said = unknown(Some("a.c".to_owned())).to_string();
+        assert_eq!(said, "Unknown integration function: a.b. Did you mean a.c?");
         assert_eq!(Blocked::NotInstalled("a".to_owned()).to_string(), "Integration 'a' is not installed.");
     }
 

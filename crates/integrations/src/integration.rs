@@ -2,7 +2,7 @@
 
 use crate::{
     auth::{Field, Scheme},
-    names::tool_name,
+    names::{alike, function_name, tool_name},
 };
 use agent::ToolSpec;
 use serde_json::Value;
@@ -55,6 +55,8 @@ pub struct Function {
     pub provider: String,
     /// Its name there.
     pub name: String,
+    /// What its document calls it, where it has an id there.
+    pub operation_id: Option<String>,
     /// A few words.
     pub title: String,
     /// What it does.
@@ -67,14 +69,26 @@ pub struct Function {
     pub path: String,
     /// What it takes.
     pub parameters: Vec<Parameter>,
-    /// Whether its body is a form and not JSON.
-    pub form: bool,
+    /// How its body is written.
+    pub written: Written,
     /// Sets of schemes, any one of which it takes; an empty set is none at all. Nothing is asked for where there is no set.
     pub security: Vec<Vec<String>>,
     /// How more of a long answer is had.
     pub pages: Option<Pages>,
     /// What is sent along always.
     pub headers: Vec<(String, String)>,
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Written {
+    /// As JSON.
+    #[default]
+    Json,
+    /// As a form: `a=1&b=2`.
+    Form,
+    /// In parts (`multipart/form-data`), some of which may be files.
+    Parts,
 }
 
 /// Whether something is changed.
@@ -114,6 +128,8 @@ pub enum Place {
     Member,
     /// It is the body.
     Body,
+    /// Into the body, as files: the value is a path, or a list of them. The schema may say the type of what is in them as `contentMediaType`.
+    File,
 }
 
 /// How a list or an object is written into a query.
@@ -183,6 +199,23 @@ impl Integration {
     pub fn function(&self, name: &str) -> Option<&Arc<Function>> {
         let name = name.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name);
         self.functions.get(name)
+    }
+
+    /// The function that was perhaps meant by a name that none has.
+    pub fn nearest(&self, name: &str) -> Option<&Arc<Function>> {
+        let all = || self.functions.values();
+        let spelled = function_name(name);
+        let likeness = |function: &&Arc<Function>| strsim::jaro_winkler(&function.name, &spelled);
+        let close = || {
+            let nearest = all().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            nearest.filter(|function| likeness(function) > 0.85)
+        };
+        all()
+            .find(|function| function.operation_id.as_deref() == Some(name))
+            .or_else(|| self.functions.get(&spelled))
+            .or_else(|| all().find(|function| alike(&function.name, name)))
+            .or_else(|| all().find(|f| f.operation_id.as_ref().is_some_and(|id| alike(id, name))))
+            .or_else(close)
     }
 }
 

@@ -47,6 +47,10 @@ pub(crate) const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) const FAILURE_BYTES: usize = 64 * 1024;
 /// Characters of a failure's message.
 pub(crate) const FAILURE_CHARS: usize = 600;
+/// Bytes of the files that one call sends, all together.
+pub(crate) const UPLOAD_BYTES: usize = 32 * 1024 * 1024;
+/// Files that one call sends.
+pub(crate) const UPLOADS: usize = 16;
 /// Pages that one call follows.
 pub(crate) const PAGES: usize = 20;
 /// Items that one call gathers from pages.

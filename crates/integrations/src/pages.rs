@@ -88,7 +88,8 @@ mod tests {
 
     fn next(pages: &Pages, url: &str, data: Value, link: Option<&str>, number: usize) -> Option<String> {
         let url = Url::parse(url).unwrap();
-        let request = Request { method: Method::GET, url, headers: HeaderMap::new(), body: None };
+        let request =
+            Request { method: Method::GET, url, headers: HeaderMap::new(), body: None, shown: None };
         let answer = Answer { data, link: link.map(str::to_owned) };
         pages.next(&request, &answer, number).map(|request| request.url.to_string())
     }

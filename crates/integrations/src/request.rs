@@ -5,7 +5,8 @@ use crate::{
     auth::Scheme,
     client::Network,
     guard::{self, Refused},
-    integration::{Function, Integration, Place, Style},
+    integration::{Function, Integration, Place, Style, Written},
+    upload::{self, Upload},
 };
 use reqwest::{
     Method, Url,
@@ -19,7 +20,9 @@ pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Option<String>,
+    pub(crate) body: Option<Vec<u8>>,
+    /// The body for people, where its bytes are not for them.
+    pub(crate) shown: Option<Value>,
 }
 
 /// Why nothing is sent.
@@ -57,6 +60,7 @@ pub(crate) fn build(
     function: &Function,
     account: &Account,
     arguments: &Map<String, Value>,
+    uploads: &[Upload],
 ) -> Result<Request, RequestError> {
     let (base, _) = place(integration, account)?;
     let value = |key: &str| -> Option<Value> {
@@ -80,7 +84,7 @@ pub(crate) fn build(
     for parameter in &function.parameters {
         let Some(value) = value(&parameter.key) else { continue };
         match parameter.place {
-            Place::Path => {}
+            Place::Path | Place::File => {}
             Place::Query(style) => query(&mut url, &parameter.name, style, &value),
             Place::Header => {
                 let bad = || RequestError::Header(parameter.key.clone());
@@ -93,6 +97,13 @@ pub(crate) fn build(
             Place::Body => whole = Some(value),
         }
     }
+    let method = Method::from_bytes(function.method.as_bytes()).unwrap_or(Method::GET);
+    if function.written == Written::Parts {
+        let (kind, body) = upload::body(&members, uploads);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_str(&kind).expect("a boundary is letters and digits"));
+        let shown = Some(upload::shown(&members, uploads));
+        return Ok(Request { method, url, headers, body: Some(body), shown });
+    }
     let has_body = function.parameters.iter().any(|p| matches!(p.place, Place::Member | Place::Body));
     let body = match whole {
         Some(value) => Some(value),
@@ -102,12 +113,12 @@ pub(crate) fn build(
         None => None,
     };
     let body = body.map(|body| {
-        let kind = if function.form { "application/x-www-form-urlencoded" } else { "application/json" };
+        let is_form = function.written == Written::Form;
+        let kind = if is_form { "application/x-www-form-urlencoded" } else { "application/json" };
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        if function.form { form(&body) } else { body.to_string() }
+        if is_form { form(&body) } else { body.to_string() }.into_bytes()
     });
-    let method = Method::from_bytes(function.method.as_bytes()).unwrap_or(Method::GET);
-    Ok(Request { method, url, headers, body })
+    Ok(Request { method, url, headers, body, shown: None })
 }
 
 impl Request {
@@ -173,7 +184,10 @@ impl Request {
         let headers: Map<String, Value> = headers
             .map(|(name, value)| (name.to_string(), json!(value.to_str().unwrap_or_default())))
             .collect();
-        let body = self.body.as_ref().map(|body| serde_json::from_str(body).unwrap_or_else(|_| json!(body)));
+        let text = |body: &Vec<u8>| {
+            serde_json::from_slice(body).unwrap_or_else(|_| json!(String::from_utf8_lossy(body)))
+        };
+        let body = self.shown.clone().or_else(|| self.body.as_ref().map(text));
         let auth: Vec<_> = schemes.iter().map(|scheme| scheme.id()).collect();
         json!({ "method": self.method.as_str(), "url": self.url.as_str(), "headers": headers, "body": body, "auth": auth })
     }
@@ -304,7 +318,7 @@ mod tests {
         let (name, _) = function.split_once('.').unwrap();
         let integration = integration(name);
         let function = integration.function(function).unwrap().clone();
-        build(&integration, &function, account, arguments.as_object().unwrap())
+        build(&integration, &function, account, arguments.as_object().unwrap(), &[])
     }
 
     #[test]
@@ -347,7 +361,7 @@ mod tests {
         ] {
             let request = built(function, account, arguments).unwrap();
             assert_eq!((request.method.as_str(), request.url.as_str()), (method, url));
-            assert_eq!(request.body.map(|body| serde_json::from_str::<Value>(&body).unwrap()), body);
+            assert_eq!(request.body.map(|body| serde_json::from_slice::<Value>(&body).unwrap()), body);
         }
     }
 

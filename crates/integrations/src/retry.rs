@@ -60,7 +60,7 @@ pub(crate) async fn send(
 /// Gets a document, up to a limit. The error is for people.
 pub(crate) async fn document(client: &Client, url: &Url, network: Network) -> Result<Vec<u8>, String> {
     let (headers, url) = (HeaderMap::new(), url.clone());
-    let request = Request { method: Method::GET, url, headers, body: None };
+    let request = Request { method: Method::GET, url, headers, body: None, shown: None };
     let response = match once(client, &request, network).await {
         Ok(response) => response,
         Err(Unsent::Hopeless(why) | Unsent::Failed(why)) => return Err(why),

@@ -65,7 +65,13 @@ impl Tokens {
             asked["scope"] = json!(scopes);
         }
         let client = http(url.as_str(), network)?;
-        let request = Request { method: Method::POST, url, headers, body: Some(form(&asked)) };
+        let request = Request {
+            method: Method::POST,
+            url,
+            headers,
+            body: Some(form(&asked).into_bytes()),
+            shown: None,
+        };
         let answer = retry::send(&client, &request, false, network).await;
         let answer = answer.map_err(|why| format!("no token could be had: {why}"))?;
         let text =

@@ -1,10 +1,11 @@
 //! A function as one of the agent's tools.
 
 use crate::{
-    arguments::Given,
+    arguments::{Given, merged},
     caller::{Call, Caller},
     gates::Switches,
     integration::{Function, Integration, Operation},
+    upload::Files,
 };
 use agent::{
     Access, AnyCall, AnyTool, Description, Effect, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
@@ -90,9 +91,14 @@ impl AnyCall for InTurn {
         Description { title: format!("{}{whose}: {what}", integration.title), kind, locations: Vec::new() }
     }
 
-    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         let read_only = self.tool.function.operation == Operation::Read;
-        vec![Access::Call { function: self.tool.spec.name.clone(), read_only }]
+        let call = Access::Call { function: self.tool.spec.name.clone(), read_only };
+        // Files that go along are read: as they are given, and as what is given is understood.
+        let given = Given { json: self.arguments.clone(), ..Given::default() };
+        let arguments = merged(&self.tool.function, given).unwrap_or_default();
+        let files = self.tool.function.files(&arguments, cwd).into_iter().map(Access::Read);
+        std::iter::once(call).chain(files).collect()
     }
 
     async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
@@ -108,6 +114,7 @@ impl AnyCall for InTurn {
             given: Given { json: std::mem::take(&mut self.arguments), ..Given::default() },
             force: false,
             dry_run: false,
+            files: Some(Files { system: cx.system.clone(), cwd: cx.cwd.clone() }),
         };
         let switches = switches();
         let outcome = tokio::select! {

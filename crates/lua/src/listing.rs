@@ -121,11 +121,6 @@ impl Entry {
         format!("{}.{}", self.function.kind, self.namespace)
     }
 
-    /// What it is called there.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The same path with its own name, where that is not a name in Lua: `mcp.SERVER["get-sum"]`.
     pub(crate) fn quoted(&self) -> Option<String> {
         let own = &self.function.name;

@@ -189,13 +189,12 @@ impl World {
     /// What is said where there is nothing at a path.
     fn unknown(&self, of_kind: Option<FunctionKind>, kind: &str, path: &[String]) -> mlua::Result<String> {
         let known = self.known()?;
-        let nearest = of_kind.and_then(|kind| known.listing.nearest(kind, path));
-        if nearest.is_none()
-            && let Some(of_kind) = of_kind
+        if let Some(of_kind) = of_kind
             && let Some(why) = self.wait(self.functions.explain(of_kind, path))?
         {
             return Ok(why);
         }
+        let nearest = of_kind.and_then(|kind| known.listing.nearest(kind, path));
         Ok(unknown(kind, path, nearest.as_deref()))
     }
 

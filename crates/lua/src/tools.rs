@@ -1,7 +1,7 @@
 //! The tools that let a model write scripts.
 
 use crate::{
-    Docs, Function, Functions, Native, NoFunctions, Reach, RunLimits, Script,
+    Docs, Function, Functions, NoFunctions, Reach, RunLimits, Script,
     limits::{CPU_MAX, MEGABYTE, MEMORY_MAX, MEMORY_MIN},
     run,
     turn::InTurn,

@@ -38,12 +38,14 @@ pub enum How {
         /// Its variables; values may be secret, or refer to a secret.
         env: Vec<(String, String)>,
     },
-    /// Streamable HTTP.
+    /// Streamable HTTP, or what came before it.
     Http {
         /// The address.
         url: String,
         /// Headers of every request; values may be secret, or refer to a secret.
         headers: Vec<(String, String)>,
+        /// Whether it is the older wire: a stream of events, and messages that are posted beside it.
+        sse: bool,
     },
 }
 
@@ -74,8 +76,8 @@ impl ServerConfig {
     pub fn of_client(given: ClientServer) -> Result<Self, ConfigError> {
         let how = match given.how {
             ClientServerKind::Stdio { command, args, env } => How::Stdio { command, args, env },
-            ClientServerKind::Http { url, headers } => How::Http { url, headers },
-            ClientServerKind::Sse { .. } => return Err(unsupported(&server_name(&given.name), "sse")),
+            ClientServerKind::Http { url, headers } => How::Http { url, headers, sse: false },
+            ClientServerKind::Sse { url, headers } => How::Http { url, headers, sse: true },
         };
         let name = server_name(&given.name);
         Ok(Self { name, how, enabled: true, timeout: None, offered: Vec::new(), origin: Origin::Client })
@@ -97,8 +99,8 @@ impl ServerConfig {
                 args.iter().for_each(|arg| part(arg));
                 env
             }
-            How::Http { url, headers } => {
-                part("http");
+            How::Http { url, headers, sse } => {
+                part(if *sse { "sse" } else { "http" });
                 part(url);
                 headers
             }
@@ -125,8 +127,9 @@ impl ServerConfig {
                 shown.push(format!("runs: {}", line.join(" ")));
                 (env, "variable")
             }
-            How::Http { url, headers } => {
-                shown.push(format!("connects to: {url}"));
+            How::Http { url, headers, sse } => {
+                let by = if *sse { " (by events, sse)" } else { "" };
+                shown.push(format!("connects to: {url}{by}"));
                 (headers, "header")
             }
         };
@@ -156,7 +159,7 @@ impl ServerConfig {
                 let words: Vec<_> = std::iter::once(command).chain(args).map(|word| quoted(word)).collect();
                 (words.join(" "), "variables", env)
             }
-            How::Http { url, headers } => (without_query(url).to_owned(), "headers", headers),
+            How::Http { url, headers, .. } => (without_query(url).to_owned(), "headers", headers),
         };
         let with = if pairs.is_empty() { String::new() } else { format!(" ({kind}: {})", names(pairs)) };
         let offered: Vec<_> = self.offered.iter().map(|offered| offered.id()).collect();
@@ -227,12 +230,13 @@ fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig
             let command = command.ok_or_else(|| wrong("it has no command"))?.to_owned();
             How::Stdio { command, args, env: pairs(described, &["env", "environment"]).map_err(wrong)? }
         }
-        "http" | "streamable-http" | "streamableHttp" => {
+        "http" | "streamable-http" | "streamableHttp" | "sse" => {
             let url = url.flatten().ok_or_else(|| wrong("it has no `url`"))?;
             if !url.starts_with("http://") && !url.starts_with("https://") && !is_reference(url) {
                 return Err(wrong("its `url` must begin with http:// or https://"));
             }
-            How::Http { url: url.to_owned(), headers: pairs(described, &["headers"]).map_err(wrong)? }
+            let headers = pairs(described, &["headers"]).map_err(wrong)?;
+            How::Http { url: url.to_owned(), headers, sse: kind == "sse" }
         }
         other => return Err(unsupported(&name, other)),
     };
@@ -284,7 +288,7 @@ fn pairs(described: &Map<String, Value>, keys: &[&str]) -> Result<Vec<(String, S
 
 fn unsupported(name: &str, kind: &str) -> ConfigError {
     ConfigError::new(format!(
-        "MCP server '{name}' uses unsupported transport '{}'; stdio and streamable HTTP are spoken here",
+        "MCP server '{name}' uses unsupported transport '{}'; stdio, http (streamable HTTP) and sse are spoken here",
         agent::one_line(kind)
     ))
 }
@@ -346,7 +350,7 @@ mod tests {
             (r#"{"type": "http"}"#, "it has no `url`"),
             (r#"{"url": "file:///x"}"#, "must begin with http:// or https://"),
             (r#"{"command": "x", "timeout": -1}"#, "`timeout` must be a number"),
-            (r#"{"type": "sse", "url": "http://h"}"#, "unsupported transport 'sse'"),
+            (r#"{"type": "ws", "url": "http://h"}"#, "unsupported transport 'ws'"),
             ("7", "it must be an object"),
         ] {
             let error = one(described).unwrap_err();

@@ -2,35 +2,36 @@
 
 use crate::{
     config::{How, ServerConfig, without_query},
+    http::Over,
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     lines::{Fault, Lines},
     listed::Listed,
     listener::{Askers, Asking, Listener, Offered},
     oauth,
+    progress::{Calls, Talk},
     provider::McpOptions,
     reference,
     serve::OUR_NAME,
+    trouble,
 };
-use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
     Peer, RoleClient, ServiceError, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitationCapability,
+        CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotification,
+        CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, ElicitationCapability,
         FormElicitationCapability, GetPromptRequestParams, GetPromptResult, Implementation, JsonObject,
-        PaginatedRequestParams, Prompt, ReadResourceRequestParams, Resource, ResourceContents,
-        ResourceTemplate, RootsCapabilities, SamplingCapability,
+        PaginatedRequestParams, Prompt, ReadResourceRequestParams, RequestId, Resource, ResourceContents,
+        ResourceTemplate, RootsCapabilities, SamplingCapability, ServerResult,
     },
-    service::{ClientInitializeError, RunningService},
-    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
+    service::{PeerRequestOptions, RunningService},
 };
 use serde_json::Value;
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use system::{AbsPath, Output, PipedCommand, Process};
-use tokio::{sync::Notify, time::error::Elapsed};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// The variables of this process that a server gets, beside those that its description gives it.
@@ -58,6 +59,9 @@ pub struct Client {
     fault: Fault,
     errors: Errors,
     askers: Askers,
+    calls: Calls,
+    /// As it was described, its address as it is.
+    server: ServerConfig,
     name: String,
     /// What it says that it has: `tools`, `resources`, `prompts`.
     has: Vec<String>,
@@ -83,7 +87,7 @@ impl Client {
         let errors = Errors::default();
         let deadline = server.timeout.unwrap_or(CONNECT);
         let us = Implementation::new(OUR_NAME, options.version.clone());
-        let askers = Askers::default();
+        let (askers, calls) = (Askers::default(), Calls::default());
         let listener = Listener {
             server: server.name.clone(),
             info: ClientConfig::new(capabilities(&server.offered), us),
@@ -91,8 +95,10 @@ impl Client {
             offered: server.offered.clone(),
             cwd: cwd.clone(),
             askers: askers.clone(),
+            calls: calls.clone(),
             redactor: options.redactor.clone(),
         };
+        let how = resolved.how.clone();
         let service = match resolved.how {
             How::Stdio { command, args, env } => {
                 let inherit = INHERITED.map(str::to_owned).to_vec();
@@ -106,7 +112,7 @@ impl Client {
                 let lines = Lines::new(piped.input, piped.output, Arc::clone(&fault));
                 tokio::time::timeout(deadline, listener.serve(lines)).await
             }
-            How::Http { url, headers } => {
+            How::Http { url, headers, sse } => {
                 let own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
                 let signed_in = if own { Ok(None) } else { oauth::bearer(options, &server.name, &url).await };
                 let token = signed_in.map_err(|why| not_renewed(options, server, &why))?;
@@ -115,7 +121,14 @@ impl Client {
                         token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
                     headers.iter().cloned().chain(bearer).collect::<Vec<_>>()
                 };
-                let served = over_http(options, &url, &given(&token), listener.clone(), deadline).await?;
+                let over = |token: &Option<String>| Over {
+                    url: &url,
+                    sse,
+                    headers: given(token),
+                    fault: &fault,
+                    deadline,
+                };
+                let served = over(&token).serve(options, listener.clone()).await?;
                 match (served, token) {
                     // The token may have been taken back before its time.
                     (Ok(Err(error)), Some(token)) if oauth::is_unauthorized(&error.to_string()) => {
@@ -123,7 +136,7 @@ impl Client {
                         let renewed = renewed.map_err(|why| not_renewed(options, server, &why))?;
                         match renewed {
                             None => Ok(Err(error)),
-                            some => over_http(options, &url, &given(&some), listener, deadline).await?,
+                            some => over(&some).serve(options, listener).await?,
                         }
                     }
                     (served, _) => served,
@@ -133,15 +146,27 @@ impl Client {
         let service: RunningService<RoleClient, Listener> = match service {
             Ok(Ok(service)) => service,
             Ok(Err(error)) if is_http(server) && oauth::is_unauthorized(&error.to_string()) => {
-                return Err(refused(options, server, "it does not let us in."));
+                let url = if let How::Http { url, .. } = &how { without_query(url) } else { "it" };
+                return Err(refused(options, server, &format!("{url} answered 401 and does not let us in.")));
             }
             Ok(Err(error)) => {
-                let text = explain(server, &error.to_string());
+                let text = trouble::of_start(server, &how, &error);
+                // A program that ends because nobody speaks to it any more did not end by itself.
+                if trouble::is_answered(&error) {
+                    locked(&fault).get_or_insert_with(|| text.clone());
+                }
                 return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
             }
             Err(_) => {
                 // Said before it is asked why: a program that ends because its input has ended did not end by itself.
-                let text = format!("timed out after {}s.", deadline.as_secs_f64());
+                let text = match &how {
+                    How::Http { url, .. } => format!(
+                        "{} could not be used: timed out after {}s. Start it, correct its `url`, or give it a longer `timeout`.",
+                        without_query(url),
+                        deadline.as_secs_f64()
+                    ),
+                    How::Stdio { .. } => format!("timed out after {}s.", deadline.as_secs_f64()),
+                };
                 locked(&fault).get_or_insert(text);
                 let why = errors.why(&fault, String::new()).await;
                 return Err(ConnectError::Failed(options.redactor.redact(&why)));
@@ -159,6 +184,8 @@ impl Client {
             fault,
             errors,
             askers,
+            calls,
+            server: ServerConfig { how, ..server.clone() },
             name: said["serverInfo"]["name"].as_str().unwrap_or_default().to_owned(),
             has: has.unwrap_or_default(),
         };
@@ -258,12 +285,44 @@ impl Client {
 
     /// Calls a tool. Dropping the future tells the server that nobody waits any more.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, String> {
+        self.call_showing(tool, arguments, &|_| {}).await
+    }
+
+    /// The same; what the server says while it runs is shown as it comes, each time all that is to be seen of it.
+    pub async fn call_showing(
+        &self,
+        tool: &str,
+        arguments: Value,
+        show: &(dyn Fn(String) + Send + Sync),
+    ) -> Result<CallToolResult, String> {
         let mut params = CallToolRequestParams::new(tool.to_owned());
         if let Value::Object(arguments) = arguments {
             params = params.with_arguments(arguments);
         }
-        let over = self.askers.spent(self.call_timeout);
-        self.until(over, self.call_timeout, self.peer.call_tool(params)).await
+        let talk = self.calls.begin();
+        let over = self.askers.spent(self.call_timeout, talk.heard());
+        tokio::select! {
+            biased;
+            answered = self.until(over, self.requested(params, &talk)) => answered,
+            () = talk.show(show) => Err(self.why().await),
+        }
+    }
+
+    async fn requested(
+        &self,
+        params: CallToolRequestParams,
+        talk: &Talk,
+    ) -> Result<CallToolResult, ServiceError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let handle = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
+        talk.is_named(handle.progress_token.clone());
+        let mut abandoned = Abandoned { peer: self.peer.clone(), id: Some(handle.id.clone()) };
+        let answer = handle.await_response().await;
+        abandoned.id = None;
+        match answer? {
+            ServerResult::CallToolResult(result) => Ok(result),
+            _ => Err(ServiceError::UnexpectedResponse),
+        }
     }
 
     /// Ends it: the program gets the end of its input, then a signal, then another.
@@ -285,20 +344,23 @@ impl Client {
         deadline: Duration,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, String> {
-        self.until(tokio::time::sleep(deadline), deadline, request).await
+        let over = async {
+            tokio::time::sleep(deadline).await;
+            deadline
+        };
+        self.until(over, request).await
     }
 
-    /// The answer to a request, if it comes before `over`, which is after `deadline`.
+    /// The answer to a request, if it comes before `over`, which says how long that was.
     async fn until<T>(
         &self,
-        over: impl Future<Output = ()>,
-        deadline: Duration,
+        over: impl Future<Output = Duration>,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, String> {
         let answered = tokio::select! {
             biased;
             answered = request => answered,
-            () = over => return Err(format!("timed out after {}s.", deadline.as_secs_f64())),
+            after = over => return Err(format!("timed out after {}s.", after.as_secs_f64())),
             () = self.gone.cancelled() => return Err(self.why().await),
         };
         match answered {
@@ -320,7 +382,26 @@ impl Client {
                 self.gone.cancelled().await;
                 Err("it no longer lets us in; try again".to_owned())
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(trouble::of_request(&self.server, &error)),
+        }
+    }
+}
+
+/// Tells the server that nobody waits for an answer any more, when it is dropped with a request.
+struct Abandoned {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let reason = Some("nobody waits for it any more".to_owned());
+        let news = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
+        let peer = self.peer.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            // It may be gone, which is as good.
+            runtime.spawn(async move { drop(peer.send_notification(news.into()).await) });
         }
     }
 }
@@ -416,13 +497,6 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
     capabilities
 }
 
-fn explain(server: &ServerConfig, error: &str) -> String {
-    match &server.how {
-        How::Http { url, .. } => format!("{} could not be reached: {error}.", without_query(url)),
-        How::Stdio { .. } => error.to_owned(),
-    }
-}
-
 fn is_http(server: &ServerConfig) -> bool {
     matches!(server.how, How::Http { .. })
 }
@@ -438,32 +512,6 @@ fn not_renewed(options: &McpOptions, server: &ServerConfig, why: &str) -> Connec
         true => refused(options, server, &format!("{why}.")),
         false => ConnectError::Failed(options.redactor.redact(why)),
     }
-}
-
-type Served = Result<Result<RunningService<RoleClient, Listener>, ClientInitializeError>, Elapsed>;
-
-async fn over_http(
-    options: &McpOptions,
-    url: &str,
-    headers: &[(String, String)],
-    listener: Listener,
-    deadline: Duration,
-) -> Result<Served, ConnectError> {
-    let client = (options.http)(url).map_err(ConnectError::Failed)?;
-    let config = StreamableHttpClientTransportConfig::with_uri(url.to_owned())
-        .custom_headers(header_map(headers).map_err(ConnectError::Hopeless)?);
-    let transport = StreamableHttpClientTransport::with_client(client, config);
-    Ok(tokio::time::timeout(deadline, listener.serve(transport)).await)
-}
-
-fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
-    let header = |(name, value): &(String, String)| {
-        let wrong = || format!("the header {} cannot be sent", agent::one_line(name));
-        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value))
-    };
-    headers.iter().map(header).collect()
 }
 
 /// What is behind a lock, whoever panicked while holding it.

@@ -6,6 +6,16 @@ use std::time::Duration;
 pub(crate) const CONNECT: Duration = Duration::from_secs(30);
 /// How long a call may take, unless the server's description says otherwise.
 pub(crate) const CALL: Duration = Duration::from_secs(120);
+/// How long a call may take in all, however much its server says meanwhile; time in which the user or the model is asked not counted.
+pub(crate) const CALL_MAX: Duration = Duration::from_secs(3600);
+/// Lines of a server's log that are shown with a call.
+pub(crate) const SAID_LINES: usize = 20;
+/// Characters of one of them, and of what is said of progress.
+pub(crate) const SAID_CHARS: usize = 300;
+/// The shortest time between two times that something new is shown of a call.
+pub(crate) const SAID_EVERY: Duration = Duration::from_millis(100);
+/// Messages of a stream of events that wait to be read.
+pub(crate) const SSE_WAITING: usize = 64;
 /// The longest that a description may ask for.
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 /// How long the first request to a model waits for servers that are still starting, counted from the session's start.

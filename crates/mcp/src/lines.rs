@@ -119,7 +119,7 @@ impl Transport<RoleClient> for Lines {
 }
 
 /// A message, without the tools in it that cannot be understood: each is right or wrong by itself.
-fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
+pub(crate) fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
     let text = str::from_utf8(line).ok()?;
     let of_tools = text.contains("\"tools\"").then(|| list_of_tools(text)).flatten();
     of_tools.or_else(|| serde_json::from_str(text).ok())

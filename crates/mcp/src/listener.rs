@@ -4,7 +4,8 @@
 
 use crate::{
     connection::locked,
-    limits::{FIELDS, QUESTION_CHARS, SAMPLES},
+    limits::{CALL_MAX, FIELDS, QUESTION_CHARS, SAMPLES},
+    progress::Calls,
     sampling,
 };
 use agent::{Choice, InnerCalls, InnerError, Question, QuestionOutcome, Redactor, ToolCallId, ToolContext};
@@ -12,7 +13,8 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
         ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
-        ElicitationAction, ErrorCode, ListRootsResult, Root,
+        ElicitationAction, ErrorCode, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
+        ProgressNotificationParam, Root,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -112,18 +114,23 @@ impl Askers {
         Open(&self.open)
     }
 
-    /// Completes once the server has had so much time for itself: while it waits for the user or the model, none of it passes.
-    pub(crate) async fn spent(&self, mut left: Duration) {
+    /// Completes once the server has had so much time for itself without a sign of life, or [`CALL_MAX`] in all: while it waits for the user or the
+    /// model, none of it passes. Each change of `signs` is such a sign. Returns the time that was too long.
+    pub(crate) async fn spent<T>(&self, idle: Duration, mut signs: watch::Receiver<T>) -> Duration {
         let mut open = self.open.subscribe();
+        let most = idle.max(CALL_MAX);
+        let (mut left, mut in_all) = (idle, most);
         loop {
             // The sender is held here, so that waiting cannot fail.
             let _ = open.wait_for(|open| *open == 0).await;
             let began = Instant::now();
             tokio::select! {
                 biased;
-                () = tokio::time::sleep(left) => return,
+                () = tokio::time::sleep(left.min(in_all)) => return if in_all <= left { most } else { idle },
                 _ = open.wait_for(|open| *open > 0) => left = left.saturating_sub(began.elapsed()),
+                Ok(()) = signs.changed() => left = idle,
             }
+            in_all = in_all.saturating_sub(began.elapsed());
         }
     }
 }
@@ -147,6 +154,7 @@ pub(crate) struct Listener {
     pub(crate) offered: Vec<Offered>,
     pub(crate) cwd: AbsPath,
     pub(crate) askers: Askers,
+    pub(crate) calls: Calls,
     pub(crate) redactor: Redactor,
 }
 
@@ -161,6 +169,24 @@ impl ClientHandler for Listener {
 
     async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.changed.notify_one();
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.calls.progress(&params);
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        tracing::debug!(server = self.server, level = ?params.level, "an MCP server logs a message");
+        let shown = params.level != LoggingLevel::Debug;
+        self.calls.logged(params.logger.as_deref(), shown.then_some(&params.data));
     }
 
     async fn list_roots(&self, _context: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
@@ -375,7 +401,29 @@ mod tests {
                 tokio::time::sleep(Duration::from_secs(1_000)).await;
             }
         };
-        tokio::join!(askers.spent(Duration::from_secs(30)), asking);
+        let (_said, signs) = watch::channel(());
+        tokio::join!(askers.spent(Duration::from_secs(30), signs), asking);
         assert_eq!(begun.elapsed(), Duration::from_secs(2_030));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sign_of_life_gives_a_server_more_time_but_not_for_ever() {
+        for (signs, every, took) in [(3, 20, 90), (100_000, 20, 3_600)] {
+            let (said, heard) = watch::channel(());
+            let begun = Instant::now();
+            let saying = async {
+                for _ in 0..signs {
+                    tokio::time::sleep(Duration::from_secs(every)).await;
+                    said.send_replace(());
+                }
+                std::future::pending::<()>().await;
+            };
+            let askers = Askers::default();
+            tokio::select! {
+                _ = askers.spent(Duration::from_secs(30), heard) => {}
+                () = saying => {}
+            }
+            assert_eq!(begun.elapsed(), Duration::from_secs(took), "{signs}");
+        }
     }
 }

@@ -36,13 +36,13 @@ pub(crate) async fn resolve(server: &ServerConfig, values: &dyn Values) -> Resul
             }
             How::Stdio { command: command.clone(), args: given, env: resolver.pairs(env).await? }
         }
-        How::Http { url, headers } => {
+        How::Http { url, headers, sse } => {
             let resolved = resolver.value(url).await?;
             if resolved.contains('?') {
                 resolver.secrets.push(resolved.clone());
                 resolver.secrets.extend(resolved.split_once('?').map(|(_, query)| query.to_owned()));
             }
-            How::Http { url: resolved, headers: resolver.pairs(headers).await? }
+            How::Http { url: resolved, headers: resolver.pairs(headers).await?, sse: *sse }
         }
     };
     Ok(Resolved { how, secrets: resolver.secrets })

@@ -12,7 +12,7 @@ use crate::{
 };
 use agent::AnyTool;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The servers of an open session. Its model calls the same ones: what a server remembers, it remembers for both.
 #[derive(Clone)]
@@ -49,6 +49,30 @@ impl SessionServers {
             Ok(client) => Ok(inquiry.tool(&name, client, redactor)),
             Err(why) => Err(redactor.redact(&format!("MCP server '{name}': {why}"))),
         }
+    }
+
+    /// What servers call those of their tools that are there, by the names that models know.
+    pub fn own_names(&self) -> BTreeMap<String, String> {
+        let mut names = BTreeMap::new();
+        for server in self.0.servers() {
+            if let State::Up(live) = server.state() {
+                names.extend(live.tools.iter().map(|tool| (tool.function.clone(), tool.tool.clone())));
+            }
+        }
+        names
+    }
+
+    /// Why a server of the session has no tools now; `None` where it has, or where there is none of that name.
+    pub fn why_not(&self, name: &str) -> Option<String> {
+        let name = server_name(name);
+        let server = self.0.servers().into_iter().find(|server| server.config.name == name)?;
+        let why = match server.state() {
+            State::Up(_) => return None,
+            State::Starting => "it is still starting; try again later".to_owned(),
+            State::Trying { why, .. } => format!("it is being started again: {why}"),
+            State::Down(why) => format!("it is not there: {why}"),
+        };
+        Some(self.0.options.redactor.redact(&format!("MCP server '{name}': {why}")))
     }
 
     /// A server, once it is there; `None` when the session does not run it. An error says why it is not there.

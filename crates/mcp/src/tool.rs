@@ -8,8 +8,8 @@ use crate::{
     server::Server,
 };
 use agent::{
-    Access, AnyCall, AnyTool, Description, Effect, Redactor, ToolContent, ToolContext, ToolError, ToolKind,
-    ToolOutput, ToolSpec,
+    Access, AnyCall, AnyTool, Content, Description, Effect, Redactor, ToolCallUpdate, ToolContent,
+    ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -140,7 +140,13 @@ impl Call {
         let client = self.server.ready(RESTART_WAIT).await?;
         if !self.definition.reads_resources {
             let _asking = client.asking(cx);
-            let result = client.call(&self.definition.tool, self.arguments.clone()).await?;
+            let show = |said: String| {
+                let mut update = ToolCallUpdate::of(cx.call.clone(), self.definition.function.clone());
+                let said = self.redactor.redact(&said);
+                update.content = Some(vec![ToolContent::Content(Content::text(said))]);
+                (cx.progress)(update);
+            };
+            let result = client.call_showing(&self.definition.tool, self.arguments.clone(), &show).await?;
             return Ok(content::of_call(result, &cx.limits));
         }
         if let Some(uri) = self.arguments["uri"].as_str() {

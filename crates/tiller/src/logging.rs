@@ -10,6 +10,10 @@ use tracing_subscriber::{
 /// The part of the protocol's library that logs whole messages, at the level `trace`.
 const RAW_MESSAGES: &str = "agent_client_protocol::jsonrpc::transport_actor";
 
+/// The library for MCP servers. What goes wrong with one is said by whoever keeps it running; what the library says names its own types, and is for those
+/// who look for a defect.
+const MCP_LIBRARY: &str = "rmcp";
+
 /// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
 pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
@@ -21,6 +25,12 @@ pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
         Some(text) => text.parse().map_err(|error| {
             anyhow::anyhow!("environment variable TILLER_LOG: {error}; write a level, or CRATE=LEVEL,…")
         })?,
+    };
+    let asked = environment.get("TILLER_LOG").is_some_and(|text| text.contains(MCP_LIBRARY));
+    let targets = match targets.default_level() {
+        Some(level) if level >= LevelFilter::DEBUG => targets,
+        _ if asked => targets,
+        _ => targets.with_target(MCP_LIBRARY, LevelFilter::OFF),
     };
     // It logs messages as they come, and what a client sends is not known to be secret before it was read.
     let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);

@@ -12,7 +12,7 @@ use crate::{
 use agent::{AnyTool, Redactor};
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
-use lua::{Function, Functions, MEGABYTE, Query, Report, RunLimits, Script};
+use lua::{Function, FunctionKind, Functions, MEGABYTE, Query, Report, RunLimits, Script};
 use serde_json::{Value, json};
 use std::{io::Write, sync::Arc, time::Duration};
 use system::AbsPath;
@@ -98,6 +98,13 @@ impl Functions for Everything {
         let mut all = self.servers.list();
         all.extend(self.integrations.list());
         all
+    }
+
+    async fn explain(&self, kind: FunctionKind, path: &[String]) -> Option<String> {
+        match kind {
+            FunctionKind::Mcp => self.servers.explain(kind, path).await,
+            FunctionKind::Integration => self.integrations.explain(kind, path).await,
+        }
     }
 
     async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {

@@ -59,7 +59,15 @@ pub(crate) enum Event {
     /// A tool call was announced.
     ToolStarted(ToolStarted),
     /// A tool call runs.
-    ToolProgress { tool_call_id: String, tool: String, name: String, status: InProgress },
+    ToolProgress {
+        tool_call_id: String,
+        tool: String,
+        name: String,
+        status: InProgress,
+        /// What it says of itself, where that is new: how far it is, the end of its log.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
     /// A tool call ended.
     ToolCompleted(ToolCompleted),
     /// A permission is about to be asked for.

@@ -14,8 +14,8 @@ use crate::{
 };
 use agent::{
     CompactionStep, Content, ModelInfo, PermissionOutcome, PermissionRequest, Phase, SessionEvent, SessionId,
-    StopReason, SubagentCall, SubagentEnd, SwarmEvent, ToolCallId, ToolCallUpdate, ToolStatus, TurnEnd,
-    TurnId,
+    StopReason, SubagentCall, SubagentEnd, SwarmEvent, ToolCallId, ToolCallUpdate, ToolContent, ToolStatus,
+    TurnEnd, TurnId,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -309,7 +309,15 @@ fn said(content: &[Content]) -> String {
 
 fn call(update: &ToolCallUpdate) -> Option<Event> {
     let (tool_call_id, tool, name) = (update.id.to_string(), update.name.clone(), update.name.clone());
-    Some(match update.status? {
+    let Some(status) = update.status else {
+        let said = update.content.as_deref()?.iter().find_map(|content| match content {
+            ToolContent::Content(Content::Text(text)) => Some(text.clone()),
+            _ => None,
+        });
+        let (status, message) = (InProgress::InProgress, Some(said?));
+        return Some(Event::ToolProgress { tool_call_id, tool, name, status, message });
+    };
+    Some(match status {
         ToolStatus::Pending => {
             let place = |location: &agent::Location| Place {
                 path: location.path.as_str().to_owned(),
@@ -328,7 +336,7 @@ fn call(update: &ToolCallUpdate) -> Option<Event> {
             })
         }
         ToolStatus::InProgress => {
-            Event::ToolProgress { tool_call_id, tool, name, status: InProgress::InProgress }
+            Event::ToolProgress { tool_call_id, tool, name, status: InProgress::InProgress, message: None }
         }
         ended => {
             let success = ended == ToolStatus::Completed;

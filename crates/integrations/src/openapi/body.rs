@@ -2,7 +2,7 @@
 
 use super::{document::Document, operation::cut, schema};
 use crate::{
-    integration::{Parameter, Place},
+    integration::{Parameter, Place, Written},
     limits::PARAMETER_CHARS,
     names::parameter_key,
 };
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub(super) parameters: Vec<Parameter>,
-    pub(super) form: bool,
+    pub(super) written: Written,
 }
 
 /// Reads the body of an operation; an error says why it cannot be sent.
@@ -30,7 +30,7 @@ pub(super) fn read(document: &Document<'_>, operation: &Value) -> Result<Body, S
     let Some(types) = given["content"].as_object().filter(|types| !types.is_empty()) else {
         return Ok(Body::default());
     };
-    let Some((form, media)) = chosen(types) else {
+    let Some((written, media)) = chosen(types) else {
         if !required {
             return Ok(Body::default());
         }
@@ -39,16 +39,61 @@ pub(super) fn read(document: &Document<'_>, operation: &Value) -> Result<Body, S
     };
     let schema = schema::told(document, &media["schema"]);
     let about = given["description"].as_str().unwrap_or_default();
-    Ok(Body { parameters: parameters(schema, required, about), form })
+    let mut parameters = parameters(schema, required, about);
+    if written == Written::Parts {
+        if parameters.iter().any(|parameter| parameter.place == Place::Body) {
+            return Err("it wants a body in parts, and does not say which".to_owned());
+        }
+        parameters.iter_mut().for_each(|parameter| part(parameter, &media["encoding"]));
+    }
+    Ok(Body { parameters, written })
 }
 
-/// JSON if it may be that, a form otherwise.
-fn chosen(types: &Map<String, Value>) -> Option<(bool, &Value)> {
+/// A part of a body: one that is a file takes its path.
+fn part(parameter: &mut Parameter, encoding: &Value) {
+    let own = &encoding[&parameter.name]["contentType"];
+    let said = own.as_str().filter(|kind| !kind.contains([',', '*'])).map(str::trim);
+    let (many, bytes) = match parameter.schema["type"].as_str() {
+        Some("array") => (true, &parameter.schema["items"]),
+        _ => (false, &parameter.schema),
+    };
+    let kind = said.or_else(|| bytes["contentMediaType"].as_str());
+    if !is_bytes(bytes, kind) {
+        return;
+    }
+    let about = parameter.schema["description"].as_str().map(|about| format!("{about} ")).unwrap_or_default();
+    let mut path = json!({ "type": "string" });
+    if let Some(kind) = kind {
+        path["contentMediaType"] = json!(kind);
+    }
+    parameter.place = Place::File;
+    parameter.schema = if many { json!({ "type": "array", "items": path }) } else { path };
+    let what = if many { "Paths of the files that are sent" } else { "Path of the file that is sent" };
+    parameter.schema["description"] = json!(format!("{about}({what})"));
+}
+
+/// Whether a part is not text or JSON: `format: binary` in 3.0; in 3.1 a type of content, or nothing at all beside it.
+fn is_bytes(schema: &Value, kind: Option<&str>) -> bool {
+    let is_text = schema["type"] == "string" || schema.get("type").is_none();
+    let format = schema["format"].as_str();
+    let plain =
+        schema.get("type").is_none() && schema.get("properties").is_none() && schema.get("enum").is_none();
+    let binary = |kind: &str| !kind.starts_with("text/plain") && !kind.contains("json");
+    is_text
+        && (matches!(format, Some("binary" | "file"))
+            || kind.is_some_and(binary)
+            || (plain && kind.is_some()))
+}
+
+/// JSON if it may be that, a form otherwise, and parts where it can be neither.
+fn chosen(types: &Map<String, Value>) -> Option<(Written, &Value)> {
     let plain = |name: &str| name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_json = |name: &str| name == "application/json" || name.ends_with("+json") || name == "*/*";
     let json = types.iter().find(|(name, _)| is_json(&plain(name)));
-    let form = || types.iter().find(|(name, _)| plain(name) == "application/x-www-form-urlencoded");
-    json.map(|(_, media)| (false, media)).or_else(|| form().map(|(_, media)| (true, media)))
+    let other = |kind: &str| types.iter().find(|(name, _)| plain(name) == kind).map(|(_, media)| media);
+    let form = || other("application/x-www-form-urlencoded").map(|media| (Written::Form, media));
+    let parts = || other("multipart/form-data").map(|media| (Written::Parts, media));
+    json.map(|(_, media)| (Written::Json, media)).or_else(form).or_else(parts)
 }
 
 fn parameters(schema: Value, required: bool, about: &str) -> Vec<Parameter> {

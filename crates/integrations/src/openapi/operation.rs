@@ -60,13 +60,14 @@ pub(super) fn function(
     Ok(Function {
         provider: String::new(),
         name: String::new(),
+        operation_id: operation["operationId"].as_str().map(|id| id.trim().to_owned()),
         title,
         description: cut(&about, DESCRIPTION_CHARS),
         operation: Operation::of_method(method),
         method: method.to_owned(),
         path: path.to_owned(),
         parameters,
-        form: body.form,
+        written: body.written,
         security: security::of(document, operation),
         pages: None,
         headers: Vec::new(),
@@ -145,7 +146,7 @@ fn place_word(place: Place) -> &'static str {
         Place::Path => "path",
         Place::Query(_) => "query",
         Place::Header => "header",
-        Place::Member | Place::Body => "body",
+        Place::Member | Place::Body | Place::File => "body",
     }
 }
 

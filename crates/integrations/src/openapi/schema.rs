@@ -5,7 +5,8 @@ use crate::limits::{PARAMETER_CHARS, SCHEMA_BYTES, SCHEMA_DEPTH, SCHEMA_PARTS};
 use serde_json::{Map, Value, json};
 
 /// Members that say what a value may be and are passed on as they are.
-const KEPT: [&str; 14] = [
+const KEPT: [&str; 15] = [
+    "contentMediaType",
     "type",
     "enum",
     "const",

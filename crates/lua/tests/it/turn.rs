@@ -249,7 +249,7 @@ async fn functions_of_integrations_give_values_and_raise_errors() {
         ),
         (
             "return #docs.search('issues'), docs.read('overview'):match('^# Lua scripts')",
-            "133\t# Lua scripts",
+            "229\t# Lua scripts",
         ),
         ("return mcp.resources('srv').given.asked", "Resources"),
         ("return mcp.read_resource('srv', 'a:b').given.asked", r#"ReadResource { uri: "a:b" }"#),

@@ -135,6 +135,9 @@ pub(crate) struct Add {
     /// Its address, for streamable HTTP.
     #[arg(long, value_name = "URL", conflicts_with = "command", required_unless_present = "command")]
     pub(crate) url: Option<String>,
+    /// Its address is that of a stream of events, the transport before streamable HTTP.
+    #[arg(long, requires = "url")]
+    pub(crate) sse: bool,
     /// A variable of its environment; the value may be `@secret:KEY` or `${env:NAME}`. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,

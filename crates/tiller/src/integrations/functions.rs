@@ -1,8 +1,8 @@
 //! Functions of integrations for scripts and for models: of those that are switched on, for every account that has credentials.
 
-use super::Integrations;
+use super::{Integrations, Whose, advice};
 use crate::{extensions, settings::Settings};
-use ::integrations::{Accounts as _, DEFAULT_ACCOUNT, Function, Integration, IntegrationTool, Switches};
+use ::integrations::{Function, Integration, IntegrationTool, Switches};
 use agent::{AnyTool, Offer, SessionId, SessionScope, ToolProvider, ToolSource};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,12 +27,11 @@ impl IntegrationFunctions {
 impl lua::Functions for IntegrationFunctions {
     async fn prepare(&self) {
         let mut found = Vec::new();
-        for (integration, function, account) in callable(&self.desk, &self.now).await {
+        for Callable { integration, function, account, meant, unready } in
+            callable(&self.desk, &self.now).await
+        {
             let tool = tool(&self.desk, &self.now, &integration, &function, &account);
-            let account = match account.as_str() {
-                DEFAULT_ACCOUNT => lua::Account::Default,
-                _ => lua::Account::Named(account),
-            };
+            let account = if meant { lua::Account::Default } else { lua::Account::Named(account) };
             found.push(lua::Function {
                 kind: lua::FunctionKind::Integration,
                 namespace: integration.name.clone(),
@@ -40,9 +39,17 @@ impl lua::Functions for IntegrationFunctions {
                 name: function.name.clone(),
                 spec: tool.spec(),
                 tool: Some(Arc::new(tool)),
+                unready,
             });
         }
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+
+    async fn explain(&self, kind: lua::FunctionKind, path: &[String]) -> Option<String> {
+        match kind {
+            lua::FunctionKind::Integration => advice::explain(&self.desk, &(self.now)(), path).await,
+            lua::FunctionKind::Mcp => None,
+        }
     }
 
     fn list(&self) -> Vec<lua::Function> {
@@ -82,10 +89,16 @@ impl ToolSource for Source {
             return Offer { tools: Vec::new(), notices: Vec::new() };
         }
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-        // A tool has no account beside its arguments: models have the user's own.
-        for (integration, function, account) in callable(&self.desk, &self.now).await {
-            if account == DEFAULT_ACCOUNT {
-                tools.push(Arc::new(tool(&self.desk, &self.now, &integration, &function, &account)));
+        // A tool has no account beside its arguments: models have the one that is meant when none is named.
+        for one in callable(&self.desk, &self.now).await {
+            if one.meant && one.unready.is_none() {
+                tools.push(Arc::new(tool(
+                    &self.desk,
+                    &self.now,
+                    &one.integration,
+                    &one.function,
+                    &one.account,
+                )));
             }
         }
         Offer { tools, notices: Vec::new() }
@@ -100,9 +113,9 @@ pub(crate) async fn tools_of(
 ) -> Vec<Arc<dyn AnyTool>> {
     let now: Arc<Now> = Arc::new(move || switches.clone());
     let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-    for (integration, function, account) in callable(desk, &now).await {
-        if integration.name == name && account == DEFAULT_ACCOUNT {
-            tools.push(Arc::new(tool(desk, &now, &integration, &function, &account)));
+    for one in callable(desk, &now).await {
+        if one.integration.name == name && one.meant && one.unready.is_none() {
+            tools.push(Arc::new(tool(desk, &now, &one.integration, &one.function, &one.account)));
         }
     }
     tools
@@ -120,8 +133,19 @@ fn tool(
     IntegrationTool::new(integration, function, account, &filled, desk.caller.clone(), now.clone())
 }
 
-/// What can be called: functions of integrations that are switched on, with each account that has what the function needs.
-async fn callable(desk: &Integrations, now: &Arc<Now>) -> Vec<(Arc<Integration>, Arc<Function>, String)> {
+/// A function, and on whose behalf it is called.
+struct Callable {
+    integration: Arc<Integration>,
+    function: Arc<Function>,
+    account: String,
+    /// Whether it is the account that is meant when none is named.
+    meant: bool,
+    /// What the account lacks, and how that is given.
+    unready: Option<String>,
+}
+
+/// What there is to be called: functions of integrations that are switched on, for the account that is meant when none is named and for each other one.
+async fn callable(desk: &Integrations, now: &Arc<Now>) -> Vec<Callable> {
     let switches = now();
     if !switches.each.values().any(|own| own.enabled) {
         return Vec::new();
@@ -129,16 +153,17 @@ async fn callable(desk: &Integrations, now: &Arc<Now>) -> Vec<(Arc<Integration>,
     let catalogue = desk.catalogue().await;
     let mut callable = Vec::new();
     for integration in catalogue.all().filter(|integration| switches.of(&integration.name).enabled) {
-        let mut names = desk.accounts.names(&integration.name).await;
-        if !names.iter().any(|name| name == DEFAULT_ACCOUNT) {
-            names.insert(0, DEFAULT_ACCOUNT.to_owned());
-        }
-        for name in names {
-            let account = desk.accounts.account(&integration.name, &name).await;
-            for function in integration.functions.values() {
-                if integration.is_runnable(function) && account.is_complete(integration, Some(function)) {
-                    callable.push((integration.clone(), function.clone(), name.clone()));
-                }
+        let whose = Whose::of(desk, &integration.name).await;
+        let accounts = std::iter::once((whose.meant(), true)).chain(whose.named().map(|name| (name, false)));
+        for (account, meant) in accounts {
+            for function in integration.functions.values().filter(|f| integration.is_runnable(f)) {
+                callable.push(Callable {
+                    integration: integration.clone(),
+                    function: function.clone(),
+                    account: account.to_owned(),
+                    meant,
+                    unready: whose.unready(integration, function, account),
+                });
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Integrations: services whose functions people, scripts and models call. What there is, what the user says of it, and who calls.
 
 mod accounts;
+mod advice;
 mod desk;
 mod functions;
 mod library;
@@ -10,6 +11,7 @@ pub(crate) mod rows;
 mod settings;
 
 pub(crate) use accounts::{Change, KeptAccounts};
+pub(crate) use advice::Whose;
 pub(crate) use desk::run;
 pub(crate) use functions::{IntegrationFunctions, NativeTools, Now, tools_of};
 pub(crate) use settings::Store;
@@ -66,15 +68,29 @@ impl Integrations {
         }
     }
 
-    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold for such calls too.
-    pub(crate) async fn denial(&self, options: &Options, cwd: &AbsPath, call: &Call) -> Option<String> {
+    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold for such calls too, and for the files that it sends.
+    /// Where `asks` is set, a file about which somebody would have to be asked is refused as well.
+    pub(crate) async fn denial(
+        &self,
+        options: &Options,
+        cwd: &AbsPath,
+        call: &Call,
+        asks: bool,
+    ) -> Option<String> {
         let switches = Arc::new(options.switches());
         let (integration, function) = (call.integration.clone(), call.function.clone());
         let now = Arc::new(move || switches.clone());
         let tool = IntegrationTool::new(integration, function, &call.account, &[], self.caller.clone(), now);
         let parsed = tool.parse(Value::Object(Map::new())).ok()?;
-        match wiring::outside(options, cwd, call.force).rule(&tool, parsed.as_ref()).await {
+        let outside = wiring::outside(options, cwd, call.force);
+        if let Err(Refusal::Denied(reason)) = outside.rule(&tool, parsed.as_ref()).await {
+            return Some(reason);
+        }
+        match outside.rule_of_reads(&tool.name(), call.reads()).await {
             Err(Refusal::Denied(reason)) => Some(reason),
+            Err(Refusal::NeedsApproval(question)) if asks => Some(format!(
+                "{question} Nobody is asked here: send a file of the project, or pass force for trusted automation."
+            )),
             _ => None,
         }
     }

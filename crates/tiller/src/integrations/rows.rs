@@ -124,19 +124,7 @@ pub(crate) fn filled(integration: &Integration, standing: &Standing) -> Vec<Stri
 /// A call with a value for each parameter that is needed.
 pub(crate) fn example(function: &Function, filled: &[String]) -> Map<String, Value> {
     let needed = function.parameters.iter().filter(|p| p.required && !filled.contains(&p.key));
-    needed.map(|parameter| (parameter.key.clone(), example_of(&parameter.schema))).collect()
-}
-
-fn example_of(schema: &Value) -> Value {
-    let first = schema["enum"].as_array().and_then(|values| values.first()).cloned();
-    let known = schema.get("default").cloned().or(first);
-    known.unwrap_or_else(|| match &schema["type"] {
-        Value::String(kind) if kind == "integer" || kind == "number" => json!(1),
-        Value::String(kind) if kind == "boolean" => json!(true),
-        Value::String(kind) if kind == "array" => json!([example_of(&schema["items"])]),
-        Value::String(kind) if kind == "object" => json!({}),
-        _ => json!("…"),
-    })
+    needed.map(|parameter| (parameter.key.clone(), lua::sample(&parameter.schema))).collect()
 }
 
 fn strategies(integration: &Integration) -> Vec<&'static str> {

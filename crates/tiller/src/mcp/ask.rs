@@ -1,12 +1,12 @@
 //! The commands that start servers and ask them.
 
-use super::{Desk, Report, source, unknown};
+use super::{Desk, Report, names, source, unknown};
 use crate::args::Called;
 use ::mcp::{Client, Listed, ServerConfig, server_name, tool_name};
 use anyhow::{Context, Result, bail};
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
-use std::{fmt::Write as _, time::Instant};
+use std::{fmt::Write as _, io, time::Instant};
 
 impl Desk<'_> {
     /// The enabled servers, or the one that is named.
@@ -99,29 +99,26 @@ impl Desk<'_> {
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         client.close().await;
         let tools = tools.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
-        Ok(tools.iter().map(|tool| tool_row(server, tool)).collect())
+        Ok(tool_rows(server, &tools))
     }
 
     /// The server and its tool that a name means.
     async fn tool(&self, function: &str) -> Result<(ServerConfig, Value)> {
-        let server = match function.strip_prefix("mcp__") {
-            Some(rest) => rest.split("__").next().unwrap_or_default(),
-            None => function.split_once('.').context("a tool is SERVER.TOOL or mcp__SERVER__TOOL")?.0,
-        };
-        let config = self.chosen(Some(server)).await?.remove(0);
-        let rows = self.tool_rows(&config).await?;
-        let called = |row: &Value| {
-            row["function"] == function
-                || function.split_once('.').is_some_and(|(_, tool)| row["name"] == tool)
-        };
-        let row = rows.into_iter().find(called);
-        let row = row.with_context(|| {
-            format!(
-                "MCP server '{}' has no tool for {function:?}; see `tiller mcp tools {}`",
-                config.name, config.name
-            )
-        })?;
-        Ok((config, row))
+        let server = names::server_of(function).context("a tool is SERVER.TOOL or mcp__SERVER__TOOL")?;
+        let config = self.chosen(Some(&server)).await?.remove(0);
+        let mut rows = self.tool_rows(&config).await?;
+        match names::meant(rows.iter(), function) {
+            Some(at) => Ok((config, rows.swap_remove(at))),
+            None => {
+                let nearest = names::nearest(rows.iter(), function);
+                let hint = nearest.map(|name| format!(". Did you mean {name}?")).unwrap_or_default();
+                bail!(
+                    "MCP server '{}' has no tool for {function:?}{hint}; see `tiller mcp tools {}`",
+                    config.name,
+                    config.name
+                )
+            }
+        }
     }
 
     pub(super) async fn schema(&self, function: &str) -> Result<Report> {
@@ -142,7 +139,16 @@ impl Desk<'_> {
         }
         let began = Instant::now();
         let client = self.connect(&server).await?;
-        let result = client.call(row["name"].as_str().unwrap_or_default(), Value::Object(arguments)).await;
+        // Standard output is the result's.
+        let show = |said: String| {
+            if let Some(last) = said.lines().next_back() {
+                let line = format!("{}\n", self.environment.redactor().shown(last));
+                // Nobody may be reading.
+                let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+            }
+        };
+        let tool = row["name"].as_str().unwrap_or_default();
+        let result = client.call_showing(tool, Value::Object(arguments), &show).await;
         client.close().await;
         let ms = began.elapsed().as_millis() as u64;
         let result = result.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
@@ -220,8 +226,14 @@ fn arguments(given: &[String]) -> Result<Map<String, Value>> {
     Ok(arguments)
 }
 
-/// What is told of a tool.
-pub(super) fn tool_row(server: &ServerConfig, tool: &Listed) -> Value {
+/// What is told of a server's tools.
+pub(super) fn tool_rows(server: &ServerConfig, tools: &[Listed]) -> Vec<Value> {
+    let mut rows: Vec<_> = tools.iter().map(|tool| tool_row(server, tool)).collect();
+    names::with_paths(&server.name, &mut rows);
+    rows
+}
+
+fn tool_row(server: &ServerConfig, tool: &Listed) -> Value {
     json!({
         "server": server.name, "name": tool.name(), "function": tool_name(&server.name, tool.name()),
         "description": agent::sanitise(tool.description()),

@@ -2,7 +2,10 @@
 //!
 //! A server that the session runs already is the one that is called. Others are started for this, and end when it is over.
 
-use super::ask::{data, tool_row};
+use super::{
+    ask::{data, tool_rows},
+    names,
+};
 use ::mcp::{Client, How, Inquiry, McpOptions, Origin, ServerConfig, SessionServers, server_name};
 use agent::{
     Access, AnyCall, AnyTool, Description, Effect, Outside, Refusal, ToolContent, ToolContext, ToolError,
@@ -40,6 +43,8 @@ pub(crate) struct DirectTool {
     name: String,
     /// What models and rules call it.
     function: String,
+    /// It, as a row: its names among them.
+    row: Arc<Value>,
     description: String,
     schema: Value,
     read_only: bool,
@@ -48,8 +53,8 @@ pub(crate) struct DirectTool {
 /// Why there is no such tool to be called, or why it cannot be.
 #[derive(Debug)]
 pub(crate) enum NoTool {
-    /// Nothing is called so.
-    Unknown,
+    /// Nothing is called so; what was perhaps meant.
+    Unknown(Option<String>),
     /// Its server cannot be used, or is not there; why.
     Unavailable(String),
 }
@@ -98,7 +103,7 @@ impl Direct {
     pub(crate) async fn server(&self, name: &str) -> Result<ServerConfig, NoTool> {
         let wanted = server_name(name);
         let known = self.known().await.into_iter().find(|server| server.config.name == wanted);
-        let Some(Known { config, trusted }) = known else { return Err(NoTool::Unknown) };
+        let Some(Known { config, trusted }) = known else { return Err(NoTool::Unknown(None)) };
         if !trusted && !self.outside.force {
             return Err(NoTool::Unavailable(format!(
                 "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files, or pass \
@@ -136,8 +141,8 @@ impl Direct {
         let (client, approved) = self.up(server).await?;
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         let tools = tools.map_err(|why| self.redacted(&format!("MCP server '{}': {why}", server.name)))?;
-        let rows = tools.iter().map(|tool| tool_row(server, tool));
-        let tool = |mut row: Value| {
+        let rows = tool_rows(server, &tools);
+        let tool = |row: Value| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             DirectTool {
                 direct: self.clone(),
@@ -145,12 +150,13 @@ impl Direct {
                 name: text(&row["name"]),
                 function: text(&row["function"]),
                 description: text(&row["description"]),
-                schema: row["schema"].take(),
+                schema: row["schema"].clone(),
                 read_only: row["operation"] == "read",
+                row: Arc::new(row),
             }
         };
         let may = |tool: &DirectTool| approved.as_ref().is_none_or(|names| names.contains(&tool.name));
-        Ok(rows.map(tool).filter(may).collect())
+        Ok(rows.into_iter().map(tool).filter(may).collect())
     }
 
     /// The tools of all servers that can be called now, and what is wrong with the others.
@@ -167,23 +173,34 @@ impl Direct {
         (tools, problems)
     }
 
-    /// The tool of a name: `SERVER.TOOL`, or as models call it.
+    /// The tool of a name: `SERVER.TOOL`, as models call it, or as scripts do.
     pub(crate) async fn tool(self: &Arc<Self>, function: &str) -> Result<DirectTool, NoTool> {
-        let server = match function.strip_prefix("mcp__") {
-            Some(rest) => rest.split("__").next(),
-            None => function.split_once('.').map(|(server, _)| server),
-        };
-        let server = self.server(server.ok_or(NoTool::Unknown)?).await?;
-        let tools = self.tools_of(&server).await.map_err(|why| NoTool::Unavailable(self.redacted(&why)))?;
-        tools.into_iter().find(|tool| tool.is_called_so(function)).ok_or(NoTool::Unknown)
+        let server = names::server_of(function).ok_or(NoTool::Unknown(None))?;
+        let server = self.server(&server).await?;
+        let mut tools =
+            self.tools_of(&server).await.map_err(|why| NoTool::Unavailable(self.redacted(&why)))?;
+        let rows = tools.iter().map(|tool| &*tool.row);
+        match names::meant(rows.clone(), function) {
+            Some(at) => Ok(tools.swap_remove(at)),
+            None => Err(NoTool::Unknown(names::nearest(rows, function))),
+        }
     }
 
     /// The server of a name, or why it cannot be used.
     async fn find(&self, server: &str) -> Result<ServerConfig, String> {
         self.server(server).await.map_err(|error| match error {
-            NoTool::Unknown => format!("Unknown MCP server: {server}"),
+            NoTool::Unknown(_) => format!("Unknown MCP server: {server}"),
             NoTool::Unavailable(why) => why,
         })
+    }
+
+    /// Why a server that somebody described cannot be called; `None` where it can be, or where there is none of that name.
+    pub(crate) async fn why_not(self: &Arc<Self>, name: &str) -> Option<String> {
+        match self.server(name).await {
+            Ok(server) => self.tools_of(&server).await.err().map(|why| self.redacted(&why)),
+            Err(NoTool::Unavailable(why)) => Some(why),
+            Err(NoTool::Unknown(_)) => None,
+        }
     }
 
     /// What asks a server for what it has beside tools, and with which arguments.
@@ -231,7 +248,9 @@ impl Known {
         };
         let (kind, command, args, url) = match &config.how {
             How::Stdio { command, args, .. } => ("stdio", Some(command), args.as_slice(), None),
-            How::Http { url, .. } => ("http", None, &[][..], url.split(['?', '#']).next()),
+            How::Http { url, sse, .. } => {
+                (if *sse { "sse" } else { "http" }, None, &[][..], url.split(['?', '#']).next())
+            }
         };
         direct.without_secrets(json!({
             "name": config.name,
@@ -267,20 +286,14 @@ impl DirectTool {
         &self.config.name
     }
 
-    /// What it is called below its server, in scripts.
-    pub(crate) fn lua_name(&self) -> &str {
-        let prefix = format!("mcp__{}__", self.config.name);
-        self.function.strip_prefix(prefix.as_str()).unwrap_or(&self.name)
+    /// What its server calls it.
+    pub(crate) fn own_name(&self) -> &str {
+        &self.name
     }
 
     /// `read` or `write`.
     pub(crate) fn operation(&self) -> &'static str {
         if self.read_only { "read" } else { "write" }
-    }
-
-    fn is_called_so(&self, function: &str) -> bool {
-        let below = function.split_once('.').map(|(_, name)| name);
-        self.function == function || below == Some(self.name.as_str()) || below == Some(self.lua_name())
     }
 
     /// It, as programs are told of it.
@@ -290,7 +303,7 @@ impl DirectTool {
             "server": server,
             "name": self.name,
             "function": format!("{server}.{}", self.name),
-            "lua_path": format!("app.mcp.{server}.{}", self.lua_name()),
+            "lua_path": self.row["lua_path"],
             "description": self.description,
             "operation": self.operation(),
             "parameters": self.schema.get("properties").cloned().unwrap_or_else(|| json!({})),

@@ -6,6 +6,7 @@ mod direct;
 mod file;
 mod kept;
 mod login;
+mod names;
 mod preset;
 mod script;
 mod serve;
@@ -219,7 +220,7 @@ impl Desk<'_> {
         let mut server = Map::new();
         match &add.url {
             Some(url) => {
-                server.insert("type".to_owned(), json!("http"));
+                server.insert("type".to_owned(), json!(if add.sse { "sse" } else { "http" }));
                 server.insert("url".to_owned(), json!(url));
                 if !add.header.is_empty() {
                     server.insert("headers".to_owned(), json!(pairs(&add.header)?));
@@ -381,8 +382,9 @@ impl Desk<'_> {
                 How::Stdio { command, args, env } => {
                     json!({ "command": command, "args": args, "env": exported(env) })
                 }
-                How::Http { url, headers } => {
-                    json!({ "type": "http", "url": url, "headers": exported(headers) })
+                How::Http { url, headers, sse } => {
+                    let kind = if *sse { "sse" } else { "http" };
+                    json!({ "type": kind, "url": url, "headers": exported(headers) })
                 }
             };
             servers.insert(server.name.clone(), described);
@@ -412,7 +414,8 @@ fn source(server: &ServerConfig) -> &'static str {
 fn described(server: &ServerConfig, trusted: bool) -> Value {
     let kind = match server.how {
         How::Stdio { .. } => "stdio",
-        How::Http { .. } => "http",
+        How::Http { sse: true, .. } => "sse",
+        How::Http { sse: false, .. } => "http",
     };
     json!({
         "name": server.name, "type": kind, "enabled": server.enabled, "trusted": trusted, "source": source(server),

@@ -8,7 +8,10 @@ use agent::{AnyTool, Outside, Refusal, SessionId, ToolResult};
 use async_trait::async_trait;
 use lua::{Account, Function, FunctionKind, Functions, Native, Query, Reach};
 use serde_json::Value;
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 /// The tools of servers, below `app.mcp`.
 pub(crate) struct ServerFunctions {
@@ -27,7 +30,8 @@ impl Functions for ServerFunctions {
     async fn prepare(&self) {
         if self.found.get().is_none() {
             let (tools, problems) = self.direct.tools().await;
-            problems.iter().for_each(|problem| tracing::warn!("{problem}"));
+            // Told to whoever asks for that server.
+            problems.iter().for_each(|problem| tracing::info!("{problem}"));
             // Somebody else may have been faster, and found the same.
             let _ = self.found.set(tools);
         }
@@ -38,11 +42,19 @@ impl Functions for ServerFunctions {
             kind: FunctionKind::Mcp,
             namespace: tool.server().to_owned(),
             account: Account::Default,
-            name: tool.lua_name().to_owned(),
+            name: tool.own_name().to_owned(),
             spec: tool.spec(),
             tool: Some(Arc::new(tool.clone())),
+            unready: None,
         };
         self.found.get().into_iter().flatten().map(function).collect()
+    }
+
+    async fn explain(&self, kind: FunctionKind, path: &[String]) -> Option<String> {
+        if kind != FunctionKind::Mcp {
+            return None;
+        }
+        self.direct.why_not(path.first()?).await
     }
 
     async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
@@ -65,6 +77,17 @@ impl Functions for SessionFunctions {
 
     fn list(&self) -> Vec<Function> {
         self.integrations.list()
+    }
+
+    fn own_names(&self) -> BTreeMap<String, String> {
+        self.servers.of_session(&self.session).map(|servers| servers.own_names()).unwrap_or_default()
+    }
+
+    async fn explain(&self, kind: FunctionKind, path: &[String]) -> Option<String> {
+        match kind {
+            FunctionKind::Mcp => self.servers.of_session(&self.session)?.why_not(path.first()?),
+            FunctionKind::Integration => self.integrations.explain(kind, path).await,
+        }
     }
 
     async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {

@@ -2,12 +2,10 @@
 
 use super::Services;
 use crate::integrations::{
-    Change,
+    Change, Whose,
     rows::{self, Standing},
 };
-use ::integrations::{
-    Accounts as _, Blocked, Call, Catalogue, DEFAULT_ACCOUNT, Function, Given, Integration,
-};
+use ::integrations::{Accounts as _, Blocked, Call, Catalogue, Files, Function, Given, Integration, Unmade};
 use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, ServiceError};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
@@ -46,7 +44,10 @@ pub(super) async fn list(
 pub(super) async fn describe(services: &Services, on: &Scene, name: &str) -> Result<Value, ServiceError> {
     let switches = services.options_on(on).await?.switches();
     let catalogue = services.extensions.integrations.catalogue().await;
-    let unknown = |_| ServiceError::InvalidParams(Blocked::Unknown(name.to_owned()).to_string());
+    let unknown = |_| {
+        let nearest = catalogue.nearest(name);
+        ServiceError::InvalidParams(Blocked::Unknown { name: name.to_owned(), nearest }.to_string())
+    };
     let (integration, function) = found(&catalogue, name).map_err(unknown)?;
     let standing = Standing::of(&services.extensions.integrations, &integration, &switches).await;
     Ok(rows::function(&integration, &function, &standing))
@@ -58,17 +59,28 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
     let catalogue = services.extensions.integrations.catalogue().await;
     let failed = |error: &dyn std::fmt::Display| ServiceError::Failed(error.to_string());
     let (integration, function) = found(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
+    let whose = Whose::of(&services.extensions.integrations, &integration.name).await;
+    let account = call.account.unwrap_or_else(|| whose.meant().to_owned());
+    let unready = whose.unready(&integration, &function, &account);
     let call = Call {
         integration,
         function,
-        account: call.account.unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned()),
+        account,
         given: Given { json: call.args, ..Given::default() },
         force: call.force,
         dry_run: call.dry_run,
+        files: Some(Files {
+            system: crate::wiring::outside(&options, &on.cwd, call.force).system,
+            cwd: on.cwd.clone(),
+        }),
     };
-    let denial = services.extensions.integrations.denial(&options, &on.cwd, &call).await;
+    let denial = services.extensions.integrations.denial(&options, &on.cwd, &call, true).await;
     let outcome = services.extensions.integrations.caller.call(&call, &options.switches(), denial).await;
-    Ok(outcome.map_err(|unmade| failed(&unmade))?.to_json())
+    let told = |unmade: Unmade| match (unmade, unready) {
+        (Unmade::Blocked(Blocked::NoCredentials { .. }), Some(why)) => ServiceError::Failed(why),
+        (unmade, _) => failed(&unmade),
+    };
+    Ok(outcome.map_err(told)?.to_json())
 }
 
 /// Stores credentials for the user, and what is said of the integration in the scope's settings. It holds for this program at once.

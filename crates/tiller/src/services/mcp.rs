@@ -60,7 +60,7 @@ pub(super) async fn tool_schema(
     direct.close().await;
     match tool {
         Ok(tool) => Ok(tool.row()),
-        Err(NoTool::Unknown) => Err(ServiceError::InvalidParams(unknown(function))),
+        Err(NoTool::Unknown(near)) => Err(ServiceError::InvalidParams(unknown(function, near.as_deref()))),
         Err(NoTool::Unavailable(why)) => Err(ServiceError::Failed(why)),
     }
 }
@@ -105,7 +105,7 @@ pub(super) async fn call_tool(services: &Services, on: &Scene, call: CallTool) -
 async fn carry_out(direct: &Arc<Direct>, call: CallTool) -> (Option<DirectTool>, Result<Value, String>) {
     let tool = match direct.tool(&call.function).await {
         Ok(tool) => tool,
-        Err(NoTool::Unknown) => return (None, Err(unknown(&call.function))),
+        Err(NoTool::Unknown(near)) => return (None, Err(unknown(&call.function, near.as_deref()))),
         Err(NoTool::Unavailable(why)) => return (None, Err(why)),
     };
     if let Err(why) = tool.rule(&call.args).await {
@@ -184,13 +184,14 @@ fn values(services: &Services) -> Values {
     )
 }
 
-fn unknown(function: &str) -> String {
-    format!("Unknown MCP function: {function}")
+fn unknown(function: &str, nearest: Option<&str>) -> String {
+    let hint = nearest.map(|nearest| format!(". Did you mean {nearest}?")).unwrap_or_default();
+    format!("Unknown MCP function: {function}{hint}")
 }
 
 fn no_server(name: &str, error: NoTool) -> ServiceError {
     match error {
-        NoTool::Unknown => ServiceError::InvalidParams(format!("Unknown MCP server: {name}")),
+        NoTool::Unknown(_) => ServiceError::InvalidParams(format!("Unknown MCP server: {name}")),
         NoTool::Unavailable(why) => ServiceError::Failed(why),
     }
 }

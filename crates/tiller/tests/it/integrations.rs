@@ -340,7 +340,10 @@ fn s26_a_models_script_calls_a_service_and_nobody_sees_the_key() {
     let (result, tools) = told(&model);
     assert!(result.contains("/pets/7\\t/pets/8\\t[secret]\\tfalse\\t"), "{result}");
     assert!(result.contains("Integration 'pets' write requires approval."), "{result}");
-    assert!(result.contains("app.integrations.pets.create_pet{name, tags?}"), "{result}");
+    assert!(
+        result.contains("app.integrations.pets.create_pet{name = \\\"text\\\"}`: Make a pet Optional: tags"),
+        "{result}"
+    );
     assert!(!tools.iter().any(|tool| tool.starts_with("integration__")), "{tools:?}");
     let updates = format!("{:?}", agent.updates);
     assert!(

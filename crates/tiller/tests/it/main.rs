@@ -8,6 +8,7 @@
 
 mod agent;
 mod cli;
+mod dead_servers;
 mod demo;
 mod durability;
 mod editor;
@@ -30,6 +31,7 @@ mod parity;
 mod permissions;
 mod protocol;
 mod providers;
+mod samples;
 mod sandbox;
 mod scripts;
 #[cfg(feature = "v2")]
@@ -43,4 +45,5 @@ mod soak;
 mod takeover;
 mod terminals;
 mod trust;
+mod uploads;
 mod web;

@@ -110,16 +110,34 @@ done
 
 /// What a script in a turn of the model comes to, with these settings.
 fn in_a_turn(settings: &str, code: &str) -> String {
-    let server = ModelServer::start(answers(code));
     let home = Home::new();
     home.settings(&format!("providers.openai.wire = 'chat'\n{settings}"));
     let added = home.run(&["mcp", "add", "notes", "--", "sh", "-c", NOTES]);
     assert!(added.status.success(), "{}", stderr(&added));
+    run_in_a_turn(&home, code)
+}
+
+/// The same in a home whose settings say that OpenAI is spoken to as `chat`.
+pub(crate) fn run_in_a_turn(home: &Home, code: &str) -> String {
+    turn(home, code).0
+}
+
+/// The same, and what the editor was told meanwhile.
+pub(crate) fn turn(home: &Home, code: &str) -> (String, Vec<Value>) {
+    turn_with(home, code, &[])
+}
+
+/// The same with an editor that has these files open, changed and not saved.
+pub(crate) fn turn_with(home: &Home, code: &str, open: &[(&str, &str)]) -> (String, Vec<Value>) {
+    let server = ModelServer::start(answers(code));
     let mut editor = Editor::with_everything();
+    for (name, text) in open {
+        editor.buffers.insert(home.file(name), (*text).to_owned());
+    }
     let variables = [("OPENAI_API_KEY", "key"), ("OPENAI_BASE_URL", server.url.as_str())];
-    let mut agent = Agent::start_with(&home, &["-m", "openai/test"], &variables);
+    let mut agent = Agent::start_with(home, &["-m", "openai/test"], &variables);
     agent.initialize(editor.capabilities());
-    let session = agent.new_session(&home);
+    let session = agent.new_session(home);
     agent.prompt(&session, "go", &mut editor).unwrap();
     agent.hang_up();
     let (_, request) = server.requests.iter().nth(1).unwrap();
@@ -127,7 +145,7 @@ fn in_a_turn(settings: &str, code: &str) -> String {
     let messages = request["messages"].as_array().unwrap();
     let result = messages.iter().find(|message| message["role"] == "tool").unwrap();
     let text = result["content"].as_str().unwrap();
-    text.split("\nExecution time: ").next().unwrap().to_owned()
+    (text.split("\nExecution time: ").next().unwrap().to_owned(), std::mem::take(&mut agent.updates))
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) fn initialize(
     let capabilities = acp::AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
-        .mcp_capabilities(acp::McpCapabilities::new().http(options.mcp))
+        .mcp_capabilities(acp::McpCapabilities::new().http(options.mcp).sse(options.mcp))
         .session_capabilities(session)
         .auth(auth);
     let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());

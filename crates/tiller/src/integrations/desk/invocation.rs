@@ -4,11 +4,12 @@ use super::{Desk, stdin};
 use crate::{
     args::OneFunction,
     integrations::{
+        Whose,
         line::{self, Line},
         report::Report,
     },
 };
-use ::integrations::{Call, Unmade};
+use ::integrations::{Blocked, Call, Files, Unmade};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
@@ -19,12 +20,20 @@ impl Desk<'_> {
         if help {
             return self.docs(&OneFunction { name: name.to_owned(), common: Default::default() }).await;
         }
-        let account = account.unwrap_or_else(|| ::integrations::DEFAULT_ACCOUNT.to_owned());
-        let call = Call { integration, function, account, given, force, dry_run };
-        let denial = self.integrations.denial(self.options, self.cwd, &call).await;
+        let whose = Whose::of(&self.integrations, &integration.name).await;
+        let account = account.unwrap_or_else(|| whose.meant().to_owned());
+        let unready = whose.unready(&integration, &function, &account);
+        let files = Some(Files { system: self.system.clone(), cwd: self.cwd.clone() });
+        let call = Call { integration, function, account, given, force, dry_run, files };
+        // Whoever types the name of a file decides about it.
+        let denial = self.integrations.denial(self.options, self.cwd, &call, false).await;
         let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
             Ok(outcome) => outcome,
-            Err(Unmade::Blocked(blocked)) => bail!("{blocked}{}", self.hint(&blocked, &call)),
+            Err(Unmade::Blocked(blocked)) => match (&blocked, unready) {
+                (Blocked::NotActive(name), _) => bail!("{blocked} (`tiller integrations enable {name}`)"),
+                (Blocked::NoCredentials { .. }, Some(why)) => bail!("{why}"),
+                _ => bail!("{blocked}"),
+            },
             Err(error) => return Err(error.into()),
         };
         let text = match (&outcome.error, &outcome.data) {
@@ -33,24 +42,6 @@ impl Desk<'_> {
             (None, data) => format!("{data:#}\n"),
         };
         Ok(Report::new(outcome.to_json(), text).failed(!outcome.success()))
-    }
-
-    /// What to type, after a text that callers know.
-    fn hint(&self, blocked: &::integrations::Blocked, call: &Call) -> String {
-        use ::integrations::Blocked as B;
-        let name = &call.integration.name;
-        match blocked {
-            B::NotActive(_) => format!(" (`tiller integrations enable {name}`)"),
-            B::NoCredentials { account, .. } => {
-                let fields: Vec<_> =
-                    call.integration.fields().iter().map(|field| field.name.clone()).collect();
-                format!(
-                    " (`tiller integrations configure {name} --account {account}`: {})",
-                    fields.join(", ")
-                )
-            }
-            _ => String::new(),
-        }
     }
 }
 

@@ -59,30 +59,35 @@ impl Desk<'_> {
         let (integration, function) = self.function(name).await?;
         let standing = self.standing(&integration).await;
         let arguments = rows::example(&function, &rows::filled(&integration, &standing));
-        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let flags: String = arguments
-            .iter()
-            .map(|(name, value)| format!(" --{}='{}'", name.replace('_', "-"), plain(value)))
-            .collect();
-        let lua: Vec<_> =
-            arguments.iter().map(|(name, value)| format!("[\"{name}\"] = {}", lua_of(value))).collect();
+        let flags: String = arguments.iter().map(|(name, value)| flag(name, value)).collect();
         let (provider, name) = (&integration.name, &function.name);
         let json = Value::Object(arguments);
+        let own = format!("app.integrations{}{}", lua::step(provider), lua::step(name));
         let examples = [
             format!("tiller integrations:{provider} {name}{flags}"),
-            format!("tiller integrations call {provider}.{name} '{json}' --json"),
+            format!("tiller integrations call {provider}.{name} {} --json", in_shell(&json.to_string())),
             format!("tiller integrations call {provider}.{name}{flags} --dry-run"),
-            format!("app.integrations.{provider}.{name}{{{}}}", lua.join(", ")),
+            format!("{own}{}", lua::literal(&json)),
         ];
         let text = examples.iter().map(|example| format!("{example}\n")).collect::<String>();
         Ok(Report::new(json!({ "function": function.full_name(), "examples": examples }), text))
     }
 }
 
-fn lua_of(value: &Value) -> String {
-    match value {
-        Value::Array(items) => format!("{{{}}}", items.iter().map(lua_of).collect::<Vec<_>>().join(", ")),
-        Value::Object(_) => "{}".to_owned(),
-        other => other.to_string(),
+/// Flags that the command line has for itself, so that parameters of these names are given another way.
+const OWN_FLAGS: [&str; 8] = ["account", "arg", "force", "json", "input", "stdin", "dry-run", "help"];
+
+/// An argument on a command line.
+fn flag(name: &str, value: &Value) -> String {
+    let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let kebab = name.replace('_', "-");
+    match OWN_FLAGS.contains(&kebab.as_str()) {
+        true => format!(" --arg {}", in_shell(&format!("{name}={plain}"))),
+        false => format!(" --{kebab}={}", in_shell(&plain)),
     }
+}
+
+/// A word as a shell reads it.
+fn in_shell(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }

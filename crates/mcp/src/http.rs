@@ -1,0 +1,59 @@
+//! Servers over HTTP: a connection by either wire.
+
+use crate::{connection::ConnectError, lines::Fault, listener::Listener, provider::McpOptions, sse::Sse};
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::{
+    RoleClient, ServiceExt as _,
+    service::{ClientInitializeError, RunningService},
+    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
+};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::time::error::Elapsed;
+
+/// A session with a server, or why there is none, unless the deadline came first.
+pub(crate) type Served = Result<Result<RunningService<RoleClient, Listener>, ClientInitializeError>, Elapsed>;
+
+/// How a server over HTTP is spoken to.
+pub(crate) struct Over<'a> {
+    pub(crate) url: &'a str,
+    /// By the older wire.
+    pub(crate) sse: bool,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) fault: &'a Fault,
+    pub(crate) deadline: Duration,
+}
+
+impl Over<'_> {
+    pub(crate) async fn serve(
+        self,
+        options: &McpOptions,
+        listener: Listener,
+    ) -> Result<Served, ConnectError> {
+        let client = (options.http)(self.url).map_err(ConnectError::Failed)?;
+        let headers = header_map(&self.headers).map_err(ConnectError::Hopeless)?;
+        if self.sse {
+            let serving = async {
+                let headers = headers.into_iter().collect();
+                let opened = Sse::open(client, self.url, headers, Arc::clone(self.fault)).await;
+                let transport =
+                    opened.map_err(|error| ClientInitializeError::transport::<Sse>(error, "opening"))?;
+                listener.serve(transport).await
+            };
+            return Ok(tokio::time::timeout(self.deadline, serving).await);
+        }
+        let config =
+            StreamableHttpClientTransportConfig::with_uri(self.url.to_owned()).custom_headers(headers);
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        Ok(tokio::time::timeout(self.deadline, listener.serve(transport)).await)
+    }
+}
+
+fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+    let header = |(name, value): &(String, String)| {
+        let wrong = || format!("the header {} cannot be sent", agent::one_line(name));
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value))
+    };
+    headers.iter().map(header).collect()
+}

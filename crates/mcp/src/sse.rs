@@ -1,0 +1,265 @@
+//! The older wire over HTTP: a stream of events that stays open, the first of which names the address that messages are posted to.
+//!
+//! Messages carry the headers of the server's description, so that address must be of the same origin as the stream's.
+
+use crate::{
+    connection::locked,
+    limits::{MESSAGE_BYTES, SEND, SSE_WAITING},
+    lines::{Fault, message},
+};
+use futures::StreamExt as _;
+use reqwest::{
+    Client, Response, Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap},
+};
+use rmcp::{
+    RoleClient,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// A server's stream of events, and where it takes messages.
+pub(crate) struct Sse {
+    client: Client,
+    endpoint: Url,
+    headers: HeaderMap,
+    messages: mpsc::Receiver<RxJsonRpcMessage<RoleClient>>,
+    /// Ends the stream when the transport is dropped.
+    open: Option<DropGuard>,
+}
+
+/// Why there is no stream, or why a message did not arrive.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SseError {
+    /// The request did not arrive, or had no answer.
+    #[error("the request failed")]
+    Client(#[source] reqwest::Error),
+    /// The server refuses.
+    #[error("HTTP {0}")]
+    Status(u16),
+    /// Its answer is no stream of events.
+    #[error("it answered with {0}")]
+    Type(String),
+    /// It did not say where messages go.
+    #[error("its stream ended before it said where messages go")]
+    NoEndpoint,
+    /// It said so, and nothing may be sent there.
+    #[error("it wants messages at another origin than its own, where no headers of its description are sent")]
+    Elsewhere,
+    /// It does not take messages.
+    #[error("it did not take a message for {} s", .0.as_secs())]
+    Slow(Duration),
+}
+
+impl Sse {
+    /// Opens the stream and waits for the address of messages. Has no deadline of its own.
+    pub(crate) async fn open(
+        client: Client,
+        url: &str,
+        headers: HeaderMap,
+        fault: Fault,
+    ) -> Result<Self, SseError> {
+        let request = client.get(url).headers(headers.clone()).header(ACCEPT, "text/event-stream");
+        let response = fine(request.send().await.map_err(SseError::Client)?)?;
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
+            return Err(SseError::Type(kind.to_owned()));
+        }
+        let base = response.url().clone();
+        let mut events = Events::of(response);
+        let endpoint = loop {
+            let event = events.next().await?.ok_or(SseError::NoEndpoint)?;
+            if event.name == "endpoint" {
+                let url = base.join(event.data.trim()).map_err(|_| SseError::NoEndpoint)?;
+                break Some(url).filter(|url| url.origin() == base.origin()).ok_or(SseError::Elsewhere)?;
+            }
+        };
+        let (heard, messages) = mpsc::channel(SSE_WAITING);
+        let closed = CancellationToken::new();
+        let open = closed.clone().drop_guard();
+        tokio::spawn(async move {
+            let reading = async {
+                loop {
+                    match events.next().await {
+                        Ok(Some(event)) if event.name == "message" => match message(event.data.as_bytes()) {
+                            Some(message) => {
+                                if heard.send(message).await.is_err() {
+                                    return;
+                                }
+                            }
+                            None => tracing::debug!("an MCP server sent an event that is no message"),
+                        },
+                        Ok(Some(_)) => {}
+                        Ok(None) => return,
+                        Err(error) => {
+                            locked(&fault)
+                                .get_or_insert_with(|| format!("its stream of events ended: {error}."));
+                            return;
+                        }
+                    }
+                }
+            };
+            tokio::select! {
+                () = closed.cancelled() => {}
+                () = reading => {}
+            }
+        });
+        Ok(Self { client, endpoint, headers, messages, open: Some(open) })
+    }
+}
+
+impl Transport<RoleClient> for Sse {
+    type Error = SseError;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), SseError>> + Send + 'static {
+        let request = self.client.post(self.endpoint.clone()).headers(self.headers.clone());
+        let text = serde_json::to_string(&item).unwrap_or_default();
+        let request = request.header(CONTENT_TYPE, "application/json").body(text);
+        async move {
+            let sent = tokio::time::timeout(SEND, request.send()).await;
+            let response = sent.map_err(|_| SseError::Slow(SEND))?.map_err(SseError::Client)?;
+            // The answer comes with the stream; what is in this one is for nobody.
+            fine(response).map(drop)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), SseError> {
+        self.open.take();
+        Ok(())
+    }
+}
+
+fn fine(response: Response) -> Result<Response, SseError> {
+    let status = response.status();
+    if status.is_success() { Ok(response) } else { Err(SseError::Status(status.as_u16())) }
+}
+
+/// One event.
+#[derive(Debug, Default, PartialEq)]
+struct Event {
+    name: String,
+    data: String,
+}
+
+/// Events of an answer's body, as they come.
+struct Events {
+    body: futures::stream::BoxStream<'static, Result<Vec<u8>, reqwest::Error>>,
+    parser: Parser,
+    ready: std::collections::VecDeque<Event>,
+}
+
+impl Events {
+    fn of(response: Response) -> Self {
+        let body = futures::stream::unfold(Some(response), async |response| {
+            let mut response = response?;
+            match response.chunk().await {
+                Ok(Some(bytes)) => Some((Ok(bytes.to_vec()), Some(response))),
+                Ok(None) => None,
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        Self { body: body.boxed(), parser: Parser::default(), ready: std::collections::VecDeque::default() }
+    }
+
+    /// The next event; `None` at the end of the stream.
+    async fn next(&mut self) -> Result<Option<Event>, SseError> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some(bytes) = self.body.next().await.transpose().map_err(SseError::Client)? else {
+                return Ok(None);
+            };
+            self.ready.extend(self.parser.take(&bytes));
+            if self.parser.waiting() > MESSAGE_BYTES {
+                return Err(SseError::Type(format!("an event of more than {} MB", MESSAGE_BYTES >> 20)));
+            }
+        }
+    }
+}
+
+/// Reads events from bytes that come in any pieces.
+#[derive(Default)]
+struct Parser {
+    line: Vec<u8>,
+    /// Whether the last byte was a carriage return, after which a line feed belongs to the same end of a line.
+    returned: bool,
+    name: String,
+    data: Option<String>,
+}
+
+impl Parser {
+    /// The bytes of an event that is not whole yet.
+    fn waiting(&self) -> usize {
+        self.line.len() + self.data.as_ref().map_or(0, String::len)
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<Event> {
+        let mut events = Vec::new();
+        for byte in bytes {
+            let after_return = std::mem::replace(&mut self.returned, *byte == b'\r');
+            match byte {
+                b'\n' if after_return => {}
+                b'\n' | b'\r' => events.extend(self.end_of_line()),
+                byte => self.line.push(*byte),
+            }
+        }
+        events
+    }
+
+    /// The event that an empty line ends.
+    fn end_of_line(&mut self) -> Option<Event> {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_start_matches('\u{feff}');
+        if line.is_empty() {
+            let name = std::mem::take(&mut self.name);
+            let data = self.data.take()?;
+            return Some(Event { name: if name.is_empty() { "message".to_owned() } else { name }, data });
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.name),
+            "data" => match &mut self.data {
+                None => self.data = Some(value.to_owned()),
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+            },
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_whatever_pieces_they_come_in() {
+        let text = "\u{feff}: hello\r\nevent: endpoint\r\ndata: /m?s=1\r\n\r\n\ndata: {\"a\":\ndata:\"ü\"}\nid: 7\n\nevent: x\n\ndata\n\n";
+        let event = |name: &str, data: &str| Event { name: name.to_owned(), data: data.to_owned() };
+        let expected =
+            [event("endpoint", "/m?s=1"), event("message", "{\"a\":\n\"ü\"}"), event("message", "")];
+        for size in [1, 2, 3, 7, 1000] {
+            let mut parser = Parser::default();
+            let events: Vec<_> = text.as_bytes().chunks(size).flat_map(|piece| parser.take(piece)).collect();
+            assert_eq!(events, expected, "{size}");
+            assert_eq!(parser.waiting(), 0);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What servers say of a call while it runs: shown as it comes, and a sign that the call is alive.
+
+use crate::{
+    machine::{Act, Machine, Streams, ordinary, text, tool},
+    stage::Stage,
+};
+use agent::{Content, SessionEvent, StopReason, ToolContent, fake::Reply};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// A server whose call says something, after each of these waits, and is answered at last.
+fn slow(machine: &Arc<Machine>, every: Duration, said: Vec<Value>) {
+    machine.program("s", move |mut streams: Streams, _| {
+        let said = said.clone();
+        async move {
+            while let Some(message) = streams.next().await {
+                if message["method"] != "tools/call" {
+                    for act in ordinary(&message, &json!([tool("work")])) {
+                        streams.act(&message, act).await;
+                    }
+                    continue;
+                }
+                let mut clock = tokio::time::interval(every);
+                clock.tick().await;
+                for mut notice in said.clone() {
+                    clock.tick().await;
+                    if notice["method"] == "notifications/progress" {
+                        notice["params"]["progressToken"] =
+                            message["params"]["_meta"]["progressToken"].clone();
+                    }
+                    notice["jsonrpc"] = json!("2.0");
+                    streams.act(&message, Act::Say(notice.to_string())).await;
+                }
+                streams.act(&message, text("worked")).await;
+            }
+        }
+    });
+}
+
+/// What was shown of the call while it ran.
+fn shown(stage: &Stage) -> Vec<String> {
+    let text = |content: &ToolContent| match content {
+        ToolContent::Content(Content::Text(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let events = stage.client.events().into_iter().filter_map(|event| match event {
+        SessionEvent::ToolCall(update) if update.status.is_none() => update.content,
+        _ => None,
+    });
+    events.filter_map(|content| content.first().and_then(text)).collect()
+}
+
+fn call() -> Vec<Reply> {
+    vec![Reply::calls(&[("mcp__s__work", json!({}))]), Reply::text("done")]
+}
+
+fn progress(progress: u32, message: &str) -> Value {
+    let params = json!({ "progress": progress, "total": 4, "message": message });
+    json!({ "method": "notifications/progress", "params": params })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_says_of_a_call_is_shown_and_keeps_the_call_alive() {
+    let machine = Machine::new();
+    let log = |level: &str, data: Value| json!({ "method": "notifications/message", "params": { "level": level, "logger": "db", "data": data } });
+    let said = vec![
+        progress(1, "looking"),
+        log("info", json!("read \u{1b}[31mten\u{1b}[0m rows")),
+        log("debug", json!("of no use")),
+        progress(2, ""),
+        log("warning", json!({ "message": "slow", "ms": 7 })),
+        progress(3, ""),
+    ];
+    slow(&machine, Duration::from_secs(99), said);
+    let stage = Stage::open(machine, &["s"], call()).await;
+    let began = Instant::now();
+    assert_eq!(stage.prompt("go").await.stop_reason, StopReason::EndTurn);
+    // A call has 120 s, from the last thing that its server said.
+    assert!(began.elapsed() > Duration::from_secs(590), "{:?}", began.elapsed());
+    assert_eq!(stage.results(), ["worked"]);
+    assert_eq!(
+        shown(&stage),
+        [
+            "1 of 4: looking",
+            "db: read ten rows\n1 of 4: looking",
+            "db: read ten rows\n2 of 4",
+            "db: read ten rows\ndb: slow\n2 of 4",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_progress_is_shown_now_and_then_and_ends_at_a_limit() {
+    let machine = Machine::new();
+    let said = (0..2_000).map(|at| progress(at, "on")).collect();
+    slow(&machine, Duration::from_millis(10), said);
+    let stage = Stage::open(machine, &["s"], call()).await;
+    stage.prompt("go").await;
+    assert_eq!(stage.results(), ["worked"]);
+    let shown = shown(&stage);
+    assert!((150..=201).contains(&shown.len()), "{}", shown.len());
+    let machine = Machine::new();
+    slow(&machine, Duration::from_secs(60), (0..100).map(|at| progress(at, "for ever")).collect());
+    let stage = Stage::open(machine, &["s"], call()).await;
+    let began = Instant::now();
+    stage.prompt("go").await;
+    // Nothing that a model calls takes longer than that.
+    assert!(stage.results()[0].starts_with("There was no answer within 600 s."), "{:?}", stage.results());
+    assert!(began.elapsed() < Duration::from_secs(700), "{:?}", began.elapsed());
+    stage.machine.heard().until("s", "notifications/cancelled").await;
+}

@@ -1,0 +1,113 @@
+//! On whose behalf a function is called when nobody is named, and what to do where something is missing.
+
+use super::Integrations;
+use ::integrations::{Account, Accounts as _, Blocked, DEFAULT_ACCOUNT, Function, Integration, Switches};
+
+/// An integration's accounts.
+pub(crate) struct Whose {
+    /// Those that have anything, each with what it has.
+    known: Vec<(String, Account)>,
+}
+
+impl Whose {
+    pub(crate) async fn of(desk: &Integrations, integration: &str) -> Self {
+        let mut known = Vec::new();
+        for name in desk.accounts.names(integration).await {
+            let account = desk.accounts.account(integration, &name).await;
+            known.push((name, account));
+        }
+        Self { known }
+    }
+
+    /// The names of all but the default one.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(|(name, _)| name.as_str()).filter(|name| *name != DEFAULT_ACCOUNT)
+    }
+
+    /// The account that is meant when none is named: the default one; where there is only one, and it is called something else, that one.
+    pub(crate) fn meant(&self) -> &str {
+        match self.known.as_slice() {
+            [(only, _)] => only,
+            _ => DEFAULT_ACCOUNT,
+        }
+    }
+
+    /// What an account lacks before a function can be called, and how that is given; `None` where nothing is missing.
+    pub(crate) fn unready(
+        &self,
+        integration: &Integration,
+        function: &Function,
+        account: &str,
+    ) -> Option<String> {
+        let none = Account::default();
+        let own = self.known.iter().find(|(name, _)| name == account).map_or(&none, |(_, own)| own);
+        let missing = own.missing(integration, function);
+        if missing.is_empty() {
+            return None;
+        }
+        let name = &integration.name;
+        let secret: Vec<&str> = missing.iter().filter(|f| f.secret).map(|f| f.name.as_str()).collect();
+        let mut words = format!("tiller integrations configure {name}");
+        if account != DEFAULT_ACCOUNT {
+            words.push_str(&format!(" --account {account}"));
+        }
+        let stdin = match secret.as_slice() {
+            [] => "",
+            [one] => {
+                words.push_str(&format!(" --stdin {one}"));
+                ", with the secret on its standard input"
+            }
+            _ => {
+                words.push_str(" --stdin-json");
+                ", with the secrets as a JSON object on its standard input"
+            }
+        };
+        for field in missing.iter().filter(|field| !field.secret) {
+            words.push_str(&format!(" --set {}=VALUE", field.name));
+        }
+        let lacks: Vec<_> = missing.iter().map(|field| field.name.as_str()).collect();
+        let blocked = Blocked::NoCredentials { integration: name.clone(), account: account.to_owned() };
+        let complete = |(_, own): &&(String, Account)| own.missing(integration, function).is_empty();
+        let others: Vec<_> = self.known.iter().filter(complete).map(|(name, _)| name.as_str()).collect();
+        let others = match others.is_empty() {
+            true => String::new(),
+            false => format!(" Or name an account that has it: {}.", others.join(", ")),
+        };
+        Some(format!("{blocked} It lacks {}: run `{words}`{stdin}.{others}", lacks.join(", ")))
+    }
+}
+
+/// Why a function below `app.integrations` is not there, and what to do. `None` where nothing is known of it.
+pub(crate) async fn explain(desk: &Integrations, switches: &Switches, path: &[String]) -> Option<String> {
+    let (provider, function) = (path.first()?, path.last()?);
+    let catalogue = desk.catalogue().await;
+    if let Some(why) = catalogue.broken().get(provider) {
+        return Some(format!("{} {why}", Blocked::NotInstalled(provider.clone())));
+    }
+    let integration = catalogue.integration(provider).ok()?;
+    if !switches.of(provider).enabled {
+        let off = Blocked::NotActive(provider.clone());
+        return Some(format!("{off} Run `tiller integrations enable {provider}`."));
+    }
+    if path.len() == 3 && !Whose::of(desk, provider).await.known.iter().any(|(name, _)| *name == path[1]) {
+        let account = &path[1];
+        return Some(format!(
+            "Integration '{provider}' has no account '{account}'. Run `tiller integrations configure {provider} --account {account}`, or leave the \
+             account out."
+        ));
+    }
+    match integration.functions.get(function) {
+        Some(known) if !integration.is_runnable(known) => {
+            Some(Blocked::NotRunnable(provider.clone()).to_string())
+        }
+        Some(_) => None,
+        None => {
+            let nearest = lua::step(&integration.nearest(function)?.name);
+            let path = path.join(".");
+            Some(format!(
+                "Unknown function: app.integrations.{path}. Did you mean app.integrations.{provider}{nearest}? Use lua_list_docs to discover \
+                 available functions."
+            ))
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a server's tools are called: by their servers, by models, in scripts, and by whoever types a name.
+
+use ::mcp::server_name;
+use serde_json::{Value, json};
+
+/// Gives each row of a server's tools the name that scripts call it by, and the path of that.
+pub(super) fn with_paths(server: &str, rows: &mut [Value]) {
+    let names: Vec<String> = rows.iter().map(|row| text(row, "name").to_owned()).collect();
+    let callable = lua::callable(names.iter().map(String::as_str));
+    let server = lua::callable([server]).remove(server).unwrap_or_default();
+    for (row, name) in rows.iter_mut().zip(&names) {
+        row["callable"] = json!(callable[name]);
+        row["lua_path"] = json!(format!("app.mcp.{server}.{}", callable[name]));
+    }
+}
+
+/// The server that a tool's name begins with: `SERVER.TOOL`, or `mcp__SERVER__TOOL`.
+pub(super) fn server_of(function: &str) -> Option<String> {
+    let function = function.strip_prefix("app.mcp.").unwrap_or(function);
+    let server = match function.strip_prefix("mcp__") {
+        Some(rest) => rest.split("__").next(),
+        None => function.split_once(['.', '[']).map(|(server, _)| server),
+    };
+    server.map(server_name)
+}
+
+/// The row of the tool that a name means: its own name comes before the one that models know, and that before the one that scripts write.
+pub(super) fn meant<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function: &str) -> Option<usize> {
+    let path = function.strip_prefix("app.mcp.").unwrap_or(function);
+    let below = path.split_once('.').map(|(_, tool)| tool);
+    let quoted = path.split_once('[').map(|(_, tool)| format!("[{tool}"));
+    let is_own = |row: &Value| {
+        let name = text(row, "name");
+        below == Some(name)
+            || quoted.as_ref().is_some_and(|quoted| *quoted == format!("[{}]", lua::literal(&json!(name))))
+    };
+    let is_models = |row: &Value| {
+        let known = text(row, "function");
+        known == function
+            || (known.starts_with("mcp__") && below.is_some() && below == known.splitn(3, "__").nth(2))
+    };
+    let is_written = |row: &Value| {
+        let callable = text(row, "callable");
+        let of_models = function.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+        below == Some(callable)
+            || of_models.is_some_and(|(_, tool)| tool == callable || tool == text(row, "name"))
+    };
+    let ways: [&dyn Fn(&Value) -> bool; 3] = [&is_own, &is_models, &is_written];
+    ways.into_iter().find_map(|is_meant| rows.clone().position(is_meant))
+}
+
+/// The tool that was perhaps meant by a name that none has, as `SERVER.TOOL`.
+pub(super) fn nearest<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function: &str) -> Option<String> {
+    let path = function.strip_prefix("app.mcp.").unwrap_or(function);
+    let wanted = match path.strip_prefix("mcp__") {
+        Some(rest) => rest.split_once("__")?.1,
+        None => path.split_once('.')?.1,
+    };
+    let folded = |name: &str| name.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
+    let wanted = folded(wanted);
+    let likeness = |row: &&Value| strsim::jaro_winkler(&folded(text(row, "name")), &wanted);
+    let row = rows.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&row) > 0.9).then(|| format!("{}.{}", text(row, "server"), text(row, "name")))
+}
+
+fn text<'a>(row: &'a Value, member: &str) -> &'a str {
+    row[member].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_meant_by_each_of_its_names_and_its_own_comes_first() {
+        let mut rows: Vec<Value> = ["get-sum", "get_sum", "a.b", "end"]
+            .map(|name| json!({ "server": "s", "name": name, "function": ::mcp::tool_name("s", name) }))
+            .into();
+        with_paths("s", &mut rows);
+        for (function, name) in [
+            ("s.get-sum", "get-sum"),
+            ("s.get_sum", "get_sum"),
+            ("s.get_sum_2", "get-sum"),
+            ("mcp__s__get-sum", "get-sum"),
+            ("mcp__s__get_sum", "get_sum"),
+            ("mcp__s__get_sum_2", "get-sum"),
+            ("s.a.b", "a.b"),
+            ("s.a_b", "a.b"),
+            ("mcp__s__a.b", "a.b"),
+            ("app.mcp.s.a_b", "a.b"),
+            ("app.mcp.s[\"get-sum\"]", "get-sum"),
+            ("s.end_", "end"),
+            ("s.end", "end"),
+        ] {
+            let found = meant(rows.iter(), function).map(|at| text(&rows[at], "name"));
+            assert_eq!(found, Some(name), "{function}");
+            assert_eq!(server_of(function).as_deref(), Some("s"), "{function}");
+        }
+        assert_eq!(meant(rows.iter(), "s.getSum"), None);
+        assert_eq!(nearest(rows.iter(), "s.getSam").as_deref(), Some("s.get_sum"));
+        assert_eq!(rows[0]["lua_path"], "app.mcp.s.get_sum_2");
+        // The hash is of the name that the server has.
+        let hashed = ::mcp::tool_name("s", "a.b");
+        assert_eq!(meant(rows.iter(), &hashed), Some(2));
+    }
+}
