@@ -121,3 +121,26 @@ fn node(folder: &Path, script: &str) -> Command {
     node.arg(folder.join(script));
     node
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_the_others_has_its_pins_and_its_script() {
+        for client in OTHERS {
+            let source = root().join(client.source);
+            assert!(source.join(client.pins).is_file(), "{}", client.name);
+            let start = (client.start)(&source, &source);
+            let script = start.get_args().last().unwrap();
+            assert!(Path::new(script).is_file(), "{}", client.name);
+        }
+    }
+
+    #[test]
+    fn every_client_of_others_has_a_row() {
+        for client in OTHERS {
+            assert!(LABELS.iter().any(|(name, ..)| *name == client.name), "{}", client.name);
+        }
+    }
+}
