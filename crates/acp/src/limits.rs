@@ -15,7 +15,8 @@ pub(crate) const WRITER_LINES: usize = 64;
 /// Bytes the writer collects from waiting lines before it writes them in one go.
 pub(crate) const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
-/// How long the client has for an answer. Permissions and the end of a command are not under it: they can be cancelled instead.
+/// How long the client has for an answer. Permissions, writes (the user may review them) and the end of a command are not under it: they can be
+/// cancelled instead.
 pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long everything has to settle once the client has closed its side.
 pub(crate) const SETTLE: Duration = Duration::from_millis(800);
@@ -84,3 +85,12 @@ pub(crate) const RANGE_WAIT: Duration = Duration::from_secs(5);
 
 /// How long the launcher may take, in a terminal of the client, to show that a command is confined there.
 pub(crate) const LAUNCH_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a client may take to save a file whose byte-order mark or line ends it may have lost.
+pub(crate) const FORM_WAIT: Duration = Duration::from_millis(500);
+/// The first pause between two looks at such a file; each is twice the one before.
+pub(crate) const FORM_PAUSE: Duration = Duration::from_millis(10);
+/// Characters of a client's reason for an error that are kept.
+pub(crate) const REASON_CHARS: usize = 500;
+/// Characters of a client's input that an error quotes.
+pub(crate) const QUOTED_CHARS: usize = 200;

@@ -42,6 +42,15 @@ fn file_path(uri: &str) -> Option<AbsPath> {
     AbsPath::new(percent_decode(uri.strip_prefix("file://")?)?).ok()
 }
 
+/// The files that a prompt's attachments are.
+pub(crate) fn files(content: &[Content]) -> Vec<AbsPath> {
+    let attached = content.iter().filter_map(|item| match item {
+        Content::Resource { uri, .. } => file_path(uri),
+        _ => None,
+    });
+    attached.collect()
+}
+
 async fn linked_text(uri: &str, system: &dyn System, open: &Open<'_>) -> Option<String> {
     let path = file_path(uri)?;
     let canonical = system.resolve(&path).await.ok()?;

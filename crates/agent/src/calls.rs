@@ -10,7 +10,7 @@ use crate::{
     checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
     inner::{self, InnerCalls},
-    limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT},
+    limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT},
     policy::{self, Resolved},
     session_task::{Controls, Session},
     tools::cap,
@@ -493,7 +493,8 @@ fn keep_within(content: &mut ToolContent, limits: &ToolLimits) {
 /// How long a step of a call may take.
 fn wait(effect: Effect) -> Duration {
     match effect {
-        Effect::Reads | Effect::Writes => FILES_WAIT,
+        Effect::Reads => FILES_WAIT,
+        Effect::Writes => REVIEW_WAIT,
         Effect::Session | Effect::Executes => CALL_WAIT,
     }
 }

@@ -1,6 +1,10 @@
 //! What the model has seen of which file, so that no edit is lost between the editor, the disk and the model.
 
-use std::{collections::HashMap, sync::Mutex, time::SystemTime};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
 use system::{AbsPath, Metadata, TextRange};
 
 /// Remembers, per file, the text that the model last saw or wrote.
@@ -9,6 +13,12 @@ pub struct FileTracker {
     seen: Mutex<HashMap<AbsPath, Seen>>,
     /// The file on disk at the time the editor's text was looked at.
     stamps: Mutex<HashMap<AbsPath, Stamp>>,
+    /// The file on disk at the time it held what the editor held.
+    in_step: Mutex<HashMap<AbsPath, Stamp>>,
+    /// What the editor held when a text was last written to it.
+    held: Mutex<HashMap<AbsPath, Fingerprint>>,
+    /// What was on disk when a text was written through an editor that had not saved it when it was last looked at.
+    not_saved: Mutex<HashMap<AbsPath, Option<Fingerprint>>>,
 }
 
 /// A file on disk at some time, as far as can be told without reading it.
@@ -80,6 +90,7 @@ impl FileTracker {
     /// The model has seen, or written, all of a file.
     pub fn saw(&self, path: &AbsPath, text: &str) {
         let seen = Seen { whole: Some(Fingerprint::of(text)), parts: Vec::new() };
+        locked(&self.in_step).remove(path);
         self.lock().insert(path.clone(), seen);
     }
 
@@ -94,11 +105,20 @@ impl FileTracker {
 
     /// The file was touched, but nothing of it that the model saw before holds any more. It stays in [`FileTracker::paths`].
     pub fn touched(&self, path: &AbsPath) {
+        locked(&self.in_step).remove(path);
         self.lock().insert(path.clone(), Seen::default());
+    }
+
+    /// The user or the model has named a file: it may be open in the editor, so searches ask for it. What was seen of it
+    /// stays as it is.
+    pub fn named(&self, path: &AbsPath) {
+        self.lock().entry(path.clone()).or_default();
     }
 
     /// The file is gone, by our hand.
     pub fn forget(&self, path: &AbsPath) {
+        locked(&self.not_saved).remove(path);
+        locked(&self.held).remove(path);
         self.lock().remove(path);
     }
 
@@ -109,7 +129,7 @@ impl FileTracker {
 
     /// The editor's text was looked at while the disk was like this; what it says of the disk later counts from here.
     pub fn looked(&self, path: &AbsPath, disk: Option<Stamp>) {
-        let mut stamps = self.stamps.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut stamps = locked(&self.stamps);
         match disk {
             Some(stamp) => drop(stamps.insert(path.clone(), stamp)),
             None => drop(stamps.remove(path)),
@@ -118,7 +138,58 @@ impl FileTracker {
 
     /// What the disk was like when the editor's text was last looked at.
     pub fn stamp(&self, path: &AbsPath) -> Option<Stamp> {
-        self.stamps.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(path).copied()
+        locked(&self.stamps).get(path).copied()
+    }
+
+    /// The editor and the disk hold the same text, as far as is known, while the file on disk looks like this.
+    pub(crate) fn in_step(&self, path: &AbsPath, disk: Option<Stamp>) {
+        match disk {
+            Some(stamp) => drop(locked(&self.in_step).insert(path.clone(), stamp)),
+            None => drop(locked(&self.in_step).remove(path)),
+        }
+    }
+
+    /// Whether the file on disk looks as it did when it held what the editor held.
+    pub(crate) fn is_in_step(&self, path: &AbsPath, now: Option<Stamp>) -> bool {
+        now.is_some() && locked(&self.in_step).get(path).copied() == now
+    }
+
+    /// The editor holds this text: it was written there, whether the model knows all of it or not.
+    pub(crate) fn holds(&self, path: &AbsPath, text: &str) {
+        locked(&self.held).insert(path.clone(), Fingerprint::of(text));
+    }
+
+    /// Whether a text on disk is the one that the editor held when it was last read or written.
+    pub(crate) fn is_held(&self, path: &AbsPath, disk: &str) -> bool {
+        locked(&self.held).get(path) == Some(&Fingerprint::of(disk))
+            || matches!(self.freshness(path, Some(disk)), Freshness::Fresh | Freshness::Partial)
+    }
+
+    /// A text was written through an editor that cannot be read, and whether it is saved: `disk` is what the disk held
+    /// before, where it still does.
+    pub(crate) fn written_blindly(&self, path: &AbsPath, disk: Option<Option<Fingerprint>>) {
+        match disk {
+            Some(disk) => drop(locked(&self.not_saved).insert(path.clone(), disk)),
+            None => drop(locked(&self.not_saved).remove(path)),
+        }
+    }
+
+    /// The files that were written through an editor that had not saved them.
+    pub(crate) fn not_saved(&self) -> Vec<AbsPath> {
+        let mut paths: Vec<_> = locked(&self.not_saved).keys().cloned().collect();
+        paths.sort();
+        paths
+    }
+
+    /// Whether the disk still holds what it held when the file was written through the editor. Once it does not, the file
+    /// counts as saved.
+    pub(crate) fn awaits_save(&self, path: &AbsPath, disk: Option<Fingerprint>) -> bool {
+        let mut not_saved = locked(&self.not_saved);
+        let awaits = not_saved.get(path) == Some(&disk);
+        if !awaits {
+            not_saved.remove(path);
+        }
+        awaits
     }
 
     /// Every file the session has seen or written, sorted.
@@ -128,9 +199,13 @@ impl FileTracker {
         paths
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<AbsPath, Seen>> {
-        self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<AbsPath, Seen>> {
+        locked(&self.seen)
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The rule itself, pure.

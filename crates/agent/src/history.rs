@@ -7,7 +7,8 @@ use crate::{
     AnsweredCall, AssistantMessage, CompactionStep, Content, Message, ModelResponse, SessionEvent,
     ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, attachments,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use system::AbsPath;
 
 /// What a call that was running when the process ended gives the model.
 const INTERRUPTED: &str = "The process ended while this call was running. It may have had an effect or not; it was not run again. \
@@ -88,6 +89,8 @@ pub(crate) struct Restored {
     pub(crate) messages: u64,
     /// How often the conversation was to be summed up.
     pub(crate) compactions: u64,
+    /// The files that were attached, read or written.
+    pub(crate) files: BTreeSet<AbsPath>,
     /// Tokens so far.
     pub(crate) usage: crate::Usage,
     /// What must be added to the log because the process ended in the middle of a turn.
@@ -96,7 +99,12 @@ pub(crate) struct Restored {
     response: Option<ModelResponse>,
     started: BTreeMap<ToolCallId, (String, ToolStatus)>,
     results: HashMap<ToolCallId, ToolResult>,
+    /// Where calls that have not ended work.
+    places: HashMap<ToolCallId, Vec<AbsPath>>,
 }
+
+/// The tools whose places are files that the session works on.
+const FILE_TOOLS: [&str; 4] = ["file_read", "file_write", "file_edit", "apply_patch"];
 
 impl Restored {
     /// Takes the next event of the log.
@@ -110,6 +118,7 @@ impl Restored {
             SessionEvent::UserMessage { content, .. } => {
                 self.settle();
                 self.messages += 1;
+                self.files.extend(attachments::files(&content));
                 self.history.push_user(attachments::for_model(&content));
             }
             SessionEvent::ModelResponse(response) => {
@@ -124,6 +133,7 @@ impl Restored {
                 self.response = Some(response);
             }
             SessionEvent::ToolCall(update) => {
+                self.place(&update);
                 if let Some(status) = update.status {
                     self.started.insert(update.id.clone(), (update.name, status));
                 }
@@ -148,6 +158,24 @@ impl Restored {
             }
             SessionEvent::Usage(update) => self.usage = update.total,
             _ => {}
+        }
+    }
+
+    /// Notes the files of calls that did what they were to do.
+    fn place(&mut self, update: &ToolCallUpdate) {
+        if !FILE_TOOLS.contains(&update.name.as_str()) {
+            return;
+        }
+        if let Some(locations) = &update.locations {
+            let paths = locations.iter().map(|location| location.path.clone()).collect();
+            self.places.insert(update.id.clone(), paths);
+        }
+        match update.status {
+            Some(ToolStatus::Completed) => {
+                self.files.extend(self.places.remove(&update.id).unwrap_or_default())
+            }
+            Some(ToolStatus::Pending | ToolStatus::InProgress) | None => {}
+            Some(_) => drop(self.places.remove(&update.id)),
         }
     }
 

@@ -18,6 +18,7 @@ pub mod fake;
 mod found;
 mod freshness;
 mod gate;
+mod halves;
 mod history;
 mod hooks;
 mod ids;
@@ -72,6 +73,7 @@ pub use event::{
 pub use explain::{Step, decision_time, explain};
 pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
+pub use halves::without_halves;
 pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};

@@ -145,7 +145,9 @@ pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
 pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);
 /// How long the files around a prompt may take: what is attached, where a path leads.
 pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
-/// How long a call that reads or writes may take.
+/// How long a call that writes may take: the user may review what is written.
+pub(crate) const REVIEW_WAIT: Duration = Duration::from_secs(60 * 60);
+/// How long a call that reads may take.
 pub(crate) const FILES_WAIT: Duration = Duration::from_secs(600);
 /// How long any other call may take; commands have limits of their own below it.
 pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
@@ -193,6 +195,24 @@ pub(crate) const NEAREST_SHOWN: usize = 12;
 pub(crate) const NEAREST_LINE_CHARS: usize = 200;
 /// Names offered for a file that was not found.
 pub(crate) const NEAR_NAMES: usize = 3;
+/// How long an editor may go on showing the text from before a write that it answered, before the write counts as not taken.
+pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(10);
+/// How long a write through an editor that cannot be read is given to appear on disk, before the file counts as not saved.
+pub(crate) const SAVED_WITHIN: Duration = Duration::from_secs(1);
+/// The first pause between two looks at a text that a write should have changed; each is twice the one before.
+pub(crate) const TAKEN_PAUSE: Duration = Duration::from_millis(10);
+/// The longest of those pauses.
+pub(crate) const TAKEN_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// How long an editor may take, before a command runs, to say what it holds of the files whose text on disk is another.
+pub(crate) const UNSAVED_WITHIN: Duration = Duration::from_secs(2);
+/// How long the editor may take to show one file to a search, before the file on disk is searched instead.
+pub(crate) const EDITOR_READ_WITHIN: Duration = Duration::from_secs(5);
+/// Files that the editor is asked for at a time.
+pub(crate) const EDITOR_READS: usize = 16;
+/// Files whose text on disk is another than the one last seen, that the editor is asked for before a command runs.
+pub(crate) const UNSAVED_FILES: usize = 64;
+/// Files with matches on disk that one search asks the editor for.
+pub(crate) const GREP_EDITOR_FILES: usize = 200;
 /// Lines of the difference that an editor made to a text on taking it.
 pub(crate) const REFORMAT_LINES: usize = 60;
 

@@ -18,6 +18,8 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) cwd: &'a AbsPath,
     pub(crate) additional_directories: &'a [AbsPath],
     pub(crate) routes: Routes,
+    /// Whether the user's editor works on another machine than the agent.
+    pub(crate) apart: bool,
     /// What runs command lines.
     pub(crate) shell: ShellProgram,
     /// The project's own instructions (`AGENTS.md`), if it has any.
@@ -80,6 +82,12 @@ fn system_prompt(from: &Ingredients<'_>) -> String {
     let _ = writeln!(text, "\nThe project is at {}. Relative paths are relative to it.", from.cwd);
     for folder in from.additional_directories {
         let _ = writeln!(text, "You may also work in {folder}.");
+    }
+    if from.apart {
+        text.push_str(
+            "There are two machines. The project is on the USER'S machine: the tools whose names begin with ide_ act there, through the user's editor, \
+             unsaved changes included. All other tools act on the AGENT'S machine, where Tiller is running: use them for your own work.\n",
+        );
     }
     if from.routes.read_text == Route::Client {
         text.push_str("Files are read through the user's editor: you see unsaved changes as well.\n");

@@ -251,6 +251,7 @@ impl Session {
 
     /// Takes over what the log tells.
     pub(crate) fn restore(&mut self, restored: Restored) {
+        restored.files.iter().for_each(|path| self.files.named(path));
         self.history = restored.history;
         self.usage = restored.usage;
         self.context = ContextState { compactions: restored.compactions, ..ContextState::default() };

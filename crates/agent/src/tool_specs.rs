@@ -1,6 +1,6 @@
 //! The tools of a request: described once for as long as they stay the same, and written once for a wire.
 
-use crate::{AnyTool, ToolSpec, context};
+use crate::{AnyTool, ToolSpec, context, tools};
 use std::{
     any::Any,
     fmt,
@@ -80,16 +80,27 @@ impl fmt::Debug for ToolSpecs {
 pub(crate) struct Told {
     tools: Vec<Arc<dyn AnyTool>>,
     specs: ToolSpecs,
+    apart: bool,
 }
 
 impl Told {
     /// What it is told of these, in their order: the same set as before where they are the same tools, or others that say the same of themselves.
-    pub(crate) fn of<'a>(&mut self, tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone) -> ToolSpecs {
+    /// `apart`: the user's editor works on another machine.
+    pub(crate) fn of<'a>(
+        &mut self,
+        tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone,
+        apart: bool,
+    ) -> ToolSpecs {
         // They are held here, so that no other tool has the address of one of them.
         let address = |tool: &Arc<dyn AnyTool>| Arc::as_ptr(tool).cast::<()>();
-        if !tools.clone().map(address).eq(self.tools.iter().map(address)) {
+        if apart != self.apart || !tools.clone().map(address).eq(self.tools.iter().map(address)) {
             self.tools = tools.cloned().collect();
-            let specs: Vec<_> = self.tools.iter().map(|tool| tool.spec()).collect();
+            self.apart = apart;
+            let spec = |tool: &Arc<dyn AnyTool>| match apart {
+                true => tools::apart::on_agents_machine(tool.spec()),
+                false => tool.spec(),
+            };
+            let specs: Vec<_> = self.tools.iter().map(spec).collect();
             if *specs != *self.specs {
                 self.specs = specs.into();
             }
@@ -108,15 +119,15 @@ mod tests {
     fn a_set_is_described_anew_only_when_its_tools_say_something_else() {
         let (first, again) = (builtin(), builtin());
         let mut told = Told::default();
-        let set = told.of(first.iter());
+        let set = told.of(first.iter(), false);
         assert_eq!(set.len(), first.len());
         for (tools, same) in [(&first[..], true), (&again[..], true), (&again[1..], false)] {
-            let now = told.of(tools.iter());
+            let now = told.of(tools.iter(), false);
             assert_eq!(Arc::ptr_eq(&now.0, &set.0), same);
             assert_eq!(now[..], tools.iter().map(|tool| tool.spec()).collect::<Vec<_>>());
         }
-        assert_eq!(told.of(first.iter()), set, "other sets are equal where they say the same");
-        assert!(told.of([].iter()).is_empty());
+        assert_eq!(told.of(first.iter(), false), set, "other sets are equal where they say the same");
+        assert!(told.of([].iter(), false).is_empty());
     }
 
     #[test]

@@ -323,6 +323,13 @@ impl Session {
         let system = self.gate.system.as_ref();
         let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
         let content = attachments::expand(content, system, &open).await;
+        for path in attachments::files(&content) {
+            // Searches ask the editor for it, as far as the tools may read it.
+            let canonical = system.resolve(&path).await;
+            if canonical.is_ok_and(|canonical| open(&path, &canonical).is_some()) {
+                self.files.named(&path);
+            }
+        }
         if self.sources.is_empty() {
             return content;
         }
@@ -445,9 +452,11 @@ impl Session {
     pub(crate) fn ingredients(&mut self, state: &SessionState) -> prompt::Ingredients<'_> {
         self.append_system_prompt.clone_from(&self.settings().append_system_prompt);
         let offered = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
+        let apart = self.gate.system.is_apart();
         prompt::Ingredients {
             session: &self.id,
-            tools: self.told.of(offered),
+            tools: self.told.of(offered, apart),
+            apart,
             mode: state.mode,
             effort: state.effort,
             cwd: &self.cwd,

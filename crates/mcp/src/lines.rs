@@ -120,7 +120,7 @@ impl Transport<RoleClient> for Lines {
 
 /// A message, without the tools in it that cannot be understood: each is right or wrong by itself.
 pub(crate) fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
-    let text = str::from_utf8(line).ok()?;
+    let text = &*agent::without_halves(str::from_utf8(line).ok()?);
     let of_tools = text.contains("\"tools\"").then(|| list_of_tools(text)).flatten();
     of_tools.or_else(|| serde_json::from_str(text).ok())
 }

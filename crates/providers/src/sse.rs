@@ -1,7 +1,8 @@
 //! Splits a byte stream into server-sent events.
 //!
 //! Bytes may be cut anywhere: within a character, between CR and LF, within a field name. What is no event (comments, `id:`,
-//! `retry:`, unknown fields) is passed over, and text that is no UTF-8 is replaced, so that one bad event costs one event.
+//! `retry:`, unknown fields) is passed over. Text that is no UTF-8 and halves of UTF-16 pairs are replaced, so that one bad
+//! character costs one character.
 
 use crate::limits::MAX_EVENT_BYTES;
 
@@ -106,8 +107,8 @@ impl SseSplitter {
         }
         // The check of the standard library is the quick one; what it refuses is rare and is made readable.
         let result = match std::str::from_utf8(&self.data) {
-            Ok(data) => on_data(data),
-            Err(_not_utf8) => on_data(&String::from_utf8_lossy(&self.data)),
+            Ok(data) => on_data(&agent::without_halves(data)),
+            Err(_not_utf8) => on_data(&agent::without_halves(&String::from_utf8_lossy(&self.data))),
         };
         self.data.clear();
         result

@@ -121,6 +121,10 @@ impl System for Confined {
         self.inner.routes()
     }
 
+    fn is_apart(&self) -> bool {
+        self.inner.is_apart()
+    }
+
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(&self.source(path).await).await
     }

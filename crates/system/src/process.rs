@@ -127,8 +127,8 @@ pub enum Output {
 /// How a process ended. Both fields empty: nobody knows, which is a failure too.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExitStatus {
-    /// The exit code of a process that exited by itself.
-    pub code: Option<i32>,
+    /// The exit code of a process that exited by itself. Some systems have codes of 32 bits without a sign.
+    pub code: Option<i64>,
     /// The name of the signal that ended it, such as `SIGKILL`.
     pub signal: Option<String>,
 }

@@ -80,6 +80,10 @@ impl System for ReadOnly {
         Routes { write_text: Route::Refused, ..self.inner.routes() }
     }
 
+    fn is_apart(&self) -> bool {
+        self.inner.is_apart()
+    }
+
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(path).await
     }

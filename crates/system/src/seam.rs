@@ -2,7 +2,7 @@
 
 use crate::{
     AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport, ShellProgram,
-    SystemError,
+    SystemError, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub struct Metadata {
 pub struct Look {
     /// Its text; `None` when there is no such file.
     pub text: Result<Option<String>, SystemError>,
+    /// Whether a byte-order mark, which the text is without, stands in front of it.
+    pub marked: bool,
     /// What is known of it; looked up before the text was read, so that it is never newer.
     pub metadata: Result<Metadata, SystemError>,
 }
@@ -163,6 +165,11 @@ pub trait System: Send + Sync {
     /// Who carries out text reads, text writes and commands.
     fn routes(&self) -> Routes;
 
+    /// Whether the user's editor works on another machine than this system does, as far as is known.
+    fn is_apart(&self) -> bool {
+        false
+    }
+
     /// The text on disk, whatever the route of [`System::read_text`]; `None` when there is no such file. For the check that the
     /// buffer and the disk agree where the client reads but cannot write.
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError>;
@@ -180,7 +187,10 @@ pub trait System: Send + Sync {
     /// to know both.
     async fn look_on_disk(&self, path: &AbsPath) -> Look {
         let metadata = self.metadata(path).await;
-        Look { text: self.read_text_on_disk(path).await, metadata }
+        let text = self.read_text_on_disk(path).await;
+        let marked = matches!(text, Ok(Some(_)))
+            && self.read(path).await.is_ok_and(|bytes| bytes.starts_with(text::BOM.as_bytes()));
+        Look { text, marked, metadata }
     }
 
     /// The same system for one call: its reads and writes on this machine go where they were decided about or fail. `None` where that

@@ -29,6 +29,7 @@ use std::{
     time::Duration,
 };
 use system::AbsPath;
+use tokio_util::sync::CancellationToken;
 
 /// The options of a run, and the folder it is in.
 struct Settled {
@@ -131,9 +132,25 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
         writing: tokio::sync::Mutex::default(),
     };
     let mut signals = Signals::new()?;
+    let stop = CancellationToken::new();
+    let serve = wiring::serve(&wired, &options, &cwd, protocol, events, services, stop.clone());
+    tokio::pin!(serve);
     let code = tokio::select! {
-        served = wiring::serve(&wired, &options, &cwd, protocol, events, services) => served.map(|()| exit::OK),
-        code = signals.next() => Ok(code),
+        served = &mut serve => served.map(|()| exit::OK),
+        code = signals.next() => {
+            // As when the client hangs up: what runs is cancelled, its terminals are released, prompts are answered.
+            wired.runtime.cancel();
+            stop.cancel();
+            tokio::select! {
+                served = tokio::time::timeout(limits::STOP, &mut serve) => match served {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::warn!(%error, "the client was not told of the end"),
+                    Err(_elapsed) => tracing::warn!("the client did not take the last answers in time"),
+                },
+                _second = signals.next() => {}
+            }
+            Ok(code)
+        }
     };
     if tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");

@@ -10,11 +10,40 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::{fs::FileTypeExt, net::UnixStream as StdUnixStream},
     },
+    pin::Pin,
+    task::{Context, Poll},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{UnixStream, unix::pipe},
 };
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// A reader that is at its end once it is stopped: whoever reads it goes on as if its client had closed its side.
+pub(crate) struct Stoppable<R> {
+    reader: R,
+    stopped: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl<R> Stoppable<R> {
+    /// Reads on until `stop` is cancelled.
+    pub(crate) fn new(reader: R, stop: CancellationToken) -> Self {
+        Self { reader, stopped: Box::pin(stop.cancelled_owned()) }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Stoppable<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.stopped.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Ok(())),
+            Poll::Pending => Pin::new(&mut self.reader).poll_read(cx, buffer),
+        }
+    }
+}
 
 /// Stdin. Needs a tokio runtime with io.
 pub(crate) fn input() -> Box<dyn AsyncRead + Send + Unpin> {

@@ -20,6 +20,7 @@ use std::{
 };
 use store::SqliteStore;
 use system::{AbsPath, LocalSystem, System};
+use tokio_util::sync::CancellationToken;
 
 /// A runtime with what must live as long as it does.
 pub(crate) struct Wired {
@@ -110,7 +111,7 @@ pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::O
     }
 }
 
-/// Serves the protocol on stdin and stdout until the client hangs up.
+/// Serves the protocol on stdin and stdout until the client hangs up or `stop` is cancelled. Both cancel what runs; prompts are answered.
 pub(crate) async fn serve(
     wired: &Wired,
     options: &Options,
@@ -118,6 +119,7 @@ pub(crate) async fn serve(
     protocol: Protocol,
     events: Events,
     services: Services,
+    stop: CancellationToken,
 ) -> Result<()> {
     let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.protocol = match protocol {
@@ -151,7 +153,8 @@ pub(crate) async fn serve(
         tokio::time::sleep(limits::HEAD_START).await;
         catalog.discover().await;
     });
-    let served = acp::serve(Arc::clone(&wired.runtime), stdio::input(), stdio::output(), acp).await;
+    let input = stdio::Stoppable::new(stdio::input(), stop);
+    let served = acp::serve(Arc::clone(&wired.runtime), input, stdio::output(), acp).await;
     looking.abort();
     Ok(served?)
 }

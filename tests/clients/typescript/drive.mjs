@@ -121,7 +121,8 @@ async function edit(stage, answer) {
   expect(same(editor.asked, ["edit", "execute"]), `asked for ${editor.asked}, not for the edit and the command`);
   expect(same(editor.writes, [path]), `written through the editor: ${editor.writes}`);
   expect(editor.buffers.get(path) === EXPECTED, `the buffer holds ${shown(editor.buffers.get(path))}`);
-  expect(same(editor.exits, [0]), `the commands ${shown(editor.commands)} ended with ${editor.exits}`);
+  // A command that nothing confines comes after one by which the agent finds out how terminals take commands.
+  expect(same(editor.exits, [0]) || same(editor.exits, [7, 0]), `the commands ${shown(editor.commands)} ended with ${editor.exits}`);
   const told = editor.told(id);
   expect(told.contents("terminal").length, "no tool call shows the terminal");
   const diffs = told.contents("diff").map((diff) => diff.path);
@@ -172,9 +173,8 @@ async function headless(stage, id) {
     await agent.request(methods.agent.session.load, { cwd: stage.edited, sessionId: id, mcpServers: [] });
     expect(editor.told(id).user.endsWith(`show ${FILE}`), "the turn of `tiller -p` is not told in the editor");
   });
-  // Once for the text, and perhaps once more to learn how this client takes a part of a file.
-  const other = editor.reads.filter((path) => path !== join(stage.headless, FILE));
-  expect(editor.reads.length && !other.length, `the loaded session read ${editor.reads} in the editor`);
+  // Once more for a line of it, where the agent finds out whether ranges are honoured.
+  expect(same([...new Set(editor.reads)], [join(stage.headless, FILE)]), `the loaded session read ${editor.reads} in the editor`);
 }
 
 const { values, positionals } = parseArgs({

@@ -1,5 +1,6 @@
 //! What goes wrong, as JSON-RPC errors: a code and data for programs, a message for people.
 
+use crate::limits::QUOTED_CHARS;
 use agent::{ModelError, ModelInfo, SessionError, SessionId, StoreError, TurnError};
 #[cfg(feature = "v2")]
 use agent_client_protocol::schema::ProtocolVersion;
@@ -10,12 +11,34 @@ use serde_json::json;
 
 /// `-32602` with a message that names what is wrong.
 pub(crate) fn invalid_params(message: impl Into<String>) -> Error {
-    Error::new(ErrorCode::INVALID_PARAMS, message)
+    Error::new(ErrorCode::INVALID_PARAMS, short(&message.into()))
 }
 
 /// `-32600` with a message that names what is wrong.
 pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
-    Error::new(ErrorCode::INVALID_REQUEST, message)
+    Error::new(ErrorCode::INVALID_REQUEST, short(&message.into()))
+}
+
+/// A message that may quote what the client sent: on one line, and what is longer than a message can be without a long
+/// quotation keeps its beginning and its end.
+fn short(message: &str) -> String {
+    let line = agent::one_line(message);
+    let count = line.chars().count();
+    if count <= QUOTED_CHARS * 2 {
+        return line;
+    }
+    let (start, end): (String, String) =
+        (line.chars().take(QUOTED_CHARS).collect(), line.chars().skip(count - QUOTED_CHARS / 2).collect());
+    format!("{start}…{end}")
+}
+
+/// What a client sent, as an error may quote it: one line, cut.
+fn quoted(text: &str) -> String {
+    let line = agent::one_line(text);
+    match line.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// `-32022`: a client that wants an earlier version than the one that is served.
@@ -27,20 +50,23 @@ pub(crate) fn unsupported_version(requested: &Value, served: ProtocolVersion) ->
 
 /// `-32601` naming the method.
 pub(crate) fn unknown_method(method: &str) -> Error {
+    let method = quoted(method);
     Error::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method: {method}"))
         .data(json!({ "method": method }))
 }
 
 /// `-32601` as the native layer and the legacy dialect say it.
 pub(crate) fn method_not_found(method: &str) -> Error {
+    let method = quoted(method);
     Error::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
         .data(json!({ "method": method }))
 }
 
 /// `-32002` naming the session.
 pub(crate) fn unknown_session(id: &SessionId) -> Error {
+    let id = quoted(id.as_str());
     Error::new(ErrorCode::RESOURCE_NOT_FOUND, format!("resource not found: no session {id}"))
-        .data(json!({ "sessionId": id.as_str() }))
+        .data(json!({ "sessionId": id }))
 }
 
 /// `-32000`: nobody is logged in, and the model's provider wants it.
@@ -143,6 +169,24 @@ fn internal(message: String, reason: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_error_quotes_is_short_and_on_one_line() {
+        let long = "secret\n".repeat(10_000);
+        for error in [
+            invalid_params(format!("invalid type: string {long:?}, expected u32")),
+            invalid_params(long.clone()),
+            invalid_request(long.clone()),
+            unknown_method(&long),
+            method_not_found(&long),
+            unknown_session(&long.as_str().into()),
+        ] {
+            let text = serde_json::to_string(&error).unwrap();
+            assert!(text.len() < 1000 && !error.message.contains('\n'), "{text}");
+        }
+        let kept = invalid_params(format!("invalid type: string {long:?}, expected u32")).message;
+        assert!(kept.starts_with("invalid type: string") && kept.ends_with("expected u32"), "{kept}");
+    }
 
     #[test]
     fn each_failure_has_its_code() {

@@ -68,7 +68,7 @@ impl<W: Wire> Connection<W> {
         let folders: Folders = params("session/new", given)?;
         let servers = servers(&folders.mcp_servers)?.unwrap_or_default();
         let default = self.options.default_cwd.clone();
-        let (cwd, additional_directories) = self.folders(folders, Some(&default)).await?;
+        let (cwd, additional_directories) = self.folders(peer, folders, Some(&default)).await?;
         let cwd = cwd.unwrap_or(default);
         self.may_use(&self.runtime.default_model_in(Some(&cwd)).await)?;
         let new = CreateSession { cwd, additional_directories, servers };
@@ -92,7 +92,7 @@ impl<W: Wire> Connection<W> {
         let named: Named = params(method, given.clone())?;
         let folders: Folders = params(method, given)?;
         let servers = servers(&folders.mcp_servers)?;
-        let (cwd, additional_directories) = self.folders(folders, None).await?;
+        let (cwd, additional_directories) = self.folders(peer, folders, None).await?;
         let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
         // The list is the whole one each time: none means none.
         let how =
@@ -139,7 +139,7 @@ impl<W: Wire> Connection<W> {
         let servers = servers(&folders.mcp_servers)?.unwrap_or_default();
         let origin = SessionId(origin.session_id);
         let record = self.runtime.record(&origin).await.map_err(|error| errors::store(&error))?;
-        let (cwd, additional_directories) = self.folders(folders, Some(&record.cwd)).await?;
+        let (cwd, additional_directories) = self.folders(peer, folders, Some(&record.cwd)).await?;
         let new = CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
@@ -342,24 +342,26 @@ impl<W: Wire> Connection<W> {
         Surface { client: client as Arc<dyn Client>, system: outfit.system }
     }
 
-    /// Checks folders: absolute without asking anybody, then there and folders on the local machine. `default` stands in for a missing cwd.
+    /// Checks folders: absolute without asking anybody, then there and folders on the local machine; where the project is on the
+    /// editor's machine, one that is only there will do. `default` stands in for a missing cwd.
     async fn folders(
         &self,
+        peer: &Peer<W>,
         folders: Folders,
         default: Option<&AbsPath>,
     ) -> Result<(Option<AbsPath>, Vec<AbsPath>), Error> {
         let cwd = match folders.cwd {
-            Some(cwd) => Some(self.folder("cwd", &cwd).await?),
+            Some(cwd) => Some(self.folder(peer, "cwd", &cwd).await?),
             None => default.cloned(),
         };
         let mut additional = Vec::new();
         for (at, folder) in folders.additional_directories.unwrap_or_default().iter().enumerate() {
-            additional.push(self.folder(&format!("additionalDirectories[{at}]"), folder).await?);
+            additional.push(self.folder(peer, &format!("additionalDirectories[{at}]"), folder).await?);
         }
         Ok((cwd, additional))
     }
 
-    async fn folder(&self, name: &str, given: &Value) -> Result<AbsPath, Error> {
+    async fn folder(&self, peer: &Peer<W>, name: &str, given: &Value) -> Result<AbsPath, Error> {
         let wrong = |message: String| errors::invalid_params(message).data(json!({ name: given }));
         let path = given
             .as_str()
@@ -368,6 +370,12 @@ impl<W: Wire> Connection<W> {
         match self.options.local.metadata(&path).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
             Ok(_) => Err(wrong(format!("{name} is not a folder: {path}"))),
+            // It is on the editor's machine, which is another one.
+            Err(SystemError::NotFound(_))
+                if self.options.client_tools == ClientTools::Ide && W::has_workspace(&peer.traits) =>
+            {
+                Ok(path)
+            }
             Err(SystemError::NotFound(_)) => Err(wrong(format!("{name} does not exist: {path}"))),
             Err(error) => Err(wrong(format!("{name} cannot be used: {error}"))),
         }

@@ -34,6 +34,11 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
         update: Self::Update,
     ) -> Result<(), Error>;
 
+    /// Whether the client has files or terminals of its own to work with.
+    fn has_workspace(_traits: &Self::Traits) -> bool {
+        false
+    }
+
     /// Tells the client whether it is logged in.
     fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error>;
 

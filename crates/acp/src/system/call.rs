@@ -1,5 +1,6 @@
 //! Requests to the client, with a deadline.
 
+use super::reason;
 use crate::{connection::Outbox, v1::V1};
 use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, Error, ErrorCode, SentRequest, UntypedMessage};
@@ -73,6 +74,24 @@ impl Caller {
         }
     }
 
+    /// Sends a request and waits for its answer as long as that takes. Dropped, it takes the request back.
+    pub(super) async fn call_patiently(
+        &self,
+        method: &'static str,
+        params: &impl Serialize,
+    ) -> Result<Value, CallError> {
+        self.outbox.flush(&self.session);
+        let request = answer(self.send(method, params)?);
+        tokio::pin!(request);
+        match tokio::time::timeout(self.deadline, &mut request).await {
+            Ok(answer) => answer,
+            Err(_elapsed) => {
+                tracing::info!(method, "the client has not answered yet; the user may be reviewing it");
+                request.await
+            }
+        }
+    }
+
     /// Sends a request; it is queued when this returns.
     pub(super) fn send(
         &self,
@@ -111,9 +130,8 @@ fn refused(error: &Error) -> CallError {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
         return CallError::Unsupported;
     }
-    let detail = match &error.data {
-        Some(Value::String(detail)) => format!(": {detail}"),
-        _ => String::new(),
-    };
-    CallError::Refused { code: error.code.value(), message: format!("{}{detail}", error.message) }
+    CallError::Refused {
+        code: error.code.value(),
+        message: reason::told(&error.message, error.data.as_ref()),
+    }
 }

@@ -1,25 +1,27 @@
-//! `ide_terminal`, `ide_read_file`, `ide_write_file`: what can be done on the editor's machine, where the agent runs on another.
+//! `ide_terminal`, `ide_read_file`, `ide_write_file`, `ide_edit`: what can be done on the editor's machine, where the agent runs on another.
 //!
 //! They act through the same calls as a session's workspace does, but never fall back to the agent's machine: that is another place. Nothing
 //! is overwritten that the model has not seen, as with the agent's own tools.
 
-use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, words::quoted};
+use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, form, words::quoted};
 use crate::ClientTools;
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Diff, Effect, FileTracker, Freshness, Location,
-    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec, tools,
+    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
+    tools::{self, Taken},
 };
 use async_trait::async_trait;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
-use system::{AbsPath, Command, Route, TextRange};
+use system::{AbsPath, Command, Route, SystemError, TextRange};
 
 /// The tools of a session; each is offered only while the tool set has it and the client can do it.
 pub(crate) fn ide_tools(system: &Arc<AcpSystem>) -> Vec<Arc<dyn AnyTool>> {
     let seen = Arc::new(FileTracker::default());
     let tool = |verb| IdeTool { verb, system: system.clone(), seen: seen.clone() };
-    [Verb::Terminal, Verb::Read, Verb::Write].map(|verb| Arc::new(tool(verb)) as Arc<dyn AnyTool>).to_vec()
+    let verbs = [Verb::Terminal, Verb::Read, Verb::Write, Verb::Edit];
+    verbs.map(|verb| Arc::new(tool(verb)) as Arc<dyn AnyTool>).to_vec()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,7 @@ enum Verb {
     Terminal,
     Read,
     Write,
+    Edit,
 }
 
 #[derive(Clone)]
@@ -43,23 +46,29 @@ impl Verb {
             Self::Terminal => "ide_terminal",
             Self::Read => "ide_read_file",
             Self::Write => "ide_write_file",
+            Self::Edit => "ide_edit",
         }
     }
 
     fn description(self) -> &'static str {
         match self {
             Self::Terminal => {
-                "Runs a command ON THE USER'S MACHINE, in the editor's terminal, where the user sees it. Use it for the user's project: its \
-                 tests, builds, git. With `args` the command is an executable; without, it is a line for `sh -c`. Returns JSON: output, \
-                 exit_code, truncated. For the agent's own machine use bash."
+                "Executes a command in the user's IDE terminal. The command runs ON THE USER'S MACHINE, in the IDE's terminal panel, where the user \
+                 sees live output. Use it for the user's project: its tests, builds, git. With `args` the command is an executable; without, it is a \
+                 line for `sh -c`. Returns JSON: output, exit_code, truncated. Do NOT use it for the agent's internal operations: use 'bash' instead."
             }
             Self::Read => {
-                "Reads a text file ON THE USER'S MACHINE through the editor, unsaved changes included. Page long files with `line` and \
-                 `limit`. For files of the agent's own machine use file_read."
+                "Reads a text file from the user's IDE, ON THE USER'S MACHINE. IMPORTANT: it returns the unsaved buffer of the editor if the file is \
+                 open! Page long files with `line` and `limit`. Use it for the user's project; for the agent's own files use 'file_read'."
             }
             Self::Write => {
-                "Creates a text file ON THE USER'S MACHINE through the editor, or replaces all of one (read it with ide_read_file first). For \
-                 files of the agent's own machine use file_write."
+                "Writes a text file in the user's IDE, ON THE USER'S MACHINE: creates it, or replaces all of it (read it with ide_read_file first). The \
+                 editor tracks the change. To change a part use ide_edit; for the agent's own files use 'file_write'."
+            }
+            Self::Edit => {
+                "Replaces text in a file of the user's IDE, ON THE USER'S MACHINE, unsaved changes included. The editor tracks the change. `old_string` \
+                 must match exactly, including whitespace and indentation, and must occur once unless `replace_all` is true. For the agent's own files \
+                 use 'file_edit'."
             }
         }
     }
@@ -69,7 +78,7 @@ impl Verb {
         match self {
             Self::Terminal => "IDE does not support terminal capability. Use 'bash' tool instead.",
             Self::Read => "IDE does not support file reading.",
-            Self::Write => "IDE does not support file writing.",
+            Self::Write | Self::Edit => "IDE does not support file writing.",
         }
     }
 
@@ -99,6 +108,15 @@ impl Verb {
                 json!({"path": path, "content": {"type": "string", "description": "The whole text of the file"}}),
                 json!(["path", "content"]),
             ),
+            Self::Edit => (
+                json!({
+                    "path": path,
+                    "old_string": {"type": "string", "description": "The text to replace"},
+                    "new_string": {"type": "string", "description": "The text to put in its place"},
+                    "replace_all": {"type": "boolean", "description": "Replace every occurrence (default false)"}
+                }),
+                json!(["path", "old_string", "new_string"]),
+            ),
         };
         json!({"type": "object", "properties": properties, "required": required})
     }
@@ -112,6 +130,7 @@ impl IdeTool {
             Verb::Terminal => share.runs(),
             Verb::Read => share.reads(),
             Verb::Write => share.writes(),
+            Verb::Edit => share.reads() && share.writes(),
         };
         can && share.tools.get() == ClientTools::Ide
     }
@@ -129,9 +148,11 @@ impl IdeTool {
             CallError::Unsupported => {
                 let demoted = &self.system.share().demoted;
                 match self.verb {
-                    Verb::Terminal => demoted.terminal(self.verb.name()),
+                    Verb::Terminal if self.system.share().runs() => demoted.terminal(self.verb.name()),
+                    Verb::Terminal => {}
                     Verb::Read => demoted.read(self.verb.name()),
-                    Verb::Write => demoted.write(self.verb.name()),
+                    // What it reads has failed before that.
+                    Verb::Write | Verb::Edit => demoted.write(self.verb.name()),
                 }
                 ToolError::message(self.verb.unavailable())
             }
@@ -164,7 +185,7 @@ impl AnyTool for IdeTool {
         match self.verb {
             Verb::Terminal => Effect::Executes,
             Verb::Read => Effect::Reads,
-            Verb::Write => Effect::Writes,
+            Verb::Write | Verb::Edit => Effect::Writes,
         }
     }
 
@@ -182,6 +203,7 @@ impl AnyTool for IdeTool {
             Verb::Terminal => Box::new(Terminal { run: self.call(arguments)?, tool }),
             Verb::Read => Box::new(ReadFile { read: self.call(arguments)?, tool }),
             Verb::Write => Box::new(WriteFile { write: self.call(arguments)?, tool, before: None }),
+            Verb::Edit => Box::new(EditFile { edit: self.call(arguments)?, tool, decided: None }),
         })
     }
 }
@@ -320,6 +342,13 @@ impl AnyCall for ReadFile {
         let text = read
             .ok_or(ToolError::Cancelled(None))?
             .map_err(|error| self.tool.failed("reading", path.as_str(), error))?;
+        if text.contains('\0') {
+            let size = text.len();
+            return Err(ToolError::message(format!(
+                "{} is not readable as text: about {size} bytes of binary data. Look at it with ide_terminal.",
+                self.read.path
+            )));
+        }
         let shown = tools::cap(text.clone(), &cx.limits);
         match range {
             None if shown == text => self.tool.seen.saw(&path, &text),
@@ -355,6 +384,7 @@ impl WriteFile {
         }
         let read = cx.cancel.run_until_cancelled(self.tool.system.read_from_client(&path, None)).await;
         let before = match read.ok_or(ToolError::Cancelled(None))? {
+            Ok(text) if is_damaged(&text) => return Err(undecoded(name)),
             Ok(text) => text,
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => {
@@ -376,11 +406,11 @@ impl WriteFile {
             "{name} {why}. Read it with ide_read_file first, then write it. Nothing was written."
         )))
     }
+}
 
-    fn diff(&self, cwd: &AbsPath, old_text: Option<String>) -> ToolContent {
-        let (path, new_text) = (cwd.join(&self.write.path), Some(self.write.content.clone()));
-        ToolContent::Diff(Diff { path, old_text, new_text })
-    }
+/// A change as the user sees it.
+fn diff(cwd: &AbsPath, name: &str, old_text: Option<String>, new_text: String) -> ToolContent {
+    ToolContent::Diff(Diff { path: cwd.join(name), old_text, new_text: Some(new_text) })
 }
 
 #[async_trait]
@@ -401,7 +431,7 @@ impl AnyCall for WriteFile {
         self.tool.check_available()?;
         let before = self.look(cx).await?;
         self.before = Some(before.clone());
-        Ok(vec![self.diff(&cx.cwd, before)])
+        Ok(vec![diff(&cx.cwd, &self.write.path, before, self.write.content.clone())])
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -420,15 +450,178 @@ impl AnyCall for WriteFile {
             }
         };
         let path = cx.cwd.join(name);
-        let writing = self.tool.system.write_to_client(&path, &self.write.content);
-        match cx.cancel.run_until_cancelled(writing).await {
-            Some(written) => written.map_err(|error| self.tool.failed("writing", path.as_str(), error))?,
+        let written = self.tool.write(cx, name, before.as_deref(), &self.write.content).await?;
+        self.tool.seen.saw(&path, &written.text);
+        let lines = self.write.content.lines().count();
+        let text = format!("Wrote {lines} lines to {name}{}", written.note);
+        Ok(ToolOutput::shown(text, vec![diff(&cx.cwd, name, before, written.text)]))
+    }
+}
+
+struct EditFile {
+    edit: Edit,
+    tool: IdeTool,
+    decided: Option<Decided>,
+}
+
+#[derive(Deserialize)]
+struct Edit {
+    path: String,
+    old_string: String,
+    new_string: String,
+    #[serde(default)]
+    replace_all: bool,
+}
+
+/// An edit, and the text that it was decided on.
+#[derive(PartialEq)]
+struct Decided {
+    before: String,
+    after: String,
+    removed: usize,
+    added: usize,
+    known: Freshness,
+}
+
+impl EditFile {
+    async fn decide(&self, cx: &ToolContext) -> Result<Decided, ToolError> {
+        let name = &self.edit.path;
+        let path = cx.cwd.join(name);
+        let read = cx.cancel.run_until_cancelled(self.tool.system.read_from_client(&path, None)).await;
+        let before = match read.ok_or(ToolError::Cancelled(None))? {
+            Ok(text) if is_damaged(&text) => return Err(undecoded(name)),
+            Ok(text) => text,
+            Err(error) if is_missing(&error) => {
+                return Err(ToolError::message(format!("File not found on the user's machine: {name}")));
+            }
+            Err(error) => return Err(self.tool.failed("reading", path.as_str(), error)),
+        };
+        let Edit { old_string, new_string, replace_all, .. } = &self.edit;
+        let (after, removed, added) = tools::edited(name, &before, old_string, new_string, *replace_all)?;
+        let known = self.tool.seen.freshness(&path, Some(&before));
+        Ok(Decided { before, after, removed, added, known })
+    }
+}
+
+#[async_trait]
+impl AnyCall for EditFile {
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        Description {
+            title: format!("Edit {} in the editor", self.edit.path),
+            kind: ToolKind::Edit,
+            locations: vec![Location { path: cwd.join(&self.edit.path), line: None }],
+        }
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Write(cwd.join(&self.edit.path))]
+    }
+
+    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        self.tool.check_available()?;
+        let decided = self.decide(cx).await?;
+        let shown = diff(&cx.cwd, &self.edit.path, Some(decided.before.clone()), decided.after.clone());
+        self.decided = Some(decided);
+        Ok(vec![shown])
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.tool.check_available()?;
+        let name = &self.edit.path;
+        let decided = match self.decided.take() {
+            Some(decided) if !cx.asked => decided,
+            prepared => {
+                let now = self.decide(cx).await?;
+                if prepared.is_some_and(|prepared| prepared.before != now.before) {
+                    return Err(ToolError::message(format!(
+                        "{name} changed while the user was asked; nothing was written. Read it again with ide_read_file."
+                    )));
+                }
+                now
+            }
+        };
+        let written = self.tool.write(cx, name, Some(&decided.before), &decided.after).await?;
+        let path = cx.cwd.join(name);
+        let changed = match decided.known {
+            Freshness::Fresh => {
+                self.tool.seen.saw(&path, &written.text);
+                ""
+            }
+            known => {
+                self.tool.seen.touched(&path);
+                match known {
+                    Freshness::Changed => {
+                        "\nThe file had changed since you last read it; the edit was made in its current text. Read it again with ide_read_file before you \
+                         rely on the rest of it."
+                    }
+                    _ => "",
+                }
+            }
+        };
+        let (removed, added) = (decided.removed, decided.added);
+        let text = format!("Edited {name} (-{removed}, +{added} lines){changed}{}", written.note);
+        Ok(ToolOutput::shown(text, vec![diff(&cx.cwd, name, Some(decided.before), written.text)]))
+    }
+}
+
+/// What came of a write.
+struct Written {
+    /// The file's text now, as far as can be told.
+    text: String,
+    /// What the model must know of it; empty, or begins with a line end.
+    note: String,
+}
+
+impl IdeTool {
+    /// Writes a text, and makes sure that the editor took it where it can be read.
+    async fn write(
+        &self,
+        cx: &ToolContext,
+        name: &str,
+        before: Option<&str>,
+        text: &str,
+    ) -> Result<Written, ToolError> {
+        let path = cx.cwd.join(name);
+        match cx.cancel.run_until_cancelled(self.system.write_to_client(&path, text)).await {
+            Some(written) => written.map_err(|error| self.failed("writing", path.as_str(), error))?,
             None => return Err(ToolError::Cancelled(Some(format!("the write of {name} had begun")))),
         }
-        self.tool.seen.saw(&path, &self.write.content);
-        let lines = self.write.content.lines().count();
-        Ok(ToolOutput::shown(format!("Wrote {lines} lines to {name}"), vec![self.diff(&cx.cwd, before)]))
+        if !self.system.share().reads() {
+            return Ok(Written { text: text.to_owned(), note: String::new() });
+        }
+        let read = async || match self.system.read_from_client(&path, None).await {
+            Ok(text) => Ok(text),
+            Err(error) if is_missing(&error) => Err(SystemError::NotFound(path.clone())),
+            Err(error) => Err(self.system.caller.failure("reading", path.as_str(), error)),
+        };
+        let unread = |why: &str| format!("\nThe editor took the text, but it could not be read back: {why}");
+        match tools::taken(cx, before, text, read).await {
+            Ok(Taken::Holds(now)) if tools::same_text(&now, text) => {
+                Ok(Written { text: now, note: String::new() })
+            }
+            Ok(Taken::Holds(now)) => {
+                let note = "\nThe editor changed the text as it took it (formatting on save, for example). Read it again with ide_read_file.";
+                Ok(Written { text: now, note: note.to_owned() })
+            }
+            Ok(Taken::Unknown(why)) => Ok(Written { text: text.to_owned(), note: unread(&why) }),
+            Ok(Taken::Nothing) => Err(ToolError::message(format!(
+                "The editor did not take the change of {name}: it answered that it wrote the file, but it still shows the old text. Read {name} again \
+                 with ide_read_file before you repeat the change; it may still come."
+            ))),
+            Err(_) => Ok(Written { text: text.to_owned(), note: unread("cancelled") }),
+        }
     }
+}
+
+/// Whether a text was made of bytes that are no UTF-8: written back, it would destroy the file. The disk that could tell for sure is on another machine.
+fn is_damaged(text: &str) -> bool {
+    form::is_suspicious(text)
+}
+
+fn undecoded(name: &str) -> ToolError {
+    ToolError::message(format!(
+        "{name} holds characters that the editor could not decode, so it is not a text file of UTF-8; nothing was written. Change it with ide_terminal."
+    ))
 }
 
 /// Characters of a command that its title shows.

@@ -2,11 +2,13 @@
 
 mod call;
 mod delta;
+mod form;
 mod ide;
 mod learned;
 mod probe;
 mod process;
 mod range;
+mod reason;
 mod share;
 mod words;
 
@@ -16,17 +18,25 @@ pub(crate) use share::{Advertised, Share, ToolSet};
 
 use self::{
     call::{CallError, Caller},
+    form::Form,
     probe::probe,
     process::{AcpProcess, Confining},
     words::{Words, is_plain, launcher_words, words},
 };
-use crate::{connection::Outbox, facts::Terminal, v1::V1};
+use crate::{
+    ClientTools,
+    connection::Outbox,
+    facts::Terminal,
+    limits::{FORM_PAUSE, FORM_WAIT},
+    v1::V1,
+};
 use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, v1::schema as acp};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::{
-    collections::HashSet,
+    borrow::Cow,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -40,8 +50,19 @@ pub(crate) struct AcpSystem {
     local: Arc<dyn System>,
     caller: Caller,
     share: Share,
-    /// Of one call: folders that held a file when it last looked. Nothing is remembered beyond a call.
-    folders: Option<Mutex<HashSet<AbsPath>>>,
+    /// The files whose text the client gives with its byte-order mark, and so takes with it.
+    marks: Arc<Mutex<HashSet<AbsPath>>>,
+    /// What one call saw on disk. Nothing of it is remembered beyond the call.
+    looks: Option<Mutex<Looks>>,
+}
+
+/// What a call saw when it last looked at the disk.
+#[derive(Debug, Default)]
+struct Looks {
+    /// Folders that held a file.
+    folders: HashSet<AbsPath>,
+    /// Files that are text.
+    forms: HashMap<AbsPath, Option<Form>>,
 }
 
 impl AcpSystem {
@@ -55,7 +76,7 @@ impl AcpSystem {
         deadline: Duration,
     ) -> Self {
         let caller = Caller { connection, outbox, session, deadline };
-        Self { local, caller, share, folders: None }
+        Self { local, caller, share, marks: Arc::default(), looks: None }
     }
 
     /// What of the client it uses.
@@ -71,7 +92,17 @@ impl AcpSystem {
             .limit(range.map(|range| number(range.limit)));
         let answer = self.caller.call("fs/read_text_file", &request).await?;
         match answer.get("content") {
-            Some(Value::String(text)) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned()),
+            Some(Value::String(text)) => {
+                let unmarked = text.strip_prefix('\u{feff}');
+                if range.is_none_or(|range| range.line <= 1) {
+                    let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+                    match unmarked {
+                        Some(_) => drop(marks.insert(path.clone())),
+                        None => drop(marks.remove(path)),
+                    }
+                }
+                Ok(unmarked.unwrap_or(text).to_owned())
+            }
             // An absent text is a fault of the client, never an empty file.
             _ => Err(CallError::Unsupported),
         }
@@ -100,9 +131,74 @@ impl AcpSystem {
     }
 
     async fn write_to_client(&self, path: &AbsPath, text: &str) -> Result<(), CallError> {
-        let request = acp::WriteTextFileRequest::new(self.caller.session_id(), path.as_std(), text);
-        // Null, an empty object, whatever: it was answered without an error.
-        self.caller.call("fs/write_text_file", &request).await.map(drop)
+        let marks = || self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match marks().contains(path) {
+            true => Cow::Owned(form::marked(text)),
+            false => Cow::Borrowed(text),
+        };
+        let request =
+            acp::WriteTextFileRequest::new(self.caller.session_id(), path.as_std(), text.into_owned());
+        // Null, an empty object, whatever: it was answered without an error. The user may review the change first,
+        // which takes as long as it takes.
+        self.caller.call_patiently("fs/write_text_file", &request).await.map(drop)
+    }
+
+    /// What is to be kept of a file on disk that is about to be written through the client.
+    async fn form(&self, path: &AbsPath) -> Option<Form> {
+        let known = self
+            .looks
+            .as_ref()
+            .and_then(|looks| looks.lock().unwrap_or_else(PoisonError::into_inner).forms.get(path).copied());
+        match known {
+            Some(form) => form,
+            None => Form::of(&self.local.look_on_disk(path).await),
+        }
+    }
+
+    /// Puts back a byte-order mark and line ends that the client did not write. A client that has not saved within a
+    /// short time keeps the text in a buffer, and may know how the file is to be saved.
+    async fn keep_form(&self, path: &AbsPath, form: Form) -> Result<(), CallError> {
+        let deadline = tokio::time::Instant::now() + FORM_WAIT;
+        let mut pause = FORM_PAUSE;
+        let now = loop {
+            let now = self.local.look_on_disk(path).await;
+            if !form.is_still(&now) {
+                break now;
+            }
+            if tokio::time::Instant::now() >= deadline {
+                return Ok(());
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        };
+        match form.restored(&now) {
+            Some(text) => {
+                tracing::info!(%path, "the client wrote a file without its byte-order mark or line ends; written again");
+                self.write_to_client(path, &text).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A text from the client that may be made of bytes that are no text: refused where the disk holds no text.
+    async fn checked(
+        &self,
+        path: &AbsPath,
+        range: Option<TextRange>,
+        text: String,
+    ) -> Result<String, SystemError> {
+        let first = range.is_none_or(|range| range.line <= 1);
+        let suspicious = match text.is_empty() && first {
+            true => self.local.metadata(path).await.is_ok_and(|found| found.size > 0),
+            false => form::is_suspicious(&text),
+        };
+        if !suspicious {
+            return Ok(text);
+        }
+        match self.local.read_text(path, range).await {
+            Err(error @ SystemError::NotText { .. }) => Err(error),
+            _ => Ok(text),
+        }
     }
 
     /// Starts a command in a terminal of the client, which runs precisely that.
@@ -144,7 +240,8 @@ impl AcpSystem {
             Err(error) => Err(error),
         };
         match &started {
-            Err(CallError::Unsupported | CallError::BadAnswer(_)) => {
+            // Where no form is safe, that was said when it was found out.
+            Err(CallError::Unsupported | CallError::BadAnswer(_)) if self.share.runs() => {
                 self.share.demoted.terminal("terminal/create")
             }
             Err(CallError::Refused { code, message }) => {
@@ -180,8 +277,8 @@ impl AcpSystem {
 
     /// Remembers for this call whether something was at a path.
     fn note(&self, path: &AbsPath, found: &Result<Metadata, SystemError>) {
-        let (Some(folders), Some(folder)) = (&self.folders, path.parent()) else { return };
-        let mut folders = folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some(looks), Some(folder)) = (&self.looks, path.parent()) else { return };
+        let folders = &mut looks.lock().unwrap_or_else(PoisonError::into_inner).folders;
         match found {
             Ok(_) => folders.insert(folder),
             Err(_) => folders.remove(&folder),
@@ -189,8 +286,8 @@ impl AcpSystem {
     }
 
     fn holds_a_file(&self, folder: &AbsPath) -> bool {
-        let Some(folders) = &self.folders else { return false };
-        folders.lock().unwrap_or_else(PoisonError::into_inner).contains(folder)
+        let Some(looks) = &self.looks else { return false };
+        looks.lock().unwrap_or_else(PoisonError::into_inner).folders.contains(folder)
     }
 }
 
@@ -212,10 +309,11 @@ impl System for AcpSystem {
         if self.routes().read_text != Route::Client {
             return self.local.read_text(path, range).await;
         }
-        match self.read_from_client(path, range).await {
+        let read = match self.read_from_client(path, range).await {
             Ok(text) => Ok(text),
             Err(error) => self.read_refused(path, range, error).await,
-        }
+        };
+        self.checked(path, range, read?).await
     }
 
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
@@ -227,7 +325,12 @@ impl System for AcpSystem {
             return self.local.write_text(path, text).await;
         }
         self.make_folder(path).await?;
-        match self.write_to_client(path, text).await {
+        let form = self.form(path).await;
+        let written = match (self.write_to_client(path, text).await, form) {
+            (Ok(()), Some(form)) if form.is_special() => self.keep_form(path, form).await,
+            (written, _) => written,
+        };
+        match written {
             Ok(()) => Ok(()),
             Err(CallError::Unsupported) => {
                 self.share.demoted.write("fs/write_text_file");
@@ -302,6 +405,10 @@ impl System for AcpSystem {
         self.share.routes()
     }
 
+    fn is_apart(&self) -> bool {
+        self.share.tools.get() == ClientTools::Ide && self.share.advertised.anything()
+    }
+
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.local.read_text_on_disk(path).await
     }
@@ -309,13 +416,17 @@ impl System for AcpSystem {
     async fn look_on_disk(&self, path: &AbsPath) -> Look {
         let look = self.local.look_on_disk(path).await;
         self.note(path, &look.metadata);
+        if let Some(looks) = &self.looks {
+            let forms = &mut looks.lock().unwrap_or_else(PoisonError::into_inner).forms;
+            forms.insert(path.clone(), Form::of(&look));
+        }
         look
     }
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
         let local = self.local.pinned(pins)?;
-        let folders = Some(Mutex::default());
-        Some(Arc::new(Self { local, caller: self.caller.clone(), share: self.share.clone(), folders }))
+        let (caller, share, marks) = (self.caller.clone(), self.share.clone(), Arc::clone(&self.marks));
+        Some(Arc::new(Self { local, caller, share, marks, looks: Some(Mutex::default()) }))
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

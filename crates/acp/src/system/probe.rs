@@ -24,7 +24,7 @@ const ARGUMENTS: [&str; 4] = ["a  b", "'$0' \"\\\\\" * ;#", "\\'", ""];
 /// shell, which prints other ones.
 const LINE: &str = "exec </dev/null\nprintf '[%s]' \"$@\"\nexit 7";
 /// How it ends.
-const EXIT: i32 = 7;
+const EXIT: i64 = 7;
 /// Bytes of output that are looked at: more than shells say when they start.
 const OUTPUT_LIMIT: usize = 16 * 1024;
 

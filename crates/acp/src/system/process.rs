@@ -377,10 +377,17 @@ fn end(state: &watch::Sender<State>, next: State) {
     });
 }
 
+/// An exit code as the client tells it. A client that has only one kind of number may write a whole one as `3.0`.
+fn exit_code(code: &Value) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = |code: f64| (code.fract() == 0.0 && code.abs() <= EXACT).then_some(code as i64);
+    code.as_i64().or_else(|| code.as_f64().and_then(whole))
+}
+
 /// How the command ended, as the client tells it: an exit code, a signal's name, or nothing, which is a failure too.
 fn exit_status(status: &Value) -> ExitStatus {
     ExitStatus {
-        code: status.get("exitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok()),
+        code: status.get("exitCode").and_then(exit_code),
         signal: status
             .get("signal")
             .and_then(Value::as_str)

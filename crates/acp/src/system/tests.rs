@@ -1,5 +1,7 @@
 //! The workspace through a scripted editor, over a real pipe.
 
+mod clients;
+
 use super::*;
 use crate::{
     TerminalPlace, limits,
@@ -245,9 +247,10 @@ async fn writes_go_to_the_client_and_null_is_a_success() {
 #[tokio::test]
 async fn the_folder_of_a_file_that_was_seen_is_not_looked_at_again() {
     let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/sub/a", "disk")).await;
-    let AcpSystem { caller, share, .. } = stage.system.as_ref();
-    let (caller, share) = (caller.clone(), share.clone());
-    let call = AcpSystem { local: stage.disk.clone(), caller, share, folders: Some(Mutex::default()) };
+    let AcpSystem { caller, share, marks, .. } = stage.system.as_ref();
+    let (caller, share, marks) = (caller.clone(), share.clone(), marks.clone());
+    let looks = Some(Mutex::default());
+    let call = AcpSystem { local: stage.disk.clone(), caller, share, marks, looks };
     let file = path("/w/sub/a");
     let looks = || stage.disk.calls().iter().filter(|call| call.subject == "/w/sub").count();
     call.write_text(&file, "one").await.unwrap();
@@ -350,6 +353,14 @@ async fn exits_are_told_as_they_were() {
         ),
         (json!({"exitCode": null, "signal": null}), ExitStatus::default()),
         (json!({}), ExitStatus::default()),
+        // Windows has codes of 32 bits without a sign.
+        (json!({"exitCode": 3_221_225_786_u32}), ExitStatus { code: Some(3_221_225_786), signal: None }),
+        (json!({"exitCode": 4_294_967_295_u32}), ExitStatus { code: Some(4_294_967_295), signal: None }),
+        (json!({"exitCode": -1}), ExitStatus { code: Some(-1), signal: None }),
+        (json!({"exitCode": 3.0}), ExitStatus { code: Some(3), signal: None }),
+        (json!({"exitCode": 0.5}), ExitStatus::default()),
+        (json!({"exitCode": 1e300}), ExitStatus::default()),
+        (json!({"exitCode": u64::MAX}), ExitStatus::default()),
     ] {
         let terminal = TerminalScript { looks: Vec::new(), exit: Some(exit.clone()), stubborn: false };
         let stage = stage(EditorScript::full().command("x", terminal)).await;

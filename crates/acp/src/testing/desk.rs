@@ -1,12 +1,12 @@
 //! The editor's side of the conversation: what it was told, what it answers, and what it objects to.
 
-use super::script::{Answer, EditorScript, Fault, TerminalScript};
+use super::script::{Answer, Decoding, EditorScript, Fault, TerminalScript};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use system::{AbsPath, TextRange};
+use system::{AbsPath, System, TextRange};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 /// A result or an error object.
@@ -166,7 +166,7 @@ impl Desk {
     }
 
     /// The answers to a request of the agent: one, unless the script says otherwise.
-    pub(super) async fn answer(&self, asked: &Asked) -> Vec<Answered> {
+    pub(super) async fn answer(self: &Arc<Self>, asked: &Asked) -> Vec<Answered> {
         let Asked { id, method, params, number } = asked;
         if !self.script.advertises(method) {
             self.lock().object(format!("{method} was never advertised"));
@@ -196,7 +196,7 @@ impl Desk {
     }
 
     /// Does what was asked, as an editor would.
-    async fn proper(&self, id: &Value, method: &str, params: &Value) -> Option<Answered> {
+    async fn proper(self: &Arc<Self>, id: &Value, method: &str, params: &Value) -> Option<Answered> {
         match method {
             "fs/read_text_file" => Some(self.read(params).await),
             "fs/write_text_file" => Some(self.write(params).await),
@@ -216,7 +216,7 @@ impl Desk {
         let buffer = self.text_of(path);
         let text = match (buffer, &self.script.disk, AbsPath::new(path)) {
             (Some(text), _, _) => Some(text),
-            (None, Some(disk), Ok(path)) => disk.read_text(&path, None).await.ok(),
+            (None, Some(disk), Ok(path)) => decoded(disk.as_ref(), &path, self.script.decoding).await,
             _ => None,
         };
         match (text, &self.script.cuts) {
@@ -225,19 +225,37 @@ impl Desk {
                 let lines = text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit);
                 Ok(json!({ "content": lines.collect::<String>() }))
             }
+            (None, _) if self.script.missing_is_empty => Ok(json!({ "content": "" })),
             (None, _) => {
                 Err(json!({ "code": -32002, "message": "Resource not found", "data": { "uri": path } }))
             }
         }
     }
 
-    async fn write(&self, params: &Value) -> Answered {
+    async fn write(self: &Arc<Self>, params: &Value) -> Answered {
+        if let Some(after) = self.script.writes_after {
+            let (desk, params) = (self.clone(), params.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(after).await;
+                desk.written(&params).await.expect("a late write is done");
+            });
+            return Ok(Value::Null);
+        }
+        self.written(params).await
+    }
+
+    async fn written(&self, params: &Value) -> Answered {
         let text = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default();
         match (&self.script.disk, AbsPath::new(text("path"))) {
             (Some(disk), Ok(path)) if self.script.saves => {
                 let refused =
                     |error: system::SystemError| json!({ "code": -32603, "message": error.to_string() });
-                disk.write_text(&path, text("content")).await.map_err(refused)?;
+                let content = text("content");
+                match self.script.decoding {
+                    Decoding::Proper => disk.write_text(&path, content).await,
+                    Decoding::Raw | Decoding::Plain => disk.write(&path, content.as_bytes()).await,
+                }
+                .map_err(refused)?;
             }
             _ => drop(self.lock().buffers.insert(text("path").to_owned(), text("content").to_owned())),
         }
@@ -314,6 +332,19 @@ impl Desk {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A file as an editor shows it.
+async fn decoded(disk: &dyn System, path: &AbsPath, decoding: Decoding) -> Option<String> {
+    if decoding == Decoding::Proper {
+        return disk.read_text(path, None).await.ok();
+    }
+    let bytes = disk.read(path).await.ok()?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Some(match decoding {
+        Decoding::Plain => text.trim_start_matches('\u{feff}').replace("\r\n", "\n"),
+        _ => text,
+    })
 }
 
 impl State {

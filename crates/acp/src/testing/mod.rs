@@ -7,7 +7,7 @@
 mod desk;
 mod script;
 
-pub use script::{Answer, Cuts, EditorScript, Fault, Introduced, Starts, TerminalScript};
+pub use script::{Answer, Cuts, Decoding, EditorScript, Fault, Introduced, Starts, TerminalScript};
 
 use crate::{AcpOptions, ServeError, serve};
 use agent::Runtime;

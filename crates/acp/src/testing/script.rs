@@ -46,6 +46,12 @@ pub struct EditorScript {
     pub fault_at: Option<(usize, Fault)>,
     /// Saves what it is given to the files below, instead of keeping it in a buffer.
     pub saves: bool,
+    /// Answers a read of a file that is not there with no text.
+    pub missing_is_empty: bool,
+    /// How it decodes the files below, and what it puts there where it saves.
+    pub decoding: Decoding,
+    /// Answers writes at once and does them after this time.
+    pub writes_after: Option<Duration>,
     /// Allows whatever is asked for once `permissions` is used up, instead of objecting.
     pub allows: bool,
     /// Others speak in its sessions too: their turns are none of its own.
@@ -185,6 +191,18 @@ impl Introduced {
             }),
         }
     }
+}
+
+/// How an editor decodes files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Decoding {
+    /// As text; byte-order marks and line ends are kept when it saves.
+    #[default]
+    Proper,
+    /// Bytes that are no text are replaced, a byte-order mark is part of the text; what it is given is saved as it is.
+    Raw,
+    /// The same without byte-order marks, and with every line end as `\n`.
+    Plain,
 }
 
 /// An answer to a permission request.

@@ -29,7 +29,7 @@ pub(crate) struct Head {
     pub(crate) result: bool,
     /// Whether there is an `error`.
     pub(crate) error: bool,
-    /// There is a number with an exponent or of very many digits, or an escaped half of a character: what a parser may still refuse.
+    /// There is a number with an exponent or of very many digits, which a parser may still refuse.
     pub(crate) unusual: bool,
 }
 
@@ -77,8 +77,6 @@ pub(crate) struct Scanner {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// How much was read of an escaped character: 1 after its `u`, 2 after a `d` that follows.
-    unicode: u8,
     /// In the outermost object: the member whose value comes or is being read.
     member: Option<Member>,
     /// The value of that member has begun.
@@ -95,7 +93,7 @@ impl Scanner {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let [byte, ..] = rest {
-            let plain = self.in_string && !self.escaped && self.unicode == 0 && !self.keeps();
+            let plain = self.in_string && !self.escaped && !self.keeps();
             let skipped = match plain {
                 true => rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(rest.len()),
                 false => 0,
@@ -162,12 +160,8 @@ impl Scanner {
 
     fn byte_of_string(&mut self, byte: u8) {
         self.keep(byte);
-        // Halves of characters are \uD800 to \uDFFF.
-        self.head.unusual |= self.unicode == 2 && matches!(byte, b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F');
-        self.unicode = if self.unicode == 1 && matches!(byte, b'd' | b'D') { 2 } else { 0 };
         if self.escaped {
             self.escaped = false;
-            self.unicode = u8::from(byte == b'u');
         } else if byte == b'\\' {
             self.escaped = true;
         } else if byte == b'"' {

@@ -1,8 +1,9 @@
 //! The incoming side: bytes to lines that the protocol library can take.
 //!
-//! The library ends the connection at the first line that is no UTF-8, buffers a line without a bound and echoes bad ones. So this
-//! reader stands in front of it. A line that cannot be passed on becomes a request by a method of our own with its id, null where it has none that
-//! can be read, which the dispatcher answers with the error: the answer keeps its place among the others and needs no second way out.
+//! The library ends the connection at the first line that is no UTF-8, buffers a line without a bound and echoes bad ones whole. So this
+//! reader stands in front of it, and passes on only what the library can read. A line that cannot be passed on becomes a request by a
+//! method of our own with its id, null where it has none that can be read, which the dispatcher answers with the error: the answer keeps
+//! its place among the others and needs no second way out.
 
 use super::{
     head::{Head, IdKind, Scanner},
@@ -13,6 +14,7 @@ use futures::{Stream, stream};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::{
+    borrow::Cow,
     hash::{BuildHasher, RandomState},
     io,
     sync::LazyLock,
@@ -70,6 +72,10 @@ fn accept(line: String) -> Option<String> {
     if line.trim().is_empty() {
         return None;
     }
+    let line = match agent::without_halves(&line) {
+        Cow::Owned(replaced) => replaced,
+        Cow::Borrowed(_) => line,
+    };
     let head = Head::of(&line);
     if head.depth > JSON_DEPTH {
         let message = format!("the message nests {} levels deep; {JSON_DEPTH} are allowed", head.depth);
@@ -248,6 +254,42 @@ mod tests {
         assert!(lines[0].len() < 300);
         assert_eq!(lines[1], "[2]");
         assert_eq!(error_of(&check(b"{\"a\":", 100).await[0]).0, -32700);
+    }
+
+    /// What this reader takes the library takes too: it would send back the whole line, with what the user wrote in it.
+    #[tokio::test]
+    async fn no_line_is_echoed() {
+        for line in [
+            r#"{"secret":"\ud83d","n":1e999}"#,
+            r#"{"secret":-1e999}"#,
+            r#"{"secret":"\uzzzz"}"#,
+            r#"{"secret":"\ud8"}"#,
+            r#"{"secret":01}"#,
+            "{\"secret\":\"tab\there\"}",
+            r#"{"secret"}"#,
+            r#"{secret:1}"#,
+        ] {
+            let lines = check(format!("{line}\n").as_bytes(), 1000).await;
+            assert_eq!(error_of(&lines[0]).0, -32700, "{line}");
+            assert!(!lines[0].contains("secret"), "{}", lines[0]);
+        }
+    }
+
+    #[tokio::test]
+    async fn half_a_pair_costs_one_character() {
+        let lines = check(br#"{"id":1,"a":"x\ud83d","\uDE00":"\ud83d\ude00 \\ud83d"}"#, 1000).await;
+        let value: Value = serde_json::from_str(&lines[0]).unwrap();
+        assert_eq!(value, json!({"id": 1, "a": "x\u{fffd}", "\u{fffd}": "😀 \\ud83d"}));
+    }
+
+    proptest::proptest! {
+        /// Whatever comes in, what goes on to the library is JSON to the library.
+        #[test]
+        fn only_json_goes_on(line in "[{}\\[\\]\":,\\\\ude08D9a.+-]{0,40}") {
+            if let Some(line) = accept(line) {
+                proptest::prop_assert!(serde_json::from_str::<Value>(&line).is_ok(), "{}", line);
+            }
+        }
     }
 
     #[tokio::test]

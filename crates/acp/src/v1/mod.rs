@@ -68,6 +68,10 @@ impl Wire for V1 {
         connection.send_notification(acp::SessionNotification::new(session.as_str().to_owned(), update))
     }
 
+    fn has_workspace(traits: &Self::Traits) -> bool {
+        traits.share.advertised.anything()
+    }
+
     fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
         connection.send_notification(acp::AuthStatusUpdateNotification::new(handlers::auth_word(state)))
     }

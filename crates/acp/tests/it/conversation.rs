@@ -486,8 +486,7 @@ async fn what_waits_goes_out_without_anything_pushing_it() {
 /// Some editors answer a read of a file that is not there with no text instead of an error.
 #[tokio::test]
 async fn a_file_that_is_missing_may_read_as_empty() {
-    let script = EditorScript { allows: true, ..EditorScript::full() }
-        .fault("fs/read_text_file", Fault::Result(json!({"content": ""})));
+    let script = EditorScript { allows: true, missing_is_empty: true, ..EditorScript::full() };
     let stage = stage(script, [write(), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     assert_eq!(ended(stage.editor.prompt(&session, "write").await), "end_turn");

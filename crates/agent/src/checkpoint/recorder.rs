@@ -188,6 +188,10 @@ impl System for Recorder {
         self.inner.routes()
     }
 
+    fn is_apart(&self) -> bool {
+        self.inner.is_apart()
+    }
+
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         let text = self.inner.read_text_on_disk(path).await?;
         self.noted().on_disk.insert(path.clone(), text.clone());

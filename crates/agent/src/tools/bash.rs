@@ -1,13 +1,13 @@
 //! `bash`: a command, run where the session's commands run.
 
-use super::{args, cancel::unless_cancelled, command, output};
+use super::{args, cancel::unless_cancelled, command, output, unsaved};
 use crate::{
     Access, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::COMMAND_TITLE_CHARS,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use system::{AbsPath, Command, Confinement, ExitStatus, Route};
+use system::{AbsPath, Command, Confinement, ExitStatus, Route, SystemError};
 
 /// Runs a shell line.
 #[derive(Debug, serde::Deserialize)]
@@ -71,6 +71,7 @@ impl Tool for Bash {
         }
         let place = match cx.system.routes().spawn {
             Route::Client => "in the editor's terminal",
+            Route::Local | Route::Refused if cx.system.is_apart() => "on the agent's machine, not on yours",
             Route::Local | Route::Refused => "on this machine",
         };
         let text = format!("{}\n\nRuns {place}, in {}", fenced(&self.command), cx.cwd);
@@ -87,7 +88,12 @@ impl Tool for Bash {
         if self.outside_sandbox {
             command.confinement = Confinement::Lifted;
         }
-        let process = unless_cancelled(cx, cx.system.spawn(command)).await??;
+        // Before it starts: what it changes itself is no unsaved change.
+        let unsaved = unsaved::note(&unsaved::unsaved(cx).await?);
+        let process = match unless_cancelled(cx, cx.system.spawn(command)).await? {
+            Ok(process) => process,
+            Err(error) => return Err(self.not_started(cx, error).await),
+        };
         let ran = command::follow(cx, Self::NAME, process, limit).await?;
         let said = ran.said.as_str();
         let (text, success) = match &ran.exit {
@@ -98,8 +104,13 @@ impl Tool for Bash {
             None if said.is_empty() => (command::timed_out(limit), false),
             None => (format!("{said}\n{}", command::timed_out(limit)), false),
         };
+        let text = format!("{text}{unsaved}");
         let output = match ran.terminal {
-            Some(terminal) => ToolOutput::shown(text, vec![terminal]),
+            Some(terminal) if unsaved.is_empty() => ToolOutput::shown(text, vec![terminal]),
+            Some(terminal) => {
+                let note = ToolContent::Content(Content::text(unsaved.trim()));
+                ToolOutput::shown(text, vec![terminal, note])
+            }
             None => ToolOutput::text(text),
         };
         Ok(if success { output } else { output.failed() })
@@ -109,6 +120,20 @@ impl Tool for Bash {
 impl Bash {
     fn is_empty(&self) -> bool {
         self.command.trim().is_empty()
+    }
+
+    /// Why a command did not start. A folder that is gone looks like a program that is gone.
+    async fn not_started(&self, cx: &ToolContext, error: SystemError) -> ToolError {
+        let gone = matches!(error, SystemError::Spawn { .. } | SystemError::NotFound(_))
+            && matches!(cx.system.metadata(&cx.cwd).await, Err(SystemError::NotFound(_)));
+        match gone {
+            true => ToolError::message(format!(
+                "Not run: the project folder {} does not exist {} (any more). Ask the user where the project is now.",
+                cx.cwd,
+                if cx.system.is_apart() { "on the agent's machine" } else { "on this machine" },
+            )),
+            false => error.into(),
+        }
     }
 }
 

@@ -54,7 +54,8 @@ pub async fn follow(
         }
         None => live.tell(LiveOutput::Started { cwd: cx.cwd.clone() }),
     }
-    let mut said = Said { plain: PlainOutput::default(), tail: Tail::new(cx.limits.command_output_bytes), live };
+    let mut said =
+        Said { plain: PlainOutput::default(), tail: Tail::new(cx.limits.command_output_bytes), live };
     let end = until_end(cx, process.as_mut(), &mut said, Instant::now() + limit).await;
     if !matches!(end, End::Exited(_)) {
         stop(cx, process.as_mut(), &mut said).await;
@@ -228,7 +229,16 @@ struct Live<'a> {
 impl<'a> Live<'a> {
     fn new(cx: &'a ToolContext, tool: &'a str, silent: bool) -> Self {
         let now = Instant::now();
-        Self { cx, tool, silent, pending: String::new(), ahead: String::new(), next: now, began: now, shown: 0 }
+        Self {
+            cx,
+            tool,
+            silent,
+            pending: String::new(),
+            ahead: String::new(),
+            next: now,
+            began: now,
+            shown: 0,
+        }
     }
 
     fn waits(&self) -> bool {

@@ -96,7 +96,7 @@ impl FileEdit {
     async fn decide(&self, cx: &ToolContext) -> Result<(Change, Edited), ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
         if self.old_string.is_empty() {
-            return Err(self.explain("", EditError::EmptyOld));
+            return Err(explain(&name, "", "", EditError::EmptyOld));
         }
         let now = write_through::text_now(cx, &path, &name).await?;
         let Some(before) = now.text else {
@@ -110,7 +110,7 @@ impl FileEdit {
             )));
         }
         let edited = edit::apply(&before, &self.old_string, &self.new_string, self.replace_all)
-            .map_err(|error| self.explain(&before, error))?;
+            .map_err(|error| explain(&name, &before, &self.old_string, error))?;
         let change = Change {
             path,
             name,
@@ -121,23 +121,38 @@ impl FileEdit {
         };
         Ok((change, edited))
     }
+}
 
-    fn explain(&self, text: &str, error: EditError) -> ToolError {
-        let path = &self.path;
-        ToolError::message(match error {
-            EditError::EmptyOld => "old_string cannot be empty.".to_owned(),
-            EditError::Same => {
-                "old_string and new_string are the same: there is nothing to change.".to_owned()
-            }
-            EditError::NotFound => format!(
-                "old_string not found in {path}. Make sure it matches exactly including whitespace.{}",
-                nearest::nearest(text, &self.old_string)
-            ),
-            EditError::Ambiguous(lines) => format!(
-                "old_string found multiple times in {path}. It must be unique. Provide more context.\n{} places, the first ones:{}",
-                lines.len(),
-                nearest::at_lines(text, &lines[..lines.len().min(5)])
-            ),
-        })
+/// A text with `old` replaced by `new`, where it occurs once or everywhere with `all`, and how many lines went and came. `name` is what the model calls
+/// the file.
+///
+/// # Errors
+/// What `file_edit` says where it does not fit.
+pub fn edited(
+    name: &str,
+    text: &str,
+    old: &str,
+    new: &str,
+    all: bool,
+) -> Result<(String, usize, usize), ToolError> {
+    match edit::apply(text, old, new, all) {
+        Ok(edited) => Ok((edited.text, edited.removed, edited.added)),
+        Err(error) => Err(explain(name, text, old, error)),
     }
+}
+
+fn explain(path: &str, text: &str, old: &str, error: EditError) -> ToolError {
+    ToolError::message(match error {
+        EditError::EmptyOld => "old_string cannot be empty.".to_owned(),
+        EditError::Same => "old_string and new_string are the same: there is nothing to change.".to_owned(),
+        EditError::NotFound => format!(
+            "old_string not found in {path}. Make sure it matches exactly including whitespace.{}",
+            nearest::nearest(text, old)
+        ),
+        EditError::Ambiguous(lines) => format!(
+            "old_string found multiple times in {path}. It must be unique. Provide more context.\n{} places, the first ones:{}",
+            lines.len(),
+            nearest::at_lines(text, &lines[..lines.len().min(5)])
+        ),
+    })
 }

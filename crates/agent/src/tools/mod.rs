@@ -1,5 +1,6 @@
 //! The built-in tools, one a file.
 
+pub(crate) mod apart;
 mod args;
 mod ask;
 mod bash;
@@ -14,7 +15,9 @@ mod output;
 mod patch;
 mod path;
 mod search;
+mod taken;
 mod task;
+mod unsaved;
 pub(crate) mod write_through;
 
 #[cfg(test)]
@@ -22,7 +25,9 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use file_edit::edited;
 pub use output::cap;
+pub use taken::{Taken, same_text, taken};
 
 use crate::{AnyTool, Typed};
 use std::sync::Arc;

@@ -35,6 +35,12 @@ pub(super) struct World {
     pub(super) scripts: VecDeque<Script>,
     /// What was done, in order.
     pub(super) log: Vec<String>,
+    /// Writes that the editor answers and does later: after this many of its reads, never where there is none.
+    pub(super) late: Option<Option<usize>>,
+    /// What it will hold then.
+    pub(super) coming: Option<(AbsPath, String)>,
+    /// Whether the project's folder is gone.
+    pub(super) gone: bool,
     /// Paths that cannot be written.
     pub(super) unwritable: Vec<AbsPath>,
 }
@@ -139,6 +145,7 @@ impl System for Memory {
 
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
         self.world().log.push(format!("read_text {path}"));
+        self.world().arrive();
         let buffer = match self.routes().read_text {
             Route::Client => self.world().buffers.get(path).cloned(),
             _ => None,
@@ -177,7 +184,10 @@ impl System for Memory {
         match (route, world.format) {
             (Route::Client, format) => {
                 let text = format.map_or_else(|| text.to_owned(), |format| format(text));
-                world.buffers.insert(path.clone(), text);
+                match world.late {
+                    Some(_) => world.coming = Some((path.clone(), text)),
+                    None => drop(world.buffers.insert(path.clone(), text)),
+                }
             }
             _ => {
                 let bom = world.disk.get(path).is_some_and(|old| old.starts_with("\u{feff}".as_bytes()));
@@ -193,6 +203,7 @@ impl System for Memory {
         let kind = match world.disk.contains_key(path) {
             true => FileKind::File,
             false if is_folder(&world, path) => FileKind::Directory,
+            false if *path == self::path("") && !world.gone => FileKind::Directory,
             false => return Err(SystemError::NotFound(path.clone())),
         };
         Ok(Metadata {
@@ -269,6 +280,19 @@ impl System for Memory {
             }
             Err(SystemError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+}
+
+impl World {
+    /// One read of the editor, which may be the last before a write is done.
+    fn arrive(&mut self) {
+        match &mut self.late {
+            Some(Some(reads)) if self.coming.is_some() => match reads.checked_sub(1) {
+                Some(left) => *reads = left,
+                None => self.buffers.extend(self.coming.take()),
+            },
+            _ => {}
         }
     }
 }

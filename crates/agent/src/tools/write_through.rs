@@ -1,8 +1,13 @@
 //! How every tool changes a file's text, so that no edit is lost between the editor, the disk and the model.
 
-use super::{cancel::unless_cancelled, output};
+use super::{
+    cancel::unless_cancelled,
+    output,
+    taken::{self, Taken},
+};
 use crate::{
-    Diff, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness, limits::REFORMAT_LINES,
+    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness,
+    limits::{REFORMAT_LINES, TAKEN_WITHIN},
 };
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
 use system::{AbsPath, Look, Route, SystemError};
@@ -62,24 +67,65 @@ impl Change {
     /// Makes the change, and remembers what the model now knows: all of the text when it knew all of it before (`whole`), else only that the file
     /// was touched.
     pub(crate) async fn write(&self, cx: &ToolContext, whole: bool) -> Result<Written, ToolError> {
+        self.write_over(cx, whole, self.before.as_deref()).await
+    }
+
+    /// The same where another text stands there by now than was decided on: that of a file which was renamed to this one.
+    pub(super) async fn write_over(
+        &self,
+        cx: &ToolContext,
+        whole: bool,
+        was: Option<&str>,
+    ) -> Result<Written, ToolError> {
         match unless_cancelled(cx, cx.system.write_text(&self.path, &self.after)).await {
             Ok(done) => done?,
             Err(_) => {
                 return Err(ToolError::Cancelled(Some(format!("the write of {} had begun", self.name))));
             }
         }
-        let (written, now) = futures::join!(self.read_back(cx), beside_client(cx, stamp(cx, &self.path)));
+        let (taken, now) = futures::join!(self.read_back(cx, was), beside_client(cx, stamp(cx, &self.path)));
+        let taken = taken?;
+        if writes_blindly(cx) {
+            let before = || was.map(Fingerprint::of);
+            cx.files.written_blindly(&self.path, (taken == Taken::Nothing).then(before));
+        }
+        let (text, note, told) = match taken {
+            Taken::Holds(text) => {
+                let note = self.reformatted(&text);
+                let told = note.lines().count() <= REFORMAT_LINES;
+                (text, note, told)
+            }
+            Taken::Unknown(note) => (self.after.clone(), note, false),
+            // It may not be saved for long: the editor has it, and what it made of it nobody can tell.
+            Taken::Nothing if writes_blindly(cx) => (self.after.clone(), String::new(), true),
+            Taken::Nothing => return Err(self.not_taken(cx).await),
+        };
+        // The disk as it was when the editor's text was read for the last time.
         if let (Some(now), Route::Client) = (now, cx.system.routes().read_text) {
             cx.files.looked(&self.path, now);
         }
-        match (&written, whole) {
-            (Ok((text, told)), true) if *told => cx.files.saw(&self.path, text),
-            _ => cx.files.touched(&self.path),
+        cx.files.holds(&self.path, &text);
+        match whole && told {
+            true => cx.files.saw(&self.path, &text),
+            false => cx.files.touched(&self.path),
         }
-        Ok(match written {
-            Ok((text, _)) => Written { note: self.reformatted(&text), text },
-            Err(note) => Written { text: self.after.clone(), note },
-        })
+        Ok(Written { text, note })
+    }
+
+    /// What is said of a write that the editor answered and did not do.
+    async fn not_taken(&self, cx: &ToolContext) -> ToolError {
+        let (name, seconds) = (&self.name, TAKEN_WITHIN.as_secs());
+        let old = if self.before.is_some() { "shows the old text" } else { "has no such file" };
+        let disk = match cx.system.read_text_on_disk(&self.path).await {
+            Ok(Some(text)) if taken::same_text(&text, &self.after) => {
+                " The file on disk holds the new text: ask the user to reload it in the editor."
+            }
+            _ => "",
+        };
+        ToolError::message(format!(
+            "The editor did not take the change of {name}: it answered that it wrote the file, but {seconds} s later it still {old}.{disk} Read {name} \
+             again with file_read before you repeat the change; it may still come."
+        ))
     }
 
     /// What the model is told of a change in a text it has not read and that the disk does not hold.
@@ -92,27 +138,31 @@ impl Change {
         }
     }
 
-    /// The text that the editor holds after it took a write, and whether the model can be told all of what it changed. An editor that formats on save
-    /// holds other text than was sent.
-    async fn read_back(&self, cx: &ToolContext) -> Result<(String, bool), String> {
+    /// What the editor holds once it has taken a write. One that formats on save holds other text than was sent.
+    async fn read_back(&self, cx: &ToolContext, was: Option<&str>) -> Result<Taken, ToolError> {
         let routes = cx.system.routes();
-        if (routes.read_text, routes.write_text) != (Route::Client, Route::Client) {
-            return Ok((self.after.clone(), true));
-        }
-        match unless_cancelled(cx, cx.system.read_text(&self.path, None)).await {
-            Ok(Ok(text)) => {
-                let told = self.reformatted(&text).lines().count() <= REFORMAT_LINES;
-                Ok((text, told))
+        let taken = match (routes.read_text, routes.write_text) {
+            (Route::Client, Route::Client) => {
+                taken::taken(cx, was, &self.after, || cx.system.read_text(&self.path, None)).await
             }
-            Ok(Err(error)) => {
-                Err(format!("\nThe editor took the text, but it could not be read back: {error}"))
+            (_, Route::Client) => {
+                taken::saved(cx, was, &self.after, || cx.system.read_text(&self.path, None)).await
             }
-            Err(_) => Err("\nThe editor took the text, but it was not read back: cancelled".to_owned()),
-        }
+            _ => return Ok(Taken::Holds(self.after.clone())),
+        };
+        Ok(match taken {
+            Ok(Taken::Unknown(why)) => {
+                Taken::Unknown(format!("\nThe editor took the text, but it could not be read back: {why}"))
+            }
+            Ok(taken) => taken,
+            Err(_) => {
+                Taken::Unknown("\nThe editor took the text, but it was not read back: cancelled".to_owned())
+            }
+        })
     }
 
     fn reformatted(&self, text: &str) -> String {
-        if same_text(text, &self.after) {
+        if taken::same_text(text, &self.after) {
             return String::new();
         }
         let input = InternedInput::new(self.after.as_str(), text);
@@ -146,12 +196,22 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     };
     // Asked for after the read: a client that turned out not to read has changed the routes by now.
     let routes = cx.system.routes();
-    let Some(Look { text: on_disk, metadata }) = disk.filter(|_| routes.read_text == Route::Client) else {
+    let is_on_disk = match &disk {
+        Some(look) => look.metadata.is_ok(),
+        None => held.is_some() && routes.read_text != Route::Client,
+    };
+    if !is_on_disk {
+        in_the_project(cx, path, name).await?;
+    }
+    let Some(Look { text: on_disk, metadata, .. }) = disk.filter(|_| routes.read_text == Route::Client)
+    else {
         return Ok(Now { text: held, unsaved: false });
     };
     // An editor may know nothing of a file that is on disk all the same; and what it holds may be out of date.
     let on_disk = match (on_disk, &held) {
         (Ok(text), _) => text,
+        // What the editor made of such bytes is no longer what they were.
+        (Err(error @ SystemError::NotText { .. }), _) => return Err(unreadable(name, error)),
         // The editor's text is text all the same.
         (Err(_), Some(_)) if routes.write_text == Route::Client => None,
         (Err(error), _) => return Err(unreadable(name, error)),
@@ -184,6 +244,21 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     }
 }
 
+/// Refuses a file of a project whose folder is gone: a write would make the folder anew.
+async fn in_the_project(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<(), ToolError> {
+    if !path.starts_with(&cx.cwd) {
+        return Ok(());
+    }
+    match unless_cancelled(cx, cx.system.metadata(&cx.cwd)).await? {
+        Err(SystemError::NotFound(_)) => Err(ToolError::message(format!(
+            "{name} was not written: the project folder {} does not exist on this machine (any more). It is not made anew. Ask the user where the \
+             project is now.",
+            cx.cwd
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Looks at the disk while the editor is being read; not where the disk is what is read. What is asked of the editor goes out first.
 pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output = T>) -> Option<T> {
     match cx.system.routes().read_text {
@@ -209,11 +284,6 @@ pub(super) fn writes_blindly(cx: &ToolContext) -> bool {
 /// A change as the user sees it.
 pub(super) fn diff(path: &AbsPath, old_text: Option<String>, new_text: Option<String>) -> ToolContent {
     ToolContent::Diff(Diff { path: path.clone(), old_text, new_text })
-}
-
-/// Whether two texts differ in nothing but how their lines end.
-fn same_text(a: &str, b: &str) -> bool {
-    a == b || a.replace("\r\n", "\n") == b.replace("\r\n", "\n")
 }
 
 fn unreadable(name: &str, error: SystemError) -> ToolError {

@@ -73,7 +73,7 @@ async fn read_until(process: &mut dyn Process, text: &str) {
     }
 }
 
-fn exit(code: i32) -> ExitStatus {
+fn exit(code: i64) -> ExitStatus {
     ExitStatus { code: Some(code), signal: None }
 }
 

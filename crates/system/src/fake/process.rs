@@ -18,7 +18,7 @@ pub struct Script {
 
 impl Script {
     /// Ends at once with an exit code.
-    pub fn exits(code: i32) -> Self {
+    pub fn exits(code: i64) -> Self {
         Self { end: Some(ExitStatus { code: Some(code), signal: None }), ..Self::default() }
     }
 

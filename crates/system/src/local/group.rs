@@ -136,9 +136,9 @@ fn said_end(control: UnixStream) -> Option<ExitStatus> {
     BufReader::new(control).take(SAID_BYTES).read_line(&mut said).ok()?;
     // One letter comes before, when the command is confined.
     let (what, number) = said.trim_start_matches('r').trim_end().split_once(' ')?;
-    let number = number.parse().ok()?;
+    let number: i32 = number.parse().ok()?;
     match what {
-        "code" => Some(ExitStatus { code: Some(number), signal: None }),
+        "code" => Some(ExitStatus { code: Some(number.into()), signal: None }),
         "signal" => Some(ExitStatus { code: None, signal: Some(signal_name(number)) }),
         _ => None,
     }
@@ -151,7 +151,10 @@ fn wait_without_reaping(id: Pid) -> io::Result<ExitStatus> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options))?;
     let Some(status) = status else { return Ok(ExitStatus::default()) };
-    Ok(ExitStatus { code: status.exit_status(), signal: status.terminating_signal().map(signal_name) })
+    Ok(ExitStatus {
+        code: status.exit_status().map(i64::from),
+        signal: status.terminating_signal().map(signal_name),
+    })
 }
 
 /// The name of a signal; one without a name is `SIG` and its number.

@@ -237,7 +237,9 @@ impl System for LocalSystem {
         let (path, pinned) = (path.clone(), self.pinned.clone());
         blocking(move || {
             let metadata = files::metadata(&path);
-            Look { text: text_on_disk(read::text(&path, pinned.as_deref())), metadata }
+            let read = read::marked_text(&path, pinned.as_deref());
+            let marked = matches!(read, Ok((_, true)));
+            Look { text: text_on_disk(read.map(|(text, _)| text)), marked, metadata }
         })
         .await
     }

@@ -24,6 +24,13 @@ pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<u8>, 
     if read > MAX_READ_BYTES { Err(too_large(read)) } else { Ok(bytes) }
 }
 
+/// A whole file as text, and whether a byte-order mark stood in front of it.
+pub(super) fn marked_text(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(String, bool), SystemError> {
+    let bytes = bytes(path, pinned)?;
+    let marked = bytes.starts_with(BOM.as_bytes());
+    Ok((text::decode(path, bytes)?, marked))
+}
+
 /// A whole file as text.
 pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>) -> Result<String, SystemError> {
     text::decode(path, bytes(path, pinned)?)

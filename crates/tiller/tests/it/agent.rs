@@ -182,6 +182,15 @@ impl Agent {
         (status, start.elapsed())
     }
 
+    /// Everything it says until it ends, and how it ends; its input stays open.
+    pub(crate) fn rest(&mut self) -> (Vec<Value>, ExitStatus) {
+        let mut rest = Vec::new();
+        while let Some(message) = self.receive() {
+            rest.push(message);
+        }
+        (rest, self.child.wait().unwrap())
+    }
+
     /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()

@@ -99,9 +99,69 @@ fn cancelling_kills_the_command_and_ends_the_turn() {
     assert!(!lives(&pid));
 }
 
+/// An editor that keeps its end of the pipe open is told of the end of its turn all the same.
+#[test]
+fn a_signal_answers_the_prompt_and_releases_the_terminal() {
+    for (name, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+        let home = Home::new();
+        let editor = Editor::with_everything();
+        let (mut agent, session) = Agent::open(&home, &["--yolo"], &editor);
+        let prompt = json!([{ "type": "text", "text": LONG }]);
+        let id = agent.post("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+        // A terminal whose command does not end.
+        loop {
+            let message = agent.receive().unwrap();
+            let answer = match message["method"].as_str() {
+                Some("terminal/create") => json!({ "terminalId": "t1" }),
+                Some("session/request_permission") => {
+                    json!({ "outcome": { "outcome": "selected", "optionId": "allow_once" } })
+                }
+                Some("terminal/wait_for_exit") => break,
+                _ => continue,
+            };
+            agent.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": answer }));
+        }
+        let pid = agent.pid().to_string();
+        let start = std::time::Instant::now();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+        let (rest, status) = agent.rest();
+        assert_eq!(status.code(), Some(code), "{name}");
+        assert!(start.elapsed() < Duration::from_secs(3), "{name}: {:?}", start.elapsed());
+        let answer = rest.iter().find(|message| message["id"] == id && message.get("method").is_none());
+        let answer = answer.unwrap_or_else(|| panic!("{name}: the prompt was not answered: {rest:?}"));
+        assert_eq!(answer["result"]["stopReason"], "cancelled", "{name}");
+        let released = rest.iter().filter(|message| message["method"] == "terminal/release").count();
+        assert_eq!(released, 1, "{name}: {rest:?}");
+        // What happened is kept.
+        let mut again = Agent::start(&home, &[]);
+        again.initialize(json!({}));
+        let load = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
+        again.ask("session/load", load).unwrap();
+        assert!(again.updates.iter().any(|update| update.to_string().contains("sleep 300")), "{name}");
+    }
+}
+
+/// As under `nohup`.
+#[test]
+fn a_hang_up_that_was_ignored_at_the_start_stays_ignored() {
+    let home = Home::new();
+    let mut child = Command::new("sh");
+    let line = "trap '' HUP; exec \"$0\" -p \"$1\" --yolo -o json";
+    let tiller = home.tiller(&[]);
+    child.args(["-c", line]).arg(tiller.get_program()).arg(LONG).current_dir(home.project());
+    child.env_clear().envs(tiller.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let child = child.stdout(Stdio::piped()).spawn().unwrap();
+    let pid = pid(&home);
+    signal(&child, "HUP");
+    signal(&child, "TERM");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    assert!(!lives(&pid));
+}
+
 #[test]
 fn signals_cancel_settle_and_are_told_by_the_exit_code() {
-    for (name, code) in [("INT", 130), ("TERM", 143)] {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let home = Home::new();
         let child =
             home.tiller(&["-p", LONG, "--yolo", "-o", "json"]).stdout(Stdio::piped()).spawn().unwrap();

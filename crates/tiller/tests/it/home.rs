@@ -9,12 +9,14 @@ use tempfile::TempDir;
 /// An empty home folder and an empty project beside it.
 pub(crate) struct Home {
     dir: TempDir,
+    /// The program.
+    tiller: PathBuf,
 }
 
 impl Home {
     /// A new one. No model server of this machine is looked for, and the pilot is the default.
     pub(crate) fn new() -> Self {
-        let home = Self { dir: TempDir::new().unwrap() };
+        let home = Self { dir: TempDir::new().unwrap(), tiller: env!("CARGO_BIN_EXE_tiller").into() };
         std::fs::create_dir_all(home.project()).unwrap();
         home.settings("[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n");
         home
@@ -26,6 +28,18 @@ impl Home {
         std::fs::remove_dir_all(home.path().join("home")).unwrap();
         std::fs::create_dir_all(home.path().join("home")).unwrap();
         home
+    }
+
+    /// Puts the program into a folder of this name beside the project.
+    pub(crate) fn with_the_program_in(mut self, folder: &str) -> Self {
+        let folder = self.path().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let there = folder.join("tiller");
+        std::fs::hard_link(&self.tiller, &there)
+            .or_else(|_| std::fs::copy(&self.tiller, &there).map(drop))
+            .unwrap();
+        self.tiller = there;
+        self
     }
 
     /// The folder of it all, links resolved.
@@ -60,7 +74,7 @@ impl Home {
 
     /// `tiller` in the project with an environment that holds nothing but this home.
     pub(crate) fn tiller(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tiller"));
+        let mut command = Command::new(&self.tiller);
         command.args(args).current_dir(self.project()).env_clear();
         command.env("PATH", std::env::var("PATH").unwrap()).env("HOME", self.path().join("home"));
         command.stdin(Stdio::null());

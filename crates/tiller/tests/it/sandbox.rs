@@ -87,6 +87,26 @@ fn a_command_in_the_editors_terminal_is_confined_and_not_asked_about() {
 }
 
 #[test]
+fn the_launcher_confines_in_an_editor_that_joins_wherever_the_program_lies() {
+    for (name, joins) in [
+        (None, Joins::Unquoted),
+        (Some(("vscode-acp-client", "0.2.0")), Joins::Unquoted),
+        (None, Joins::Quoted),
+    ] {
+        let home = Home::new().with_the_program_in("it's my $programs");
+        if !confines(&home) {
+            return;
+        }
+        let mut editor = Editor { joins, name, ..Editor::with_everything() };
+        let (mut agent, session) = Agent::open(&home, &[], &editor);
+        agent.prompt(&session, "run `echo made > out; cat`", &mut editor).unwrap();
+        assert_eq!(home.read("out").as_deref(), Some("made\n"), "{joins:?}");
+        let asked: Vec<_> = editor.verbs().into_iter().filter(|verb| *verb != "probe").collect();
+        assert_eq!(asked, ["terminal"], "{joins:?}: nothing is asked of the user: {:?}", editor.log);
+    }
+}
+
+#[test]
 fn what_is_not_proven_to_be_confined_in_a_terminal_asks_and_runs_once() {
     let home = Home::new();
     let confined = confines(&home);

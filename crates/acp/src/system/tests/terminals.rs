@@ -29,7 +29,7 @@ async fn stranger(starts: Starts) -> Stage {
     .await
 }
 
-async fn said(stage: &Stage, line: &str) -> (String, Option<i32>) {
+async fn said(stage: &Stage, line: &str) -> (String, Option<i64>) {
     let mut process = stage.system.spawn(command(line)).await.unwrap();
     let said = output(&mut process).await.replace("\r\n", "\n");
     (said, process.wait().await.unwrap().code)

@@ -115,6 +115,6 @@ fn what_needs_nothing_is_left_as_it_is() {
 #[test]
 fn backslashes_and_quotes_stand_where_every_shell_reads_them_alike() {
     let sent = words(&command("printf", &["%s", "a\\b'c", "$x"]), Terminal::Joined, Stdin::Empty);
-    assert_eq!(sent.command, r#"exec printf %s 'a'"\\"'b'"'"'c' '$x' </dev/null"#);
+    assert_eq!(sent.command, r#"exec printf '%s' 'a'"\\"'b'"'"'c' '$x' </dev/null"#);
     assert_eq!(said(Joins::Unquoted, &sent), ("a\\b'c$x".to_owned(), Some(0)));
 }

@@ -129,7 +129,7 @@ async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) 
             Err(error) => return Err(error.into()),
         }
     }
-    let written = change.write(cx, step.known_whole()).await?;
+    let written = change.write_over(cx, step.known_whole(), step.was.as_deref()).await?;
     shown.push(write_through::diff(&change.path, change.before.clone(), Some(written.text)));
     Ok(if written.note.is_empty() { String::new() } else { format!("\n{}:{}", change.name, written.note) })
 }

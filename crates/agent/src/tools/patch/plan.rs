@@ -31,6 +31,8 @@ pub(super) struct Step {
     pub(super) change: Change,
     /// The file it is renamed from.
     pub(super) moved_from: Option<AbsPath>,
+    /// What stands there before the change is written: for a renamed file, the text that came with it.
+    pub(super) was: Option<String>,
     /// The file goes; the change's text after is of no matter.
     pub(super) removes: bool,
     /// Parts of the patch that touched it so far ended with a file here.
@@ -113,6 +115,9 @@ impl Plan {
         for step in &mut self.steps {
             // Something new stands where it was: that must not be carried off by the rename.
             step.moved_from = step.moved_from.take().filter(|from| !kept.contains(from));
+            if step.moved_from.is_none() {
+                step.was.clone_from(&step.change.before);
+            }
         }
         let renamed: Vec<AbsPath> = self.steps.iter().filter_map(|step| step.moved_from.clone()).collect();
         let steps = std::mem::take(&mut self.steps).into_iter();
@@ -191,11 +196,13 @@ impl Plan {
             Some(to) => {
                 let from = step.moved_from.take().or_else(|| step.change.before.is_some().then_some(path));
                 step.goes();
+                let was = step.change.before.clone().filter(|_| from.is_some());
                 let target = self.step(cx, to).await?;
                 if target.exists || target.change.before.is_some() {
                     return Err(refused(format!("{to} exists already; {given} cannot be moved there")));
                 }
                 target.moved_from = from;
+                target.was = was;
                 target.change.freshness = freshness;
                 target.becomes(text);
                 self.told[MOVED].1.push(format!("{given} -> {to}"));
@@ -215,8 +222,9 @@ impl Plan {
                 let (before, unsaved) = (now.text, now.unsaved);
                 let freshness = cx.files.freshness(&path, before.as_deref());
                 let (exists, after) = (before.is_some(), before.clone().unwrap_or_default());
+                let was = before.clone();
                 let change = Change { path, name, before, after, freshness, unsaved };
-                self.steps.push(Step { change, moved_from: None, removes: false, exists });
+                self.steps.push(Step { change, moved_from: None, was, removes: false, exists });
                 self.steps.len() - 1
             }
         };

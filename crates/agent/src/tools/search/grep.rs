@@ -3,7 +3,10 @@
 use super::{Files, glob::root, pattern::Pattern};
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
-    limits::{BINARY_PROBE_BYTES, GREP_LINE_CHARS, GREP_LINES, GREP_PER_FILE, GREP_TIME, WALK_FILES},
+    limits::{
+        BINARY_PROBE_BYTES, EDITOR_READ_WITHIN, EDITOR_READS, GREP_EDITOR_FILES, GREP_LINE_CHARS, GREP_LINES,
+        GREP_PER_FILE, GREP_TIME, WALK_FILES,
+    },
     tools::{
         args,
         cancel::unless_cancelled,
@@ -12,11 +15,16 @@ use crate::{
     },
 };
 use async_trait::async_trait;
+use futures::{StreamExt, stream};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
 use serde_json::{Value, json};
-use std::{borrow::Cow, fmt::Write as _};
-use system::{AbsPath, SystemError};
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+use system::{AbsPath, Route, SystemError};
 use tokio::time::Instant;
 
 /// Finds lines that match a regular expression.
@@ -33,7 +41,8 @@ pub(in crate::tools) struct Grep {
 impl Tool for Grep {
     const NAME: &'static str = "grep";
     const DESCRIPTION: &'static str = "Searches file contents with a regular expression (Rust syntax, one line at a time). Returns `path:line:text`, at most 50 lines a file \
-        and 100 in all. Unsaved text of files that were read or written in this session is searched too.";
+        and 100 in all. Where the editor gives out its buffers, files with matches, files of this session and a file given as path are searched as the \
+        editor shows them.";
     const EFFECT: Effect = Effect::Reads;
 
     fn parameters() -> Value {
@@ -108,25 +117,32 @@ async fn search(
     if files.partial {
         found.notes.push(format!("only the first {WALK_FILES} files were looked at; pass a deeper path"));
     }
-    for file in &files.paths {
-        let bytes = tokio::select! {
+    let asked = AtomicUsize::new(0);
+    // Several at a time, since an editor takes a while to answer; in their order all the same.
+    let matched = (0..files.paths.len()).map(|at| matches(cx, matcher, &files.paths[at], files, &asked));
+    let mut matched = std::pin::pin!(stream::iter(matched).buffered(EDITOR_READS));
+    let mut names = files.paths.iter();
+    loop {
+        let lines = tokio::select! {
             biased;
             () = tokio::time::sleep_until(deadline) => {
                 let limit = GREP_TIME.as_secs();
                 found.notes.push(format!("stopped after {limit} s; there may be more matches: pass a deeper path or a glob"));
                 break;
             }
-            bytes = bytes(cx, file, files) => bytes?,
+            next = matched.next() => match next {
+                Some(lines) => lines?,
+                None => break,
+            },
         };
-        match bytes {
-            Some(bytes) => {
-                let name = path::shown(file, &cx.cwd);
-                let before = found.lines.len();
-                in_file(matcher, name, &bytes, &mut found.lines);
-                if found.lines.len() - before > GREP_PER_FILE {
-                    found.lines.truncate(before + GREP_PER_FILE);
+        let name = names.next().map_or("", |file| path::shown(file, &cx.cwd));
+        match lines {
+            Some(mut lines) => {
+                if lines.len() > GREP_PER_FILE {
+                    lines.truncate(GREP_PER_FILE);
                     capped.push(name.to_owned());
                 }
+                found.lines.append(&mut lines);
             }
             None => unread += 1,
         }
@@ -137,8 +153,6 @@ async fn search(
             ));
             break;
         }
-        // The work between two reads holds the thread; others get their turn here.
-        tokio::task::yield_now().await;
     }
     if !capped.is_empty() {
         found
@@ -148,27 +162,62 @@ async fn search(
     if unread > 0 {
         found.notes.push(format!("{unread} files could not be read"));
     }
+    let unasked = asked.load(Ordering::Relaxed).saturating_sub(GREP_EDITOR_FILES);
+    if unasked > 0 {
+        found.notes.push(format!(
+            "{unasked} files with matches were searched as they are on disk, not as the editor shows them"
+        ));
+    }
     Ok(found)
 }
 
-/// A file's bytes, the editor's where it holds them; none when it cannot be read. One that is gone by now is empty.
-async fn bytes(cx: &ToolContext, file: &AbsPath, files: &Files) -> Result<Option<Vec<u8>>, ToolError> {
-    if files.overlaid.contains(file)
-        && let Ok(text) = unless_cancelled(cx, cx.system.read_text(file, None)).await?
-    {
-        return Ok(Some(text.into_bytes()));
-    }
-    Ok(match unless_cancelled(cx, cx.system.read(file)).await? {
-        Ok(bytes) => Some(bytes),
-        Err(SystemError::NotFound(_)) => Some(Vec::new()),
-        Err(_) => None,
-    })
+/// The matching lines of the editor's text; none when the editor does not tell.
+async fn held(
+    cx: &ToolContext,
+    matcher: &RegexMatcher,
+    file: &AbsPath,
+) -> Result<Option<Vec<String>>, ToolError> {
+    let read = tokio::time::timeout(EDITOR_READ_WITHIN, cx.system.read_text(file, None));
+    let read = unless_cancelled(cx, read).await?;
+    let text = read.ok().and_then(Result::ok);
+    Ok(text.map(|text| in_file(matcher, path::shown(file, &cx.cwd), text.as_bytes())))
 }
 
-/// Adds a file's matching lines, one more than are shown at the most. Binary files have none.
-fn in_file(matcher: &RegexMatcher, name: &str, bytes: &[u8], lines: &mut Vec<String>) {
+/// A file's matching lines: in the editor's text where the editor may hold another than the disk; none when it cannot be read. `asked` counts the
+/// files with matches on disk.
+async fn matches(
+    cx: &ToolContext,
+    matcher: &RegexMatcher,
+    file: &AbsPath,
+    files: &Files,
+    asked: &AtomicUsize,
+) -> Result<Option<Vec<String>>, ToolError> {
+    let name = path::shown(file, &cx.cwd);
+    if files.overlaid.contains(file)
+        && let Some(lines) = held(cx, matcher, file).await?
+    {
+        return Ok(Some(lines));
+    }
+    let lines = match unless_cancelled(cx, cx.system.read(file)).await? {
+        Ok(bytes) => in_file(matcher, name, &bytes),
+        // One that is gone by now is empty.
+        Err(SystemError::NotFound(_)) => Vec::new(),
+        Err(_) => return Ok(None),
+    };
+    // The work between two reads holds the thread; others get their turn here.
+    tokio::task::yield_now().await;
+    let by_editor = cx.system.routes().read_text == Route::Client;
+    if lines.is_empty() || !by_editor || asked.fetch_add(1, Ordering::Relaxed) >= GREP_EDITOR_FILES {
+        return Ok(Some(lines));
+    }
+    Ok(Some(held(cx, matcher, file).await?.unwrap_or(lines)))
+}
+
+/// A file's matching lines, one more than are shown at the most. Binary files have none.
+fn in_file(matcher: &RegexMatcher, name: &str, bytes: &[u8]) -> Vec<String> {
+    let mut lines = Vec::new();
     if bytes[..bytes.len().min(BINARY_PROBE_BYTES)].contains(&0) {
-        return;
+        return lines;
     }
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let bytes = unified(bytes);
@@ -180,6 +229,7 @@ fn in_file(matcher: &RegexMatcher, name: &str, bytes: &[u8], lines: &mut Vec<Str
     if let Err(error) = searcher().search_slice(matcher, &bytes, sink) {
         tracing::debug!(%error, name, "search gave up on a file");
     }
+    lines
 }
 
 /// The bytes with `\n` for every `\r\n`: an editor shows `\n` where the disk has `\r\n`, and `$` must mean the same in both.

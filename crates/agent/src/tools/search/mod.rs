@@ -24,8 +24,8 @@ struct Files {
     partial: bool,
 }
 
-/// The files below `root`, or `root` itself when it is a file. Where text reads are delegated, the files that this session has read or written count
-/// with the editor's text, also those that are on no disk yet.
+/// The files below `root`, or `root` itself when it is a file. Where text reads are delegated, the files that this session has read, written or been
+/// told of count with the editor's text, also those that are on no disk yet; and so does `root` itself.
 async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Result<Files, ToolError> {
     let mut overlaid = overlay(cx, root);
     let (walked, base) = match unless_cancelled(cx, cx.system.metadata(root)).await? {
@@ -33,12 +33,21 @@ async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Resul
             let options = WalkOptions { limit: WALK_FILES, include_ignored };
             (unless_cancelled(cx, cx.system.walk(root, options)).await??, root.clone())
         }
-        Ok(_) => (vec![root.clone()], root.parent().unwrap_or_else(|| root.clone())),
+        Ok(_) => {
+            if cx.system.routes().read_text == Route::Client {
+                overlaid.insert(root.clone());
+            }
+            (vec![root.clone()], root.parent().unwrap_or_else(|| root.clone()))
+        }
         // It may be a buffer, or a folder that only buffers are in.
         Err(SystemError::NotFound(_)) if overlaid.contains(root) => {
             (Vec::new(), root.parent().unwrap_or_else(|| root.clone()))
         }
         Err(SystemError::NotFound(_)) if !overlaid.is_empty() => (Vec::new(), root.clone()),
+        Err(SystemError::NotFound(_)) if is_buffer(cx, root).await? => {
+            overlaid.insert(root.clone());
+            (Vec::new(), root.parent().unwrap_or_else(|| root.clone()))
+        }
         Err(SystemError::NotFound(_)) => {
             return Err(ToolError::message(format!("Path not found: {}", path::shown(root, &cx.cwd))));
         }
@@ -61,6 +70,15 @@ fn overlay(cx: &ToolContext, root: &AbsPath) -> BTreeSet<AbsPath> {
         Route::Client => cx.files.paths().into_iter().filter(|path| path.starts_with(root)).collect(),
         Route::Local | Route::Refused => BTreeSet::new(),
     }
+}
+
+/// Whether a path that is on no disk is a file of the editor's. Some editors show every such path as an empty file.
+async fn is_buffer(cx: &ToolContext, path: &AbsPath) -> Result<bool, ToolError> {
+    if cx.system.routes().read_text != Route::Client {
+        return Ok(false);
+    }
+    let read = unless_cancelled(cx, cx.system.read_text(path, None)).await?;
+    Ok(read.is_ok_and(|text| !text.is_empty()))
 }
 
 /// Whether a file that the walk did not meet exists as a buffer only. One that is on disk was passed over because it is ignored.

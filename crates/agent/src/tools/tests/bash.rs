@@ -10,7 +10,7 @@ fn say(text: &str) -> Step {
     Step::Say(Output::Text(text.to_owned()))
 }
 
-fn exit(code: i32) -> Option<ExitStatus> {
+fn exit(code: i64) -> Option<ExitStatus> {
     Some(ExitStatus { code: Some(code), signal: None })
 }
 
@@ -69,7 +69,13 @@ async fn tells_every_end() {
 async fn output_is_plain_text_for_the_model_and_for_those_who_watch() {
     // A sequence, a progress bar and a link, each cut in the middle.
     let steps = [
-        "\u{1b}[1;3", "2mok\u{1b}[0m\r\n 1", "0%\r 50", "%\r100%", "\nse\u{1b}]8;;http://x\u{1b}", "\\e\u{1b}]8;;\u{7}\nab", "\u{8}c",
+        "\u{1b}[1;3",
+        "2mok\u{1b}[0m\r\n 1",
+        "0%\r 50",
+        "%\r100%",
+        "\nse\u{1b}]8;;http://x\u{1b}",
+        "\\e\u{1b}]8;;\u{7}\nab",
+        "\u{8}c",
     ];
     let steps = steps.map(say);
     let script = Script { steps: steps.into(), status: exit(0), ..Script::default() };

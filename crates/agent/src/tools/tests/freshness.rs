@@ -21,7 +21,7 @@ enum Since {
 /// What somebody else wrote, where the model has not looked since.
 const THEIRS: &str = "theirs";
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_overwritten_silently() {
     let mut rows = 0;
     for (route, read, write) in ROUTES {
@@ -169,7 +169,7 @@ fn arguments(way: &str) -> serde_json::Value {
 }
 
 /// Buffer × what happened × capabilities × way × seen before: text of somebody else's never goes without a word to the model before it.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_way_of_changing_a_file_loses_anything_silently() {
     let mut rows = 0;
     for (route, read, write) in ROUTES {

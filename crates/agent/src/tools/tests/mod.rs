@@ -1,6 +1,7 @@
 //! What the tools say and do, over a system in memory.
 
 mod bash;
+mod delegated;
 mod files;
 mod freshness;
 mod patch;

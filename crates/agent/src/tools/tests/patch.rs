@@ -22,7 +22,7 @@ async fn check(body: &str, expected: &str, after: &[(&str, Option<&str>)]) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn changes_several_files() {
     check(
         "*** Add File: new/n\n+n\n*** Update File: a\n@@\n-one\n+1\n*** Update File: b\n*** Move to: moved/b\n@@\n x\n-y\n+z\n*** Delete File: sub/c",

@@ -1,0 +1,140 @@
+//! Clients that decode files in their own ways, take their time over a write, or refuse.
+
+use super::*;
+use crate::testing::Decoding;
+
+/// An editor that works on the files below it.
+fn over_files(decoding: Decoding) -> EditorScript {
+    EditorScript { saves: true, decoding, ..EditorScript::full() }
+}
+
+/// An edit as the tools make it: the text as the client gives it, with a part replaced.
+async fn edit(stage: &Stage, file: &str, old: &str, new: &str) -> Result<(), SystemError> {
+    let file = path(file);
+    let text = stage.system.read_text(&file, None).await?;
+    assert!(!text.starts_with('\u{feff}'), "the mark is no part of the text");
+    stage.system.write_text(&file, &text.replace(old, new)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mark_and_line_ends_stay_whatever_the_client_makes_of_them() {
+    for (decoding, most) in [(Decoding::Proper, 1), (Decoding::Raw, 1), (Decoding::Plain, 2)] {
+        for (before, after) in [
+            ("\u{feff}one\ntwo\n", "\u{feff}1\ntwo\n"),
+            ("one\r\ntwo\r\n", "1\r\ntwo\r\n"),
+            ("\u{feff}one\r\ntwo", "\u{feff}1\r\ntwo"),
+        ] {
+            let stage = stage_over(over_files(decoding), |disk| disk.add_file("/w/a", before)).await;
+            edit(&stage, "/w/a", "one", "1").await.unwrap();
+            assert_eq!(stage.disk.text_of("/w/a").as_deref(), Some(after), "{decoding:?} {before:?}");
+            let writes = stage.editor().calls("fs/write_text_file").len();
+            assert!(writes <= most, "{decoding:?} {before:?}: {writes}");
+            // The text stays without a mark for the tools, and a second edit keeps everything too.
+            edit(&stage, "/w/a", "two", "2").await.unwrap();
+            let after = after.replace("two", "2");
+            assert_eq!(stage.disk.text_of("/w/a"), Some(after), "{decoding:?} {before:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ordinary_file_costs_one_request_a_read_and_one_a_write() {
+    for decoding in [Decoding::Proper, Decoding::Raw, Decoding::Plain] {
+        let stage = stage_over(over_files(decoding), |disk| disk.add_file("/w/a", "one\nü\n")).await;
+        edit(&stage, "/w/a", "one", "1").await.unwrap();
+        assert_eq!(stage.editor().methods(), ["fs/read_text_file", "fs/write_text_file"], "{decoding:?}");
+    }
+}
+
+/// A client that keeps the text in a buffer may know how the file is to be saved.
+#[tokio::test(start_paused = true)]
+async fn a_buffer_that_is_not_saved_is_left_alone() {
+    let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/a", "\u{feff}one\r\n")).await;
+    edit(&stage, "/w/a", "one", "1").await.unwrap();
+    assert_eq!(stage.editor().calls("fs/write_text_file").len(), 1);
+    assert_eq!(stage.disk.text_of("/w/a").as_deref(), Some("\u{feff}one\r\n"));
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_refused_as_it_is_locally() {
+    for (name, bytes) in [
+        ("png", &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..]),
+        ("latin1", b"caf\xe9\n"),
+        ("utf16", b"\xff\xfea\0b\0"),
+    ] {
+        let file = format!("/w/{name}");
+        let stage = stage_over(over_files(Decoding::Raw), |disk| disk.add_file(&file, bytes)).await;
+        let local = stage.disk.read_text(&path(&file), None).await.unwrap_err();
+        for range in [None, Some(TextRange { line: 1, limit: 10 })] {
+            let error = stage.system.read_text(&path(&file), range).await.unwrap_err();
+            assert_eq!(error.to_string(), local.to_string(), "{name}");
+        }
+        assert_eq!(stage.system.routes().read_text, Route::Client);
+    }
+    // A text may well hold the character that stands for what could not be decoded.
+    let stage = stage_over(over_files(Decoding::Raw), |disk| disk.add_file("/w/a", "\u{fffd}\n")).await;
+    assert_eq!(stage.system.read_text(&path("/w/a"), None).await.unwrap(), "\u{fffd}\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_the_user_reviews_is_waited_for() {
+    let review = Fault::Late(Duration::from_secs(3 * 60 * 60));
+    let stage = stage(EditorScript::full().fault("fs/write_text_file", review)).await;
+    stage.system.write_text(&path("/w/a"), "text").await.unwrap();
+    assert_eq!(stage.editor().text_of("/w/a").as_deref(), Some("text"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_given_up_is_taken_back() {
+    let stage = stage(EditorScript::full().fault("fs/write_text_file", Fault::Silence)).await;
+    let file = path("/w/a");
+    let write = stage.system.write_text(&file, "text");
+    tokio::time::timeout(Duration::from_secs(60), write).await.unwrap_err();
+    stage.editor().until(|editor| editor.methods().contains(&"$/cancel_request".to_owned())).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_an_unknown_method_is_done_without_the_client() {
+    for code in [-32000, -32603, -32602, -32002, -32800, 1] {
+        for method in ["fs/write_text_file", "terminal/create"] {
+            let script = EditorScript::full().fault(method, Fault::Error(code, "the user said no"));
+            let stage = stage_over(script, |disk| {
+                disk.add_dir("/w");
+                disk.on_command("x", |_| Script::exits(0));
+            })
+            .await;
+            for _ in 0..2 {
+                let error = match method {
+                    "terminal/create" => stage.system.spawn(command("x")).await.err().map(|e| e.to_string()),
+                    _ => stage.system.write_text(&path("/w/a"), "x").await.err().map(|e| e.to_string()),
+                };
+                assert!(error.is_some_and(|error| error.contains("the user said no")), "{method} {code}");
+            }
+            assert_eq!((stage.spawned(), stage.disk.text_of("/w/a")), (0, None), "{method} {code}");
+            assert_eq!(stage.editor().calls(method).len(), 2, "{method} {code}");
+        }
+    }
+    // A read is refused too, unless the client only does not know the file.
+    let script = EditorScript::full().fault("fs/read_text_file", Fault::Error(-32603, "the user said no"));
+    let stage = stage_over(script, |disk| disk.add_file("/w/a", "disk")).await;
+    for _ in 0..2 {
+        let error = stage.system.read_text(&path("/w/a"), None).await.unwrap_err().to_string();
+        assert!(error.contains("the user said no"), "{error}");
+    }
+    assert_eq!(stage.system.routes().read_text, Route::Client);
+}
+
+/// A refusal to show output or to wait does not end the command, and nothing runs here.
+#[tokio::test(start_paused = true)]
+async fn a_refused_output_leaves_the_command_where_it_is() {
+    let script = EditorScript::full()
+        .command("x", TerminalScript::exits("hidden", 3))
+        .fault("terminal/output", Fault::Error(-32603, "the user said no"));
+    let stage = stage(script).await;
+    let mut process = stage.system.spawn(command("x")).await.unwrap();
+    assert_eq!(process.wait().await.unwrap().code, Some(3));
+    assert_eq!(output(&mut process).await, "");
+    drop(process);
+    stage.settle().await;
+    assert_eq!((stage.spawned(), stage.system.routes().spawn), (0, Route::Client));
+}

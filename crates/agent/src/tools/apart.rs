@@ -1,0 +1,74 @@
+//! What models are told of the agent's own tools where the user's editor works on another machine: they act here, and
+//! the editor's buffers are out of their reach.
+
+use crate::ToolSpec;
+
+/// What is true of `file_read` only where files are read through the editor.
+pub(super) const READS_BUFFERS: &str = "Unsaved changes in the editor are included.";
+/// The same of `grep`.
+pub(super) const SEARCHES_BUFFERS: &str = "Where the editor gives out its buffers, files with matches, files of this session and a file given as path \
+                                           are searched as the editor shows them.";
+
+/// The specification of one of the agent's own tools; others are left as they are.
+pub(crate) fn on_agents_machine(mut spec: ToolSpec) -> ToolSpec {
+    let (place, instead) = match spec.name.as_str() {
+        "bash" => (
+            "Executes a command on the agent's machine. It runs WHERE TILLER IS RUNNING, not on the user's machine: use it for the agent's own work \
+             and files.",
+            "For the user's project commands, use 'ide_terminal' instead.",
+        ),
+        "file_read" => (
+            "Reads a file of the agent's machine, NOT of the user's; what the user's editor holds is not seen.",
+            "For the user's files, use 'ide_read_file' instead.",
+        ),
+        "file_write" => (
+            "Writes a file of the agent's machine, NOT of the user's.",
+            "For the user's files, use 'ide_write_file' instead.",
+        ),
+        "file_edit" => (
+            "Edits a file of the agent's machine, NOT of the user's.",
+            "For the user's files, use 'ide_edit' instead.",
+        ),
+        "apply_patch" => (
+            "Changes files of the agent's machine, NOT of the user's.",
+            "For the user's files, use 'ide_edit' and 'ide_write_file' instead.",
+        ),
+        "glob" | "grep" => (
+            "Searches the agent's machine, NOT the user's; what the user's editor holds is not seen.",
+            "For the user's project, search with 'ide_terminal' instead.",
+        ),
+        _ => return spec,
+    };
+    let own = spec.description.replace(READS_BUFFERS, "").replace(SEARCHES_BUFFERS, "");
+    spec.description = format!("{place} {} {instead}", own.trim());
+    spec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::builtin;
+
+    #[test]
+    fn no_tool_promises_what_the_editor_holds_on_another_machine() {
+        for tool in builtin() {
+            let (own, name) = (tool.spec(), tool.name().into_owned());
+            let apart = on_agents_machine(tool.spec());
+            assert_eq!(own.parameters, apart.parameters);
+            if name.starts_with("task_") {
+                assert_eq!(own, apart);
+                continue;
+            }
+            let text = &apart.description;
+            assert!(
+                text.contains("ide_") && !text.contains("nsaved") && !text.contains("buffer"),
+                "{name}: {text}"
+            );
+            assert!(text.contains("the agent's machine"), "{name}: {text}");
+            assert!(!own.description.contains("ide_"), "{name}");
+        }
+        let spec =
+            |name: &str| builtin().into_iter().find(|tool| tool.name() == name).unwrap().spec().description;
+        assert!(spec("file_read").contains(READS_BUFFERS) && spec("grep").contains(SEARCHES_BUFFERS));
+    }
+}

@@ -1,0 +1,68 @@
+//! Files whose text in the editor is not the text on disk: a command works on the disk, and the user looks at the editor.
+
+use super::{cancel::unless_cancelled, path};
+use crate::{
+    Fingerprint, Stamp, ToolContext, ToolError,
+    limits::{EDITOR_READS, UNSAVED_FILES, UNSAVED_WITHIN},
+};
+use futures::{StreamExt, stream};
+use system::{AbsPath, Route};
+
+/// The files, as they are shown, of which the editor holds other text than the disk, among those that this session has
+/// read or written through the editor. The editor is asked only for files whose text on disk is not the text last seen.
+pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> {
+    let routes = cx.system.routes();
+    let paths = match (routes.read_text, routes.write_text) {
+        (Route::Client, _) => cx.files.paths(),
+        (_, Route::Client) => cx.files.not_saved(),
+        _ => return Ok(Vec::new()),
+    };
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let look = async {
+        let found = cx.system.metadata_of(&paths).await;
+        let stamps = found.into_iter().map(|found| found.ok().map(Stamp::from));
+        let changed = paths.into_iter().zip(stamps).filter(|(path, now)| !cx.files.is_in_step(path, *now));
+        let changed: Vec<_> = changed.take(UNSAVED_FILES).collect();
+        let looks = changed.into_iter().map(|(path, now)| is_unsaved(cx, path, now));
+        let unsaved: Vec<_> = stream::iter(looks).buffered(EDITOR_READS).collect().await;
+        unsaved.into_iter().flatten().collect::<Vec<_>>()
+    };
+    let unsaved = unless_cancelled(cx, tokio::time::timeout(UNSAVED_WITHIN, look)).await?;
+    let unsaved = unsaved.unwrap_or_else(|_| {
+        tracing::warn!("the editor did not say in time which files it holds unsaved");
+        Vec::new()
+    });
+    Ok(unsaved.iter().map(|path| path::shown(path, &cx.cwd).to_owned()).collect())
+}
+
+/// What is said of them beside the result of a command; empty where there are none.
+pub(super) fn note(unsaved: &[String]) -> String {
+    match unsaved.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n(The editor holds unsaved changes of: {}. The command saw these files as they are on disk. Ask the user to save them, then run it again if \
+             that matters.)",
+            unsaved.join(", ")
+        ),
+    }
+}
+
+/// The path, where the editor holds another text than the disk.
+async fn is_unsaved(cx: &ToolContext, path: AbsPath, now: Option<Stamp>) -> Option<AbsPath> {
+    let text = cx.system.read_text_on_disk(&path).await.ok()?;
+    let disk = text.as_deref().map(Fingerprint::of);
+    if cx.system.routes().read_text != Route::Client {
+        let unsaved = cx.files.awaits_save(&path, disk);
+        return unsaved.then_some(path);
+    }
+    if !text.is_some_and(|text| cx.files.is_held(&path, &text)) {
+        let held = cx.system.read_text(&path, None).await.ok()?;
+        if Some(Fingerprint::of(&held)) != disk {
+            return Some(path);
+        }
+    }
+    cx.files.in_step(&path, now);
+    None
+}
