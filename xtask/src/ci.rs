@@ -4,6 +4,7 @@
 
 mod advisories;
 mod client;
+mod clients;
 mod step;
 mod summary;
 mod tool;
@@ -11,7 +12,7 @@ mod tool;
 use crate::process::command;
 use crate::{tidy, wall};
 use anyhow::Result;
-use client::CLIENTS;
+pub(crate) use clients::tap;
 use step::Steps;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 
@@ -45,7 +46,7 @@ pub(crate) fn run() -> Result<()> {
         command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]).args(FULL),
     )?;
 
-    clients(&mut steps)?;
+    clients::play(&mut steps, &clients::Options::default())?;
     steps.command("wall build", command("cargo").args(TEST_BUILD).args(FULL))?;
     steps.function("wall", "cargo xtask wall", wall::run_built)?;
 
@@ -65,29 +66,11 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Runs only the official SDKs' clients.
-pub(crate) fn run_clients() -> Result<()> {
+/// Runs only the clients: `cargo xtask clients [--write] [--only NAME]… [--binary PATH]`.
+pub(crate) fn run_clients(words: &[&str]) -> Result<()> {
+    let options = clients::Options::parse(words)?;
     let mut steps = Steps::default();
-    clients(&mut steps)?;
+    clients::play(&mut steps, &options)?;
     steps.print();
-    Ok(())
-}
-
-/// The official SDKs' clients against the real binary. The debug binary is built as the tests need it, with their features, so
-/// that they find it made.
-fn clients(steps: &mut Steps) -> Result<()> {
-    let mut ready = Vec::new();
-    for client in CLIENTS {
-        match client.ready() {
-            Ok(start) => ready.push((client.name, start)),
-            Err(reason) => steps.skip(client.name, format!("{reason:#}")),
-        }
-    }
-    if !ready.is_empty() {
-        steps.command("test build", command("cargo").args(TEST_BUILD).args(FULL))?;
-    }
-    for (name, mut start) in ready {
-        steps.command(name, &mut start)?;
-    }
     Ok(())
 }

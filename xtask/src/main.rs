@@ -20,7 +20,7 @@ usage: cargo xtask COMMAND
 
   ci       fmt, tidy, deny, clippy, doc tests, clients and tests: everything that must pass, stopping at the first failure
   tidy     checks of the tree that no compiler makes
-  clients  the official SDKs' clients against the debug binary: a part of ci
+  clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
   wall     attacks on the debug binary, and what it asks about everyday commands [--family NAME] [--only NAME] [--quick] [--self-test]
@@ -31,7 +31,14 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["ci"] => ci::run(),
-        ["clients"] => ci::run_clients(),
+        ["clients", options @ ..] => ci::run_clients(options),
+        // Started by the scripts that stand for the binary while clients are played.
+        ["tap", words @ ..] => {
+            return ci::tap(words).unwrap_or_else(|error| {
+                eprintln!("error: {error:#}");
+                ExitCode::FAILURE
+            });
+        }
         ["tidy"] => tidy::run(),
         ["soak"] => soak::run(),
         ["wall", options @ ..] => wall::run(options),

@@ -42,6 +42,9 @@ SDK_LACKS = (
     re.compile(r"\.configOptions\[\d+\]\.category was sent as '_\w+' and read as None"),
 )
 
+# What the agent adds beside the protocol, for clients of its native layer; others pass over it.
+ADDED = re.compile(r"^\.kosmokratorCapabilities is not in the schema")
+
 
 class Wire:
     """An observer of a connection. `problems` has a line for each thing that is not as the schema says."""
@@ -75,7 +78,7 @@ class Wire:
             self.problems.append(f"{name}: {error}")
             return
         for problem in lost(raw, held):
-            if not any(gap.search(problem) for gap in SDK_LACKS):
+            if not any(gap.search(problem) for gap in (*SDK_LACKS, ADDED)):
                 self.problems.append(f"{name}: {problem}")
 
 

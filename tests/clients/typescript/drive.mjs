@@ -127,6 +127,7 @@ async function edit(stage, answer) {
   expect(told.contents("terminal").length, "no tool call shows the terminal");
   const diffs = told.contents("diff").map((diff) => diff.path);
   expect(same(diffs, [path]), `the diffs shown are of ${diffs}`);
+  if (process.env.TILLER_SHOWN) writeFileSync(process.env.TILLER_SHOWN, "diff\n");
   expect(told.summary.every((call) => call.status === "completed"), `the calls ended as ${shown(told.summary)}`);
   return { id, editor };
 }

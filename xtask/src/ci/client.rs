@@ -16,31 +16,31 @@ pub(super) struct Client {
     /// The step's name.
     pub(super) name: &'static str,
     /// The folder in the tree.
-    source: &'static str,
+    pub(super) source: &'static str,
     /// The folder below `clients` in the target folder.
-    folder: &'static str,
+    pub(super) folder: &'static str,
     /// What runs it, and the oldest version that can.
-    runtime: &'static str,
-    oldest: (u32, u32, u32),
+    pub(super) runtime: &'static str,
+    pub(super) oldest: (u32, u32, u32),
     /// The file that pins what it needs, if anything. What was installed for the same text and the same runtime is used again.
-    pins: &'static str,
+    pub(super) pins: &'static str,
     /// The commands that install into the folder given; the source folder comes second.
-    install: fn(&Path, &Path) -> Vec<Command>,
+    pub(super) install: fn(&Path, &Path) -> Vec<Command>,
     /// The command that runs it; same folders.
-    start: fn(&Path, &Path) -> Command,
+    pub(super) start: fn(&Path, &Path) -> Command,
 }
 
 /// All of them.
 pub(super) const CLIENTS: [Client; 5] = [PYTHON, TYPESCRIPT, SERVERS, NATIVE_PYTHON, NATIVE_TYPESCRIPT];
 
-const PYTHON: Client = Client {
+pub(super) const PYTHON: Client = Client {
     name: "python client",
     source: "tests/clients/python",
     folder: "python",
     runtime: "python3",
     oldest: (3, 10, 0),
     pins: "requirements.txt",
-    install: environment,
+    install: |folder, source| venv("python3", folder, source, &[]),
     start: |folder, source| {
         let mut python = command(folder.join("bin/python"));
         python.arg("-B").arg(source.join("drive.py"));
@@ -48,7 +48,7 @@ const PYTHON: Client = Client {
     },
 };
 
-const TYPESCRIPT: Client = Client {
+pub(super) const TYPESCRIPT: Client = Client {
     name: "typescript client",
     source: "tests/clients/typescript",
     folder: "typescript",
@@ -71,7 +71,7 @@ const NATIVE_PYTHON: Client = Client {
     runtime: "python3",
     oldest: (3, 10, 0),
     pins: "requirements.txt",
-    install: |folder, source| environment(&folder.join("tools"), source),
+    install: |folder, source| venv("python3", &folder.join("tools"), source, &[]),
     start: |folder, source| {
         let mut python = command("python3");
         python.env("CLIENTS", source.parent().unwrap_or(source));
@@ -96,15 +96,17 @@ const NATIVE_TYPESCRIPT: Client = Client {
     },
 };
 
-/// The commands that make a Python environment with what `requirements.txt` names.
-fn environment(folder: &Path, source: &Path) -> Vec<Command> {
+/// A Python environment with exactly what the requirements pin; `more` goes to pip.
+pub(super) fn venv(python: &str, folder: &Path, source: &Path, more: &[&str]) -> Vec<Command> {
     // Without pip of its own, since Debian leaves out what would put it there; the one outside installs into it.
-    let mut venv = command("python3");
+    let mut venv = command(python);
     venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
     let mut pip = command("python3");
     pip.args(["-m", "pip", "--python"]).arg(folder.join("bin/python"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
-    pip.args(["--no-deps", "--only-binary=:all:", "--requirement"]).arg(source.join("requirements.txt"));
+    pip.args(more)
+        .args(["--no-deps", "--only-binary=:all:", "--requirement"])
+        .arg(source.join("requirements.txt"));
     vec![venv, pip]
 }
 
@@ -130,19 +132,21 @@ fn node(folder: &Path, _source: &Path) -> Command {
 }
 
 impl Client {
-    /// The command that plays this client against the debug binary.
+    /// The command that plays this client against the binary `tiller`.
     ///
     /// # Errors
     /// The reason why it cannot be played here, in words: no runtime, too old a one, or what it needs cannot be installed.
-    pub(super) fn ready(&self) -> Result<Command> {
+    pub(super) fn ready(&self, tiller: &Path) -> Result<Command> {
         let version = self.runtime_version()?;
         let source = root().join(self.source);
         let folder = target_dir().join("clients").join(self.folder);
         self.installed(&version, &folder, &source)?;
         // Node looks for packages beside the script, wherever it is started; so the scripts go where the packages are.
         copy_files(&source, &folder)?;
+        // What several clients' scripts import, as it lies beside them in the tree.
+        copy_files(&root().join("tests/clients/story"), &target_dir().join("clients/story"))?;
         let mut start = (self.start)(&folder, &source);
-        start.arg(target_dir().join("debug").join(format!("tiller{}", std::env::consts::EXE_SUFFIX)));
+        start.arg(tiller);
         Ok(start)
     }
 
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_reason_names_the_runtime() {
-        let reason = |client: Client| format!("{:#}", client.ready().unwrap_err());
+        let reason = |client: Client| format!("{:#}", client.ready(Path::new("tiller")).unwrap_err());
         assert_eq!(reason(client("no-such-runtime", (1, 0, 0))), "there is no no-such-runtime that runs");
         let old = reason(client("cargo", (99, 0, 0)));
         assert!(old.starts_with("cargo is older than 99.0: cargo 1."), "{old}");

@@ -1,0 +1,177 @@
+//! Plays every client, and holds what each did against the table in the tree.
+
+mod features;
+mod others;
+mod table;
+mod tap;
+
+use super::client::{CLIENTS, Client};
+use super::step::Steps;
+use super::{FULL, TEST_BUILD};
+use crate::process::{capture, command, root, target_dir};
+use anyhow::{Context, Result, bail};
+use others::{LABELS, OTHERS};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use table::{Row, Rows};
+
+pub(crate) use tap::run as tap;
+
+/// What `cargo xtask clients` was asked for.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// The table is written anew from what was seen, instead of being held against it.
+    write: bool,
+    /// The names of the clients to play; all where it is empty.
+    only: Vec<String>,
+    /// The binary to play against, as it is; without it the debug binary is built and played against.
+    binary: Option<PathBuf>,
+}
+
+impl Options {
+    /// # Errors
+    /// A word that is no option and no client's name.
+    pub(crate) fn parse(words: &[&str]) -> Result<Self> {
+        let mut options = Options::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--write" => options.write = true,
+                "--only" => {
+                    options.only.push((*words.next().context("`--only` needs a client's name")?).to_owned())
+                }
+                "--binary" => options.binary = Some(words.next().context("`--binary` needs a path")?.into()),
+                other => bail!(
+                    "no such option of clients: {other}; there are --write, --only NAME and --binary PATH"
+                ),
+            }
+        }
+        if let Some(unknown) = options.only.iter().find(|name| !all().any(|client| client.name == **name)) {
+            let names: Vec<&str> = all().map(|client| client.name).collect();
+            bail!("no such client: {unknown}; there are {}", names.join(", "));
+        }
+        Ok(options)
+    }
+}
+
+fn all() -> impl Iterator<Item = Client> {
+    CLIENTS.into_iter().chain(OTHERS)
+}
+
+/// Plays the clients against the debug binary, which is built as the tests need it, so that they find it made. What cannot
+/// be played here is left out, with the reason.
+///
+/// # Errors
+/// A client found something wrong, or did something else than the table says.
+pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
+    let wires = target_dir().join("clients/wires");
+    let tiller = match &options.binary {
+        Some(path) => std::path::absolute(path)?,
+        None => target_dir().join("debug").join(format!("tiller{}", std::env::consts::EXE_SUFFIX)),
+    };
+    let xtask = own_copy()?;
+    let mut ready: Vec<(Client, Command, PathBuf)> = Vec::new();
+    for client in
+        all().filter(|client| options.only.is_empty() || options.only.iter().any(|name| name == client.name))
+    {
+        let folder = wires.join(client.name.replace(' ', "-"));
+        let binary = if cfg!(unix) { tap::script(&xtask, &tiller, &folder)? } else { tiller.clone() };
+        match client.ready(&binary) {
+            Ok(mut start) => {
+                start.env("TILLER_SHOWN", folder.join("shown"));
+                ready.push((client, start, folder));
+            }
+            Err(reason) => steps.skip(client.name, format!("{reason:#}")),
+        }
+    }
+    if !ready.is_empty() && options.binary.is_none() {
+        steps.command("test build", command("cargo").args(TEST_BUILD).args(FULL))?;
+    }
+    let mut now = Rows::new();
+    for (client, mut start, folder) in ready {
+        steps.command(client.name, &mut start)?;
+        if let Some((label, row)) = seen(&client, &folder)? {
+            println!("ci: {label} {}: {}", row.version, serde_json::to_string(&row.features)?);
+            now.insert(label, row);
+        }
+    }
+    if cfg!(unix) { compare(now, options.write) } else { Ok(()) }
+}
+
+/// This program under another name: building the tests replaces it while the clients still need it.
+fn own_copy() -> Result<PathBuf> {
+    let folder = target_dir().join("clients");
+    fs::create_dir_all(&folder)?;
+    let copy = folder.join("xtask");
+    // A copy that still runs cannot be written over.
+    if copy.exists() {
+        fs::remove_file(&copy)?;
+    }
+    fs::copy(std::env::current_exe()?, &copy)
+        .with_context(|| format!("cannot copy this program to {}", copy.display()))?;
+    Ok(copy)
+}
+
+/// The client's row, where it has one: clients of our own and servers have none.
+fn seen(client: &Client, folder: &Path) -> Result<Option<(String, Row)>> {
+    let Some((_, label, version)) = LABELS.iter().find(|(name, ..)| *name == client.name) else {
+        return Ok(None);
+    };
+    let mut features: BTreeSet<&str> = BTreeSet::new();
+    for wire in tap::wires(folder)? {
+        features.extend(features::of_wire(&wire));
+    }
+    if let Ok(notes) = fs::read_to_string(folder.join("shown")) {
+        features.extend(features::of_notes(&notes));
+    }
+    let features = features.into_iter().map(str::to_owned).collect();
+    let date = capture(command("date").arg("+%F"))?.trim().to_owned();
+    Ok(Some(((*label).to_owned(), Row { version: version.of(client)?, date, features })))
+}
+
+fn compare(now: Rows, write: bool) -> Result<()> {
+    let mut kept = table::read(&root())?;
+    let told = table::differences(&kept, &now);
+    if write {
+        kept.extend(now);
+        table::write(&root(), &kept)?;
+        println!(
+            "ci: the table of clients is written: {}",
+            if told.is_empty() { "as it was".to_owned() } else { told.join("; ") }
+        );
+        return Ok(());
+    }
+    if !told.is_empty() {
+        bail!(
+            "the clients did something else than docs/editors.md says:\n  {}\nif that is right, write it: cargo xtask clients --write",
+            told.join("\n  ")
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_name_clients_that_are_there() {
+        let options = Options::parse(&["--only", "acpx", "--write"]).unwrap();
+        assert!(options.write && options.only == ["acpx"]);
+        let error = Options::parse(&["--only", "acpz"]).err().unwrap().to_string();
+        assert!(error.starts_with("no such client: acpz; there are python client, "), "{error}");
+        assert!(Options::parse(&["--wrote"]).is_err());
+    }
+
+    #[test]
+    fn each_row_is_of_a_client_and_has_a_version() {
+        for (name, label, version) in LABELS {
+            let client =
+                all().find(|client| client.name == name).unwrap_or_else(|| panic!("no client {name}"));
+            let version = version.of(&client).unwrap();
+            assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{label}: {version}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Which features of the protocol a client used, told from what went over its wires and from what it showed.
+
+use super::tap::{TO_AGENT, TO_CLIENT};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+
+/// A column of the table, in its order: the name in the file of what was seen, the column's head, what counts as seen.
+pub(super) const FEATURES: [(&str, &str, &str); 14] = [
+    ("prompt", "prompt", "a prompt was answered after text had been streamed"),
+    ("read", "reads", "it answered `fs/read_text_file`"),
+    ("write", "writes", "it took an `fs/write_text_file`"),
+    ("terminal", "terminal", "a command ran to its end in its terminal"),
+    ("allow", "allows", "it allowed a call that was asked about"),
+    ("reject", "rejects", "it refused one"),
+    ("cancel", "cancels", "it sent `session/cancel`, and the turn ended as cancelled"),
+    ("list", "lists", "it listed the sessions"),
+    ("load", "loads", "it loaded or resumed a session"),
+    ("options", "options", "it changed a model, a mode or another option of the session"),
+    ("login", "logs in", "it sent `authenticate`"),
+    ("diff", "shows diffs", "the edit's diff reached its user before or after the edit"),
+    ("plan", "shows plans", "the steps of a plan did"),
+    ("reason", "shows refusals", "the reason that it gave for a refusal did"),
+];
+
+/// What one transcript says. Lines that are no JSON say nothing.
+pub(super) fn of_wire(wire: &str) -> BTreeSet<&'static str> {
+    let mut reading = Reading::default();
+    for line in wire.lines() {
+        let mut chars = line.chars();
+        let from = chars.next();
+        let Ok(message) = serde_json::from_str::<Value>(chars.as_str()) else { continue };
+        match from {
+            Some(TO_AGENT) => reading.sent(&message),
+            Some(TO_CLIENT) => reading.told(&message),
+            _ => {}
+        }
+    }
+    reading.seen
+}
+
+/// What a client's script noted as shown to the user, a word a line; words that are no feature are left out.
+pub(super) fn of_notes(notes: &str) -> BTreeSet<&'static str> {
+    let names = FEATURES.iter().map(|(name, ..)| *name);
+    names.filter(|name| notes.lines().any(|line| line.trim() == *name)).collect()
+}
+
+/// A conversation while it is read.
+#[derive(Default)]
+struct Reading {
+    /// Requests without an answer yet, by direction and id.
+    asked: HashMap<(bool, String), Value>,
+    streamed: bool,
+    cancelled: bool,
+    seen: BTreeSet<&'static str>,
+}
+
+impl Reading {
+    /// A message of the client.
+    fn sent(&mut self, message: &Value) {
+        if let Some(method) = message["method"].as_str() {
+            match method {
+                "session/cancel" => self.cancelled = true,
+                "session/prompt" => self.streamed = false,
+                _ => {}
+            }
+            self.remember(true, message);
+            return;
+        }
+        let Some(request) = self.answered(false, message) else { return };
+        // `null` is an answer; an error is none.
+        let Some(result) = message.get("result") else { return };
+        match request["method"].as_str().unwrap_or_default() {
+            "fs/read_text_file" => self.saw("read"),
+            "fs/write_text_file" => self.saw("write"),
+            "terminal/wait_for_exit" => self.saw("terminal"),
+            "session/request_permission" => self.permission(&request, result),
+            _ => {}
+        }
+    }
+
+    /// A message of the agent.
+    fn told(&mut self, message: &Value) {
+        if message["method"].is_string() {
+            let update = &message["params"]["update"]["sessionUpdate"];
+            self.streamed |= update == "agent_message_chunk";
+            self.remember(false, message);
+            return;
+        }
+        let Some(request) = self.answered(true, message) else { return };
+        let Some(result) = message.get("result") else { return };
+        match request["method"].as_str().unwrap_or_default() {
+            "session/prompt" if self.cancelled && result["stopReason"] == "cancelled" => self.saw("cancel"),
+            "session/prompt" if self.streamed => self.saw("prompt"),
+            "session/list" => self.saw("list"),
+            "session/load" | "session/resume" => self.saw("load"),
+            "session/set_mode" | "session/set_model" | "session/set_config_option" => self.saw("options"),
+            "authenticate" => self.saw("login"),
+            _ => {}
+        }
+    }
+
+    fn permission(&mut self, request: &Value, result: &Value) {
+        let outcome = &result["outcome"];
+        let options = request["params"]["options"].as_array().map_or(&[][..], Vec::as_slice);
+        let chosen = options.iter().find(|option| option["optionId"] == outcome["optionId"]);
+        let kind = chosen.and_then(|option| option["kind"].as_str()).unwrap_or_default();
+        if outcome["outcome"] == "cancelled" || kind.starts_with("reject") {
+            self.saw("reject");
+        } else if kind.starts_with("allow") {
+            self.saw("allow");
+        }
+    }
+
+    fn remember(&mut self, of_client: bool, message: &Value) {
+        if let Some(id) = message.get("id") {
+            self.asked.insert((of_client, id.to_string()), message.clone());
+        }
+    }
+
+    fn answered(&mut self, of_client: bool, message: &Value) -> Option<Value> {
+        self.asked.remove(&(of_client, message.get("id")?.to_string()))
+    }
+
+    fn saw(&mut self, feature: &'static str) {
+        self.seen.insert(feature);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_needs_its_answer() {
+        let wire = r#"
+>{"id":1,"method":"session/prompt","params":{}}
+<{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk"}}}
+<{"id":1,"method":"fs/read_text_file","params":{}}
+>{"id":1,"result":{"content":""}}
+<{"id":2,"method":"fs/write_text_file","params":{}}
+>{"id":2,"error":{"code":-32603,"message":"read-only"}}
+<{"id":3,"method":"session/request_permission","params":{"options":[{"optionId":"n","kind":"reject_once"}]}}
+>{"id":3,"result":{"outcome":{"outcome":"selected","optionId":"n"}}}
+<{"id":1,"result":{"stopReason":"end_turn"}}
+no JSON at all
+"#;
+        assert_eq!(of_wire(wire), BTreeSet::from(["prompt", "read", "reject"]));
+    }
+
+    #[test]
+    fn a_write_that_is_answered_with_null_was_taken() {
+        let wire = "<{\"id\":2,\"method\":\"fs/write_text_file\"}\n>{\"id\":2,\"result\":null}";
+        assert_eq!(of_wire(wire), BTreeSet::from(["write"]));
+    }
+
+    #[test]
+    fn a_cancelled_turn_counts_when_the_client_asked_for_it() {
+        let end = "<{\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}";
+        let prompt = ">{\"id\":1,\"method\":\"session/prompt\"}";
+        assert_eq!(of_wire(&format!("{prompt}\n{end}")), BTreeSet::new());
+        let asked = format!("{prompt}\n>{{\"method\":\"session/cancel\"}}\n{end}");
+        assert_eq!(of_wire(&asked), BTreeSet::from(["cancel"]));
+    }
+
+    #[test]
+    fn notes_are_words_of_the_table() {
+        assert_eq!(of_notes("diff\nplan\nwonders\ndiff\n"), BTreeSet::from(["diff", "plan"]));
+    }
+}

@@ -1,0 +1,165 @@
+//! The table of clients and features: what was seen is kept in a file of the tree, and docs/editors.md shows it.
+
+use super::features::FEATURES;
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const SEEN: &str = "tests/clients/seen.json";
+const PAGE: &str = "docs/editors.md";
+const BEGIN: &str = "<!-- what the clients did: begin; written by `cargo xtask clients --write` -->";
+const END: &str = "<!-- what the clients did: end -->";
+
+/// What was seen of a client when it was last played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) version: String,
+    /// The day when it was last played to write its row, as `2026-11-22`.
+    pub(super) date: String,
+    pub(super) features: BTreeSet<String>,
+}
+
+/// All rows, by the client's name.
+pub(super) type Rows = BTreeMap<String, Row>;
+
+/// The rows of the tree; none where the file is not there yet.
+///
+/// # Errors
+/// The file is not as this program writes it.
+pub(super) fn read(root: &Path) -> Result<Rows> {
+    let path = root.join(SEEN);
+    if !path.exists() {
+        return Ok(Rows::new());
+    }
+    let text = fs::read_to_string(&path)?;
+    let all: Map<String, Value> =
+        serde_json::from_str(&text).with_context(|| format!("{SEEN} is no JSON object"))?;
+    all.into_iter().map(|(name, row)| Ok((name, parsed(&row)?))).collect()
+}
+
+fn parsed(row: &Value) -> Result<Row> {
+    let word = |name: &str| {
+        row[name].as_str().map(str::to_owned).with_context(|| format!("a row of {SEEN} lacks its {name}"))
+    };
+    let features = row["features"].as_array().context("a row lacks its features")?;
+    let features = features.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(Row { version: word("version")?, date: word("date")?, features })
+}
+
+/// Writes the rows and the page's table.
+///
+/// # Errors
+/// A file cannot be written, or the page lacks the marks between which the table stands.
+pub(super) fn write(root: &Path, rows: &Rows) -> Result<()> {
+    let all: Map<String, Value> = rows
+        .iter()
+        .map(|(name, row)| {
+            (name.clone(), json!({ "version": row.version, "date": row.date, "features": row.features }))
+        })
+        .collect();
+    fs::write(root.join(SEEN), serde_json::to_string_pretty(&all)? + "\n")?;
+    let path = page(root);
+    fs::write(&path, replaced(&fs::read_to_string(&path)?, rows)?)?;
+    Ok(())
+}
+
+fn page(root: &Path) -> PathBuf {
+    root.join(PAGE)
+}
+
+/// Where what was seen now is not what the tree says, a sentence for each client.
+pub(super) fn differences(kept: &Rows, now: &Rows) -> Vec<String> {
+    let mut told = Vec::new();
+    for (name, row) in now {
+        let Some(old) = kept.get(name) else {
+            told.push(format!("{name} {} is not in the table", row.version));
+            continue;
+        };
+        if old.version != row.version {
+            told.push(format!("{name} is {} now, and {} in the table", row.version, old.version));
+        }
+        for lost in old.features.difference(&row.features) {
+            told.push(format!("{name}: `{lost}` was not seen"));
+        }
+        for new in row.features.difference(&old.features) {
+            told.push(format!("{name}: `{new}` was seen, and the table does not say so"));
+        }
+    }
+    told
+}
+
+/// The page with the table of these rows between its marks.
+fn replaced(page: &str, rows: &Rows) -> Result<String> {
+    let (Some(begin), Some(end)) = (page.find(BEGIN), page.find(END)) else {
+        bail!("{PAGE} lacks the marks of the table: {BEGIN} … {END}");
+    };
+    Ok(format!("{}\n\n{}\n{}", &page[..begin + BEGIN.len()], table(rows), &page[end..]))
+}
+
+fn table(rows: &Rows) -> String {
+    let heads: Vec<&str> = FEATURES.iter().map(|(_, head, _)| *head).collect();
+    let mut lines = vec![
+        format!("| client | version | played | {} |", heads.join(" | ")),
+        format!("|---|---|---|{}", ":-:|".repeat(heads.len())),
+    ];
+    for (name, row) in rows {
+        let cells: Vec<&str> = FEATURES
+            .iter()
+            .map(|(feature, ..)| if row.features.contains(*feature) { "●" } else { "" })
+            .collect();
+        lines.push(format!("| {name} | {} | {} | {} |", row.version, row.date, cells.join(" | ")));
+    }
+    lines.push(String::new());
+    let meanings: Vec<String> =
+        FEATURES.iter().map(|(_, head, meaning)| format!("*{head}*: {meaning}")).collect();
+    lines.push(format!("{}.", meanings.join("; ")));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::root;
+
+    fn row(version: &str, features: &[&str]) -> Row {
+        let features = features.iter().map(|name| (*name).to_owned()).collect();
+        Row { version: version.to_owned(), date: "2026-11-22".to_owned(), features }
+    }
+
+    #[test]
+    fn what_was_lost_what_is_new_and_another_version_are_told() {
+        let kept =
+            Rows::from([("a".to_owned(), row("1", &["read", "write"])), ("b".to_owned(), row("1", &[]))]);
+        let now =
+            Rows::from([("a".to_owned(), row("2", &["read", "plan"])), ("c".to_owned(), row("1", &[]))]);
+        let told = [
+            "a is 2 now, and 1 in the table",
+            "a: `write` was not seen",
+            "a: `plan` was seen, and the table does not say so",
+            "c 1 is not in the table",
+        ];
+        assert_eq!(differences(&kept, &now), told);
+        assert_eq!(differences(&kept, &kept), Vec::<String>::new());
+    }
+
+    #[test]
+    fn docs_show_what_the_clients_did() {
+        let rows = read(&root()).unwrap();
+        assert!(!rows.is_empty(), "no client was ever played");
+        let text = fs::read_to_string(page(&root())).unwrap();
+        let again = replaced(&text, &rows).unwrap();
+        assert!(again == text, "{PAGE} does not show {SEEN}: run `cargo xtask clients --write`");
+    }
+
+    #[test]
+    fn every_feature_that_was_seen_has_a_column() {
+        for (name, row) in read(&root()).unwrap() {
+            for feature in row.features {
+                assert!(FEATURES.iter().any(|(known, ..)| *known == feature), "{name}: {feature}");
+            }
+        }
+    }
+}
