@@ -171,7 +171,9 @@ impl Restored {
             self.places.insert(update.id.clone(), paths);
         }
         match update.status {
-            Some(ToolStatus::Completed) => self.files.extend(self.places.remove(&update.id).unwrap_or_default()),
+            Some(ToolStatus::Completed) => {
+                self.files.extend(self.places.remove(&update.id).unwrap_or_default())
+            }
             Some(ToolStatus::Pending | ToolStatus::InProgress) | None => {}
             Some(_) => drop(self.places.remove(&update.id)),
         }

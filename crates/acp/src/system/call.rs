@@ -130,5 +130,8 @@ fn refused(error: &Error) -> CallError {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
         return CallError::Unsupported;
     }
-    CallError::Refused { code: error.code.value(), message: reason::told(&error.message, error.data.as_ref()) }
+    CallError::Refused {
+        code: error.code.value(),
+        message: reason::told(&error.message, error.data.as_ref()),
+    }
 }

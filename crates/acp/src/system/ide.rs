@@ -405,7 +405,6 @@ impl WriteFile {
             "{name} {why}. Read it with ide_read_file first, then write it. Nothing was written."
         )))
     }
-
 }
 
 /// A change as the user sees it.
@@ -596,7 +595,9 @@ impl IdeTool {
         };
         let unread = |why: &str| format!("\nThe editor took the text, but it could not be read back: {why}");
         match tools::taken(cx, before, text, read).await {
-            Ok(Taken::Holds(now)) if tools::same_text(&now, text) => Ok(Written { text: now, note: String::new() }),
+            Ok(Taken::Holds(now)) if tools::same_text(&now, text) => {
+                Ok(Written { text: now, note: String::new() })
+            }
             Ok(Taken::Holds(now)) => {
                 let note = "\nThe editor changed the text as it took it (formatting on save, for example). Read it again with ide_read_file.";
                 Ok(Written { text: now, note: note.to_owned() })

@@ -137,9 +137,10 @@ impl AcpSystem {
 
     /// What is to be kept of a file on disk that is about to be written through the client.
     async fn form(&self, path: &AbsPath) -> Option<Form> {
-        let known = self.looks.as_ref().and_then(|looks| {
-            looks.lock().unwrap_or_else(PoisonError::into_inner).forms.get(path).copied()
-        });
+        let known = self
+            .looks
+            .as_ref()
+            .and_then(|looks| looks.lock().unwrap_or_else(PoisonError::into_inner).forms.get(path).copied());
         match known {
             Some(form) => form,
             None => Form::of(&self.local.look_on_disk(path).await),

@@ -316,9 +316,8 @@ impl Projection {
             LiveOutput::Text(_) | LiveOutput::Ended(_) if !shown.displayed => Vec::new(),
             LiveOutput::Text(text) => vec![Update::Display { call: call.clone(), data: text.clone() }],
             LiveOutput::Ended(status) => {
-                let status = acp::TerminalExitStatus::new()
-                    .exit_code(status.code)
-                    .signal(status.signal.clone());
+                let status =
+                    acp::TerminalExitStatus::new().exit_code(status.code).signal(status.signal.clone());
                 vec![told(of().exit_status(status))]
             }
         }

@@ -60,11 +60,15 @@ mod tests {
                 continue;
             }
             let text = &apart.description;
-            assert!(text.contains("ide_") && !text.contains("nsaved") && !text.contains("buffer"), "{name}: {text}");
+            assert!(
+                text.contains("ide_") && !text.contains("nsaved") && !text.contains("buffer"),
+                "{name}: {text}"
+            );
             assert!(text.contains("the agent's machine"), "{name}: {text}");
             assert!(!own.description.contains("ide_"), "{name}");
         }
-        let spec = |name: &str| builtin().into_iter().find(|tool| tool.name() == name).unwrap().spec().description;
+        let spec =
+            |name: &str| builtin().into_iter().find(|tool| tool.name() == name).unwrap().spec().description;
         assert!(spec("file_read").contains(READS_BUFFERS) && spec("grep").contains(SEARCHES_BUFFERS));
     }
 }

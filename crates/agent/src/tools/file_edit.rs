@@ -144,9 +144,7 @@ pub fn edited(
 fn explain(path: &str, text: &str, old: &str, error: EditError) -> ToolError {
     ToolError::message(match error {
         EditError::EmptyOld => "old_string cannot be empty.".to_owned(),
-        EditError::Same => {
-            "old_string and new_string are the same: there is nothing to change.".to_owned()
-        }
+        EditError::Same => "old_string and new_string are the same: there is nothing to change.".to_owned(),
         EditError::NotFound => format!(
             "old_string not found in {path}. Make sure it matches exactly including whitespace.{}",
             nearest::nearest(text, old)

@@ -25,8 +25,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use output::cap;
 pub use file_edit::edited;
+pub use output::cap;
 pub use taken::{Taken, same_text, taken};
 
 use crate::{AnyTool, Typed};

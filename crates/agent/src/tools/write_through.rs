@@ -6,7 +6,8 @@ use super::{
     taken::{self, Taken},
 };
 use crate::{
-    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness, limits::{REFORMAT_LINES, TAKEN_WITHIN},
+    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness,
+    limits::{REFORMAT_LINES, TAKEN_WITHIN},
 };
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
 use system::{AbsPath, Look, Route, SystemError};
@@ -202,7 +203,8 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     if !is_on_disk {
         in_the_project(cx, path, name).await?;
     }
-    let Some(Look { text: on_disk, metadata, .. }) = disk.filter(|_| routes.read_text == Route::Client) else {
+    let Some(Look { text: on_disk, metadata, .. }) = disk.filter(|_| routes.read_text == Route::Client)
+    else {
         return Ok(Now { text: held, unsaved: false });
     };
     // An editor may know nothing of a file that is on disk all the same; and what it holds may be out of date.

@@ -151,7 +151,10 @@ fn wait_without_reaping(id: Pid) -> io::Result<ExitStatus> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options))?;
     let Some(status) = status else { return Ok(ExitStatus::default()) };
-    Ok(ExitStatus { code: status.exit_status().map(i64::from), signal: status.terminating_signal().map(signal_name) })
+    Ok(ExitStatus {
+        code: status.exit_status().map(i64::from),
+        signal: status.terminating_signal().map(signal_name),
+    })
 }
 
 /// The name of a signal; one without a name is `SIG` and its number.

@@ -4,8 +4,8 @@ use super::{Files, glob::root, pattern::Pattern};
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{
-        BINARY_PROBE_BYTES, EDITOR_READ_WITHIN, EDITOR_READS, GREP_EDITOR_FILES, GREP_LINE_CHARS, GREP_LINES, GREP_PER_FILE, GREP_TIME,
-        WALK_FILES,
+        BINARY_PROBE_BYTES, EDITOR_READ_WITHIN, EDITOR_READS, GREP_EDITOR_FILES, GREP_LINE_CHARS, GREP_LINES,
+        GREP_PER_FILE, GREP_TIME, WALK_FILES,
     },
     tools::{
         args,

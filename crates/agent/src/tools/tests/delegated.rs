@@ -224,13 +224,13 @@ async fn a_project_folder_that_is_gone_is_not_made_anew() {
         for (tool, arguments) in [
             ("file_write", json!({"path": "sub/new", "content": "x\n"})),
             ("file_write", json!({"path": "open", "content": "x\n"})),
-            (
-                "apply_patch",
-                json!({"patch": "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"}),
-            ),
+            ("apply_patch", json!({"patch": "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"})),
         ] {
             let said = text(&cx, tool, arguments).await;
-            assert!(said.starts_with("! ") && said.contains("the project folder /w does not exist"), "{route}: {said}");
+            assert!(
+                said.starts_with("! ") && said.contains("the project folder /w does not exist"),
+                "{route}: {said}"
+            );
         }
         let world = system.world();
         assert!(world.disk.is_empty() && !world.log.iter().any(|line| line.starts_with("write")), "{route}");
