@@ -82,6 +82,7 @@ async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
             stage.editor.notify("session/cancel", json!({ "sessionId": session }));
             tokio::time::timeout(Duration::from_secs(60), &mut answer).await
         }
+        Err(_) => tokio::time::timeout(Duration::from_secs(7_200), &mut answer).await,
         settled => settled,
     };
     drop(answer);
