@@ -75,18 +75,8 @@ async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
         stage.disk.on_command(line, |_| Script::exits(0).prints("here"));
     }
     let session = stage.editor.session("/w").await;
-    let mut answer = Box::pin(stage.editor.prompt(&session, "go"));
-    let settled = match tokio::time::timeout(Duration::from_secs(900), &mut answer).await {
-        // A write may be under review, and is waited for until the turn is cancelled.
-        Err(_) if stage.editor.log().last().is_some_and(|last| last["method"] == "fs/write_text_file") => {
-            stage.editor.notify("session/cancel", json!({ "sessionId": session }));
-            tokio::time::timeout(Duration::from_secs(60), &mut answer).await
-        }
-        Err(_) => tokio::time::timeout(Duration::from_secs(7_200), &mut answer).await,
-        settled => settled,
-    };
-    drop(answer);
-    let answer = settled.unwrap_or_else(|_| panic!("{name}: the prompt never settled"));
+    let answer = tokio::time::timeout(Duration::from_secs(7_200), stage.editor.prompt(&session, "go"));
+    let answer = answer.await.unwrap_or_else(|_| panic!("{name}: the prompt never settled"));
     let reason = answer.unwrap_or_else(|error| panic!("{name}: {error}"))["stopReason"].clone();
     assert!(reason == "end_turn" || reason == "cancelled", "{name}: {reason}");
     for line in LINES {
