@@ -470,11 +470,6 @@ impl Runtime {
         Ok(page)
     }
 
-    /// Cancels what runs in every open session, and the prompts that wait. Their answers follow.
-    pub fn cancel(&self) {
-        self.sessions().values().for_each(SessionHandle::cancel);
-    }
-
     /// Closes every open session: cancels turns, waits for them to settle, gives the leases back.
     pub async fn shutdown(&self) {
         let open: Vec<_> = self.sessions().drain().map(|(_, handle)| handle).collect();

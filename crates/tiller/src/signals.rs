@@ -39,6 +39,7 @@ async fn received(signal: Option<&mut Signal>) {
 }
 
 /// Whether SIGHUP was ignored when the process was started, as `nohup` does it.
+#[expect(clippy::disallowed_methods, reason = "the kernel's word about this process is in no editor")]
 fn ignores_hang_ups() -> bool {
     // Where there is no such file nobody can tell.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

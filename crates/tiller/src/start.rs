@@ -138,11 +138,18 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let code = tokio::select! {
         served = &mut serve => served.map(|()| exit::OK),
         code = signals.next() => {
-            // As when the client hangs up: what runs is cancelled, its terminals are released, prompts are answered.
-            wired.runtime.cancel();
-            stop.cancel();
+            // While the client is still there: what runs is cancelled, its terminals are ended and released, prompts are answered.
+            let end = async {
+                tokio::select! {
+                    _settled = tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()) => {}
+                    served = &mut serve => return served,
+                }
+                // And then as when it hangs up.
+                stop.cancel();
+                serve.await
+            };
             tokio::select! {
-                served = tokio::time::timeout(limits::STOP, &mut serve) => match served {
+                served = tokio::time::timeout(limits::STOP, end) => match served {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => tracing::warn!(%error, "the client was not told of the end"),
                     Err(_elapsed) => tracing::warn!("the client did not take the last answers in time"),

@@ -70,7 +70,12 @@ async fn each_tool_is_offered_with_its_capability_and_set_only() {
             let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
             let session = stage.editor.session("/w").await;
             run(&stage, &session, 0).await;
-            let all = [(terminal, "ide_terminal"), (read, "ide_read_file"), (write, "ide_write_file")];
+            let all = [
+                (terminal, "ide_terminal"),
+                (read, "ide_read_file"),
+                (write, "ide_write_file"),
+                (read && write, "ide_edit"),
+            ];
             let expected: Vec<_> = all
                 .into_iter()
                 .filter(|(has, _)| *has && set == ClientTools::Ide)

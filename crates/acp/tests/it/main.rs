@@ -4,6 +4,7 @@
 
 mod auth;
 mod conversation;
+mod delegated;
 mod golden;
 mod hostile;
 mod ide;

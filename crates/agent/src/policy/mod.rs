@@ -120,8 +120,16 @@ const SAFE_TOOLS: &[&str] = &[
     "lua_read_doc",
 ];
 /// Tools that need approval.
-const APPROVAL_REQUIRED: &[&str] =
-    &["file_write", "file_edit", "apply_patch", "bash", "ide_write_file", "ide_terminal", "execute_lua"];
+const APPROVAL_REQUIRED: &[&str] = &[
+    "file_write",
+    "file_edit",
+    "apply_patch",
+    "bash",
+    "ide_write_file",
+    "ide_edit",
+    "ide_terminal",
+    "execute_lua",
+];
 /// Tools that the mode `ask` lacks, beside those that write.
 const NOT_IN_ASK: &[&str] = &["execute_lua"];
 

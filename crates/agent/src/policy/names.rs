@@ -40,6 +40,7 @@ const TOOLS: &[&str] = &[
     "ide_terminal",
     "ide_read_file",
     "ide_write_file",
+    "ide_edit",
 ];
 
 /// How alike a name must be to be what was meant.

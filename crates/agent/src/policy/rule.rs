@@ -38,6 +38,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("file_edit", Kind::Write),
     ("apply_patch", Kind::Write),
     ("ide_write_file", Kind::Write),
+    ("ide_edit", Kind::Write),
     ("bash", Kind::Run),
     ("shell_start", Kind::Run),
     ("shell_write", Kind::Run),
