@@ -187,8 +187,6 @@ pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
 pub(crate) const CHOICES: usize = 20;
 /// Characters of a question that its title shows.
 pub(crate) const QUESTION_TITLE_CHARS: usize = 80;
-/// Events that are read at a time to see whether a session was ever prompted.
-pub(crate) const UNUSED_EVENTS: usize = 64;
 /// Characters that the title of a call about tasks has.
 pub(crate) const TASK_TITLE_CHARS: usize = 80;
 /// Tasks that one session holds.

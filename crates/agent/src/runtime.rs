@@ -8,7 +8,7 @@ use crate::{
     checkpoint::Timeline,
     context::ContextState,
     gate::Gate,
-    limits::{EVENTS_PAGE, UNUSED_EVENTS},
+    limits::EVENTS_PAGE,
     log::SessionLog,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
@@ -341,24 +341,6 @@ impl Runtime {
         let _one_at_a_time = self.opening.lock().await;
         if let Some(handle) = self.find(id) {
             handle.close().await;
-        }
-        self.store.delete(id).await
-    }
-
-    /// Removes a session that is closed, if it was neither prompted nor named: nobody will look for it.
-    pub async fn discard_unused(&self, id: &SessionId) -> Result<(), StoreError> {
-        let _one_at_a_time = self.opening.lock().await;
-        if self.find(id).is_some() || self.store.get(id).await?.title.is_some() {
-            return Ok(());
-        }
-        let mut after = 0;
-        loop {
-            let events = self.store.events(id, after, UNUSED_EVENTS).await?;
-            let Some((last, _)) = events.last() else { break };
-            after = *last;
-            if events.iter().any(|(_, event)| matches!(event, SessionEvent::UserMessage { .. })) {
-                return Ok(());
-            }
         }
         self.store.delete(id).await
     }

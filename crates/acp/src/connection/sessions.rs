@@ -183,8 +183,7 @@ impl<W: Wire> Connection<W> {
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 
-    /// Cancels what runs, and frees the session once all has settled; where others have it open too it stays open for them. One that was never
-    /// prompted is removed.
+    /// Cancels what runs, and frees the session once all has settled; where others have it open too it stays open for them.
     pub(crate) async fn close(&self, peer: &Peer<W>, given: Value) -> Result<(), Error> {
         let handle = self.session("session/close", given)?;
         handle.cancel();
@@ -192,9 +191,6 @@ impl<W: Wire> Connection<W> {
             self.watched(handle.id()).is_some_and(|client| handle.tells(&client) && handle.leave(&client));
         if !stays {
             handle.close().await;
-            if let Err(error) = self.runtime.discard_unused(handle.id()).await {
-                tracing::debug!(%error, session = %handle.id(), "a session that was never prompted stays stored");
-            }
         }
         peer.outbox.flush(handle.id());
         self.forget(handle.id());

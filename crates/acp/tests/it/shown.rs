@@ -167,8 +167,9 @@ async fn sessions_that_were_never_prompted_fill_no_list() {
     };
     assert_eq!(listed(&stage.editor).await.len(), 2, "what is open is listed");
     stage.editor.ok("session/close", json!({"sessionId": unused})).await;
-    assert_eq!(listed(&stage.editor).await, [used.as_str()]);
+    assert_eq!(listed(&stage).await, [used.clone()]);
+    // A client that kept its id still opens it.
     let load = json!({"sessionId": unused, "cwd": "/w", "mcpServers": []});
-    assert_eq!(stage.editor.error("session/load", load).await.0, -32002, "nothing of it is left");
+    stage.editor.ok("session/load", load).await;
     stage.editor.close().await.unwrap();
 }

@@ -105,8 +105,8 @@ async fn a_flood_of_progress_is_shown_now_and_then_and_ends_at_a_limit() {
     let stage = Stage::open(machine, &["s"], call()).await;
     let began = Instant::now();
     stage.prompt("go").await;
-    // Nothing that a model calls takes longer than that.
-    assert!(stage.results()[0].starts_with("There was no answer within 600 s."), "{:?}", stage.results());
-    assert!(began.elapsed() < Duration::from_secs(700), "{:?}", began.elapsed());
+    // Progress gives a call more time, up to an hour.
+    assert_eq!(stage.results(), ["MCP server 's': timed out after 3600s."]);
+    assert!(began.elapsed() < Duration::from_secs(3700), "{:?}", began.elapsed());
     stage.machine.heard().until("s", "notifications/cancelled").await;
 }
