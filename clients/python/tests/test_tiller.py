@@ -141,13 +141,19 @@ class Program(Folders):
         class Terminal:
             def create(self, params):
                 ran.append("create")
+                words = [params["command"], *params.get("args", [])]
+                env = os.environ | {one["name"]: one["value"] for one in params.get("env", [])}
+                self.ended = subprocess.run(
+                    words, cwd=params.get("cwd"), env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+                )
                 return {"terminalId": "t1"}
 
             def output(self, params):
-                return {"output": "from the terminal\n", "truncated": False, "exitStatus": {"exitCode": 0}}
+                text = "from the terminal\n" + self.ended.stdout
+                return {"output": text, "truncated": False, "exitStatus": self.wait_for_exit(params)}
 
             def wait_for_exit(self, params):
-                return {"exitCode": 0}
+                return {"exitCode": self.ended.returncode}
 
             def kill(self, params):
                 ran.append("kill")
@@ -172,7 +178,7 @@ class Program(Folders):
             session.prompt("overwrite a.txt with 'new'")
             self.assertEqual(files["a.txt"], "new")
             session.prompt("run `echo hi`")
-            self.assertIn("from the terminal", calls(session.state)[-1].output)
+            self.assertIn("from the terminal\nhi", calls(session.state)[-1].output)
             self.assertEqual((ran[-1], ran.count("release")), ("release", ran.count("create")), ran)
 
     def test_a_program_killed_in_a_turn_leaves_a_session_that_goes_on(self):

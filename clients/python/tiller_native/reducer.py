@@ -76,15 +76,21 @@ class State:
     #: The slash commands that a prompt may begin with.
     commands: Tuple[t.AvailableCommand, ...] = ()
     plan: Tuple[t.PlanEntry, ...] = ()
-    #: Whether the session is being loaded: its history is played back as updates, and no events.
+    #: Whether the session is being loaded: its history is played back.
     loading: bool = False
     #: The message of the user that is being played back.
     message: str | None = None
 
 
+#: The events that tell what is said.
+SAID = ("session_update", "text_delta", "thinking_delta")
+
+
 def reduce(state: State, event: AnyEvent) -> State:
     """The state after an event. Neither is changed."""
     given: Any = event
+    if state.loading and given["type"] in SAID:
+        return state
     match given["type"]:
         case "session_update":
             if given.get("status") == "started":
@@ -139,7 +145,8 @@ def reduce(state: State, event: AnyEvent) -> State:
 def reduce_update(state: State, update: AnyUpdate) -> State:
     """The state after an update of the protocol.
 
-    What events tell as well is taken from the events; while a session is loaded there are none, and the updates are its history.
+    What is said is taken from the events, which come as it is said; of the history of a session that is being loaded, from the updates,
+    which have all of it.
     """
     given: Any = update
     match given["sessionUpdate"]:

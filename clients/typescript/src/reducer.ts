@@ -49,7 +49,7 @@ export interface State {
   /** The slash commands that a prompt may begin with. */
   commands: t.AvailableCommand[];
   plan: t.PlanEntry[];
-  /** Whether the session is being loaded: its history is played back as updates, and no events. */
+  /** Whether the session is being loaded: its history is played back. */
   loading: boolean;
   /** The message of the user that is being played back. */
   message: string | null;
@@ -77,8 +77,12 @@ export const initial: State = {
   message: null,
 };
 
+/** The events that tell what is said. */
+const SAID = ["session_update", "text_delta", "thinking_delta"];
+
 /** The state after an event. Neither is changed. */
 export function reduce(state: State, event: AnyEvent): State {
+  if (state.loading && SAID.includes(event.type)) return state;
   switch (event.type) {
     case "session_update":
       if (event.status === "started") return { ...state, run: event.runId };
@@ -133,8 +137,8 @@ export function reduce(state: State, event: AnyEvent): State {
 }
 
 /**
- * The state after an update of the protocol. What events tell as well is taken from the events; while a session is loaded there are
- * none, and the updates are its history.
+ * The state after an update of the protocol. What is said is taken from the events, which come as it is said; of the history of a
+ * session that is being loaded, from the updates, which have all of it.
  */
 export function reduceUpdate(state: State, update: AnyUpdate): State {
   switch (update.sessionUpdate) {

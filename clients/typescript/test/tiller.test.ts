@@ -1,7 +1,7 @@
 // The client against the real program, which `TILLER` names. Runs from the installed package.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -156,6 +156,7 @@ test("files and terminals are the program's", async (t) => {
   const where = folders(t);
   const files: Record<string, string> = { "a.txt": "what the editor has" };
   const ran: string[] = [];
+  let ended: SpawnSyncReturns<string> | undefined;
   writeFileSync(join(where.project, "a.txt"), "what the disk has");
   const client = await start(t, where, {
     args: ["--permission-mode", "argus"],
@@ -163,12 +164,15 @@ test("files and terminals are the program's", async (t) => {
     onReadTextFile: ({ path }) => ({ content: files[basename(path)] ?? "" }),
     onWriteTextFile: ({ path, content }) => void (files[basename(path)] = content),
     terminal: {
-      create: () => {
+      create: ({ command, args = [], env = [], cwd }) => {
         ran.push("create");
+        const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+        const options = { cwd: cwd ?? where.project, env: { ...process.env, ...variables }, encoding: "utf8" } as const;
+        ended = spawnSync(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
         return { terminalId: "t1" };
       },
-      output: () => ({ output: "from the terminal\n", truncated: false, exitStatus: { exitCode: 0 } }),
-      waitForExit: () => ({ exitCode: 0 }),
+      output: () => ({ output: `from the terminal\n${ended?.stdout}`, truncated: false, exitStatus: { exitCode: ended?.status ?? null } }),
+      waitForExit: () => ({ exitCode: ended?.status ?? null }),
       kill: () => void ran.push("kill"),
       release: () => void ran.push("release"),
     },
@@ -179,7 +183,7 @@ test("files and terminals are the program's", async (t) => {
   await session.prompt("overwrite a.txt with 'new'");
   assert.equal(files["a.txt"], "new");
   await session.prompt("run `echo hi`");
-  assert.match(calls(session.state).at(-1)?.output ?? "", /from the terminal/);
+  assert.match(calls(session.state).at(-1)?.output ?? "", /from the terminal\nhi/);
   const counted = (what: string) => ran.filter((one) => one === what).length;
   assert.deepEqual([ran.at(-1), counted("release")], ["release", counted("create")]);
 });
