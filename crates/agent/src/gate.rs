@@ -312,6 +312,7 @@ impl Gate {
             grants: &self.grants,
             own: &now.sandbox.guarded,
             shelter,
+            apart: self.system.is_apart(),
         }
     }
 
@@ -419,6 +420,7 @@ impl<'a> Hypothesis<'a> {
             grants: &self.grants,
             own: &options.sandbox.guarded,
             shelter: self.shelter,
+            apart: false,
         };
         let Question { tool, effect, .. } = self.question;
         ask(&policy, &Subject { tool, effect, accesses: &self.accesses, roots: &self.roots })

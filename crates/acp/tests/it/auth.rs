@@ -118,38 +118,30 @@ fn new() -> Value {
     json!({"cwd": "/w", "mcpServers": []})
 }
 
-/// Editors that let their users log in where a session is refused.
-fn showing() -> [EditorScript; 2] {
-    let terminal = EditorScript { login: true, ..EditorScript::default() };
-    let known =
-        EditorScript { name: Introduced::As("obsidian-agent-client", "0.10.6"), ..EditorScript::default() };
-    [terminal, known]
+/// An editor that lets its user log in in a terminal.
+fn with_login() -> EditorScript {
+    EditorScript { login: true, ..EditorScript::default() }
 }
 
 #[tokio::test]
 async fn a_first_session_is_refused_where_the_user_can_log_in() {
-    for script in showing() {
-        let (in_terminal, (editor, set_up)) = (script.login, unset(script));
-        let methods = editor.initialize().await["authMethods"].take();
-        let ids: Vec<_> = methods.as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap()).collect();
-        match in_terminal {
-            true => assert_eq!(ids, ["tiller-provider", "tiller-setup", "tiller-pilot"]),
-            false => assert_eq!(ids, ["tiller-provider", "tiller-pilot"]),
-        }
-        assert_eq!(editor.error("session/new", new()).await.0, -32000);
-        let provider = json!({"methodId": "tiller-provider"});
-        assert_eq!(editor.error("authenticate", provider.clone()).await.0, -32000, "nothing is set up yet");
-        // What the setup in the terminal stores counts without a restart.
-        set_up.store(true, Ordering::Relaxed);
-        editor.ok("authenticate", provider).await;
-        editor.ok("session/new", new()).await;
-        editor.close().await.unwrap();
-    }
+    let (editor, set_up) = unset(with_login());
+    let methods = editor.initialize().await["authMethods"].take();
+    let ids: Vec<_> = methods.as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["tiller-provider", "tiller-setup", "tiller-pilot"]);
+    assert_eq!(editor.error("session/new", new()).await.0, -32000);
+    let provider = json!({"methodId": "tiller-provider"});
+    assert_eq!(editor.error("authenticate", provider.clone()).await.0, -32000, "nothing is set up yet");
+    // What the setup in the terminal stores counts without a restart.
+    set_up.store(true, Ordering::Relaxed);
+    editor.ok("authenticate", provider).await;
+    editor.ok("session/new", new()).await;
+    editor.close().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_setup_in_the_terminal_counts_at_the_next_session() {
-    let (editor, set_up) = unset(showing()[0].clone());
+    let (editor, set_up) = unset(with_login());
     editor.initialize().await;
     assert_eq!(editor.error("session/new", new()).await.0, -32000);
     set_up.store(true, Ordering::Relaxed);
@@ -159,7 +151,7 @@ async fn a_setup_in_the_terminal_counts_at_the_next_session() {
 
 #[tokio::test]
 async fn a_user_who_tries_without_a_model_goes_on_with_the_pilot() {
-    let (editor, _) = unset(showing()[0].clone());
+    let (editor, _) = unset(with_login());
     editor.initialize().await;
     assert_eq!(editor.error("session/new", new()).await.0, -32000);
     editor.ok("authenticate", json!({"methodId": "tiller-pilot"})).await;
@@ -171,7 +163,7 @@ async fn a_user_who_tries_without_a_model_goes_on_with_the_pilot() {
 
 #[tokio::test]
 async fn a_client_without_a_login_is_never_stuck() {
-    for name in [Introduced::Known, Introduced::Not, Introduced::As("CodeCompanion.nvim", "1.0.0")] {
+    for name in [Introduced::Known, Introduced::Not, Introduced::As("obsidian-agent-client", "0.10.6")] {
         let (editor, _) = unset(EditorScript { name, ..EditorScript::default() });
         let methods = editor.initialize().await["authMethods"].take();
         assert_eq!(methods.as_array().unwrap().len(), 1);

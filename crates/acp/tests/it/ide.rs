@@ -107,7 +107,10 @@ async fn the_agents_own_tools_stay_on_its_machine() {
         assert!(asked(&stage).is_empty(), "{:?}", asked(&stage));
         let question = stage.editor.calls("session/request_permission").pop().unwrap();
         let question = question["toolCall"]["content"].to_string();
-        assert!(question.contains("on this machine") && !question.contains("editor"), "{question}");
+        assert!(
+            question.contains("on the agent's machine, not on yours") && !question.contains("editor"),
+            "{question}"
+        );
         stage.editor.close().await.unwrap();
     }
 }

@@ -89,6 +89,8 @@ pub(crate) struct Policy<'a> {
     pub(crate) own: &'a [AbsPath],
     /// Who would run a command, and what would hold it back.
     pub(crate) shelter: Shelter,
+    /// Whether the user's editor runs on another machine than commands do.
+    pub(crate) apart: bool,
 }
 
 /// What the chain says, and which rule said it.

@@ -1,7 +1,8 @@
 //! Questions in words: what would be done, where, what holds it back, and why it is asked.
 
 use super::{Policy, Subject, rule};
-use crate::{Access, one_line};
+use crate::{Access, one_line, titles::path_title};
+use system::AbsPath;
 
 /// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.
 const LONG_COMMAND: usize = 200;
@@ -19,14 +20,16 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
     for resolved in subject.accesses {
         match &resolved.access {
             Access::Execute { command, cwd, unconfined, reason } => {
-                let (line, words) = (named(command), policy.shelter.words());
+                let here =
+                    if policy.apart { "on the agent's machine, not on yours" } else { "on this machine" };
+                let (line, words) = (named(command), policy.shelter.words_at(here));
                 let asked = format!("Run {line} {words}, in {}?", one_line(cwd.as_str()));
                 return match unconfined {
                     true => format!("{asked} {}", reason_in_words(reason.as_deref())),
                     false => asked,
                 };
             }
-            Access::Write(path) => writes.push(one_line(path.as_str())),
+            Access::Write(path) => writes.push(one_line(title(path, subject.roots))),
             _ => {}
         }
     }
@@ -38,6 +41,11 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
         [] => format!("Allow '{}'?", subject.tool),
         writes => format!("Write {}?", writes.join(", ")),
     }
+}
+
+/// A path for people: relative to the session's folder, which is the first root.
+fn title<'a>(path: &'a AbsPath, roots: &[AbsPath]) -> &'a str {
+    roots.first().map_or(path.as_str(), |cwd| path_title(path, cwd))
 }
 
 /// A command on one line, with its length where it is long.

@@ -96,19 +96,24 @@ impl Shelter {
 
     /// Who runs it and what holds it back, for a question.
     pub(crate) fn words(self) -> String {
+        self.words_at("on this machine")
+    }
+
+    /// The same, with the words for the machine that the agent runs on.
+    pub(crate) fn words_at(self, here: &str) -> String {
         match self {
             Self::Delegated => "in the editor's terminal (no sandbox)".to_owned(),
-            Self::Off => "on this machine (sandbox off)".to_owned(),
+            Self::Off => format!("{here} (sandbox off)"),
             Self::Unavailable => {
-                "on this machine (no sandbox: this system cannot confine commands)".to_owned()
+                format!("{here} (no sandbox: this system cannot confine commands)")
             }
-            Self::Lifted => "on this machine, outside of the sandbox".to_owned(),
+            Self::Lifted => format!("{here}, outside of the sandbox"),
             Self::Sandbox { level, network, holds, at } => {
                 let network = if network { "network" } else { "no network" };
                 let partly = if holds { "" } else { ", hooks and secrets of the project in reach" };
                 let place = match at {
                     Route::Client => "in the editor's terminal",
-                    Route::Local | Route::Refused => "on this machine",
+                    Route::Local | Route::Refused => here,
                 };
                 format!("{place} (sandbox: {}, {network}{partly})", level.id())
             }

@@ -40,6 +40,7 @@ impl Case {
             grants: &self.grants,
             own: &[],
             shelter: self.shelter,
+            apart: false,
         };
         decide(&policy, &subject)
     }
@@ -509,6 +510,7 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
         grants: &grants,
         own: &own,
         shelter: Shelter::Off,
+        apart: false,
     };
     let accesses = write("/opt/settings/trust.json");
     let subject = Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &roots };

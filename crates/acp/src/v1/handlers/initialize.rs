@@ -40,7 +40,6 @@ pub(crate) fn initialize(
     if !connection.introduce(client, forms, traits(&capabilities, facts, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
-    let shows_login = in_terminal || facts.login == facts::Login::WhenRefused;
     // A client of the second version, which is served in the first, has them under another name; it is no client of the KosmoKrator wire.
     let named = if params.get("clientCapabilities").is_none() && params.get("capabilities").is_some() {
         "capabilities"
@@ -77,8 +76,6 @@ pub(crate) fn initialize(
             .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
             .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
         methods.push(acp::AuthMethod::Terminal(setup));
-    }
-    if shows_login {
         connection.shows_login.store(true, Ordering::Relaxed);
         let pilot = acp::AuthMethodAgent::new(PILOT_METHOD, PILOT_METHOD_NAME)
             .description(PILOT_METHOD_DESCRIPTION.to_owned());

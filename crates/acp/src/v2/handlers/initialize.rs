@@ -43,7 +43,6 @@ pub(crate) fn initialize(
     if params.get("capabilities").is_some() {
         connection.native.introduced(&params, "capabilities");
     }
-    let shows_login = in_terminal;
     let options = &connection.options;
     let prompt = acp::PromptCapabilities::new()
         .image(acp::PromptImageCapabilities::new())
@@ -70,8 +69,6 @@ pub(crate) fn initialize(
             .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
             .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
         methods.push(acp::AuthMethod::Terminal(setup));
-    }
-    if shows_login {
         connection.shows_login.store(true, Ordering::Relaxed);
         let pilot = acp::AuthMethodAgent::new(PILOT_METHOD, PILOT_METHOD_NAME)
             .description(PILOT_METHOD_DESCRIPTION.to_owned());

@@ -44,6 +44,7 @@ fn verdict(line: &str, permission_mode: PermissionMode, shelter: Shelter, grants
         grants,
         own: &[],
         shelter,
+        apart: false,
     };
     decide(&policy, &subject)
 }
@@ -190,6 +191,7 @@ fn a_decision_is_quick() {
         grants: &grants,
         own: &[],
         shelter: Shelter::Off,
+        apart: false,
     };
     let took = quickest(&|| drop(decide(&policy, &subject)));
     println!("a file: {took:?}");

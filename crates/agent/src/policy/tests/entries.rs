@@ -184,6 +184,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
         grants: &grants,
         own: &[],
         shelter: WHOLE,
+        apart: false,
     };
     let options = SandboxOptions::default();
     let bounds = Bounds {
