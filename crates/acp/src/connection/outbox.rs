@@ -98,6 +98,7 @@ impl<W: Wire> Outbox<W> {
     }
 
     /// Sends an update past the lane, once the client has read most of what came before: for a replay, while the lane is held.
+    #[cfg(feature = "v2")]
     pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
         self.gauge.below(UPDATES_IN_FLIGHT).await;
         self.send(session, update);

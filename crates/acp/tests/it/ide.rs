@@ -89,7 +89,9 @@ async fn each_tool_is_offered_with_its_capability_and_set_only() {
 
 #[tokio::test(start_paused = true)]
 async fn the_agents_own_tools_stay_on_its_machine() {
-    for set in [ClientTools::Ide, ClientTools::Off] {
+    let sets =
+        [(ClientTools::Ide, "on the agent's machine, not on yours"), (ClientTools::Off, "on this machine")];
+    for (set, machine) in sets {
         let script = EditorScript { allows: true, ..EditorScript::full() }.buffer("/w/a.txt", "buffer\n");
         let replies = [
             call("file_read", json!({"path": "a.txt"})),
@@ -107,10 +109,7 @@ async fn the_agents_own_tools_stay_on_its_machine() {
         assert!(asked(&stage).is_empty(), "{:?}", asked(&stage));
         let question = stage.editor.calls("session/request_permission").pop().unwrap();
         let question = question["toolCall"]["content"].to_string();
-        assert!(
-            question.contains("on the agent's machine, not on yours") && !question.contains("editor"),
-            "{question}"
-        );
+        assert!(question.contains(machine) && !question.contains("editor"), "{question}");
         stage.editor.close().await.unwrap();
     }
 }

@@ -59,6 +59,7 @@ pub(crate) fn parse(prompt: &Prompt) -> Understood {
 }
 
 fn parse_text(source: &str, attached: &[String]) -> Understood {
+    let source = unwrapped(source);
     if source.len() > limits::PROMPT_BYTES {
         return refuse(source, format!("it is longer than {} bytes", limits::PROMPT_BYTES));
     }
@@ -80,6 +81,18 @@ fn parse_text(source: &str, attached: &[String]) -> Understood {
         Plan::Steps(rest) => work(rest, true),
         Plan::None => work(phrase, false),
     }
+}
+
+/// The text inside of a pair of tags around all of a prompt, as some clients send it: `<previous_user_message>…</previous_user_message>`.
+fn unwrapped(source: &str) -> &str {
+    let inside = || {
+        let (name, rest) = source.trim().strip_prefix('<')?.split_once('>')?;
+        let plain = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+        let rest = rest.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
+        (plain && !rest.contains(&format!("<{name}>"))).then_some(rest.trim())
+    };
+    inside().unwrap_or(source)
 }
 
 /// Whether a word begins a command.

@@ -81,6 +81,17 @@ fn reads() {
 }
 
 #[test]
+fn a_prompt_may_stand_between_tags() {
+    for prompt in [
+        "<previous_user_message>show main.rs</previous_user_message>",
+        "<user-query>\nshow main.rs\n</user-query>\n",
+    ] {
+        check(&case(prompt, "file_read glob file_read", &["Read `src/main.rs`:"], &[]));
+    }
+    check(&case("<a>show main.rs</b>", "", &["I do not understand"], &[]));
+}
+
+#[test]
 fn edits() {
     let hello = MAIN.replace("Hello", "Good morning");
     let main: &[(&str, &str)] = &[("src/main.rs", &hello)];
