@@ -15,7 +15,7 @@ mod trust;
 use crate::mcp::Direct;
 use crate::{
     doctor, environment::Environment, extensions::Extensions, options::Options, redacting::Redacting,
-    sessions::transfer, settings::Settings, wiring,
+    sessions::transfer, settings::Settings,
 };
 #[cfg(feature = "extensions")]
 use acp::native::{
@@ -154,7 +154,7 @@ impl Services {
     /// The servers of a session, called past its model.
     #[cfg(feature = "extensions")]
     async fn direct(&self, on: &Scene, force: bool) -> Result<Arc<Direct>, ServiceError> {
-        let outside = wiring::outside(&self.options_on(on).await?, &on.cwd, force);
+        let outside = crate::wiring::outside(&self.options_on(on).await?, &on.cwd, force);
         Ok(Direct::new(self.extensions.mcp.clone(), outside, self.extensions.servers.of_session(&on.session)))
     }
 
