@@ -94,7 +94,7 @@ fn serve_streams(
 type Incoming = Pin<Box<dyn Stream<Item = Read> + Send>>;
 
 /// The dialect that the client speaks, by the first message that it sends, and all lines. Lines before it that are no message do not decide. They are left to
-/// whoever serves the dialect, unless no message comes for a while: then they are answered as the protocol has it.
+/// the server of the dialect, unless no message comes for a while: then they are answered as the protocol has it.
 async fn introduction(protocol: Protocol, mut lines: Incoming, sink: &mut LineSink) -> (Dialect, Incoming) {
     let mut before = Vec::new();
     let mut first = None;
@@ -143,7 +143,7 @@ async fn speak(
     let last = stream::once(async move {
         // First of all: what runs must not take the client's silence for an answer and go on.
         leaving.cancel();
-        // Nobody waits any more when the connection ended first.
+        // The receiver is gone when the connection ended first.
         let _ = ended.send(());
     });
     let lines = lines.chain(last.filter_map(async |()| None));

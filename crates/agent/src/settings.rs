@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 use system::AbsPath;
 
-/// Whoever knows the settings of every folder.
+/// The source of the settings of every folder.
 #[async_trait]
 pub trait Settings: Send + Sync {
     /// What holds now for a session that would begin in a folder; of the folder that the process was started in when there is none. The
@@ -88,7 +88,7 @@ impl Live {
         Self { followed, seen: Mutex::new(now) }
     }
 
-    /// As they were at the last look. Whoever decides something looks before.
+    /// As they were at the last look. Look again before a decision.
     pub(crate) fn seen(&self) -> Arc<RuntimeOptions> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

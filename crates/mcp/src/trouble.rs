@@ -218,7 +218,7 @@ fn of_client(how: &How, error: &reqwest::Error) -> String {
         "its host was not found. Correct its `url`, or look at your network".to_owned()
     } else if has(&["certificate"]) {
         let why = if has(&["unknownissuer", "unknown issuer"]) {
-            "nobody whom this machine trusts has issued it"
+            "its issuer is not trusted on this machine"
         } else if has(&["expired"]) {
             "it has expired"
         } else if has(&["notvalidforname", "not valid for name"]) {

@@ -64,7 +64,7 @@ impl<W: Wire> Connection<W> {
         Ok(self.logged_out.swap(false, Ordering::Relaxed))
     }
 
-    /// An error where nobody has set a model up and the client lets its user do that now: the built-in pilot would take the prompts, and
+    /// An error where no model is set up and the client lets its user do that now: the built-in pilot would take the prompts, and
     /// look like a poor model. What was set up since is taken up first.
     pub(crate) async fn may_begin(&self, cwd: &AbsPath) -> Result<(), Error> {
         let shows = self.shows_login.load(Ordering::Relaxed) && !self.without_model.load(Ordering::Relaxed);

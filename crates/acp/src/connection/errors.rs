@@ -69,7 +69,7 @@ pub(crate) fn unknown_session(id: &SessionId) -> Error {
         .data(json!({ "sessionId": id }))
 }
 
-/// `-32000`: nobody has set a model up. Names the methods of logging in.
+/// `-32000`: no model is set up. Names the methods of logging in.
 pub(crate) fn unconfigured(methods: &[&str]) -> Error {
     let message = "no model is set up: set up a provider (`tiller setup`), set OPENAI_API_KEY or ANTHROPIC_API_KEY, or try without a model";
     let data = json!({ "reason": "not_configured", "code": "auth_required", "authMethods": methods });

@@ -216,7 +216,7 @@ const TOAD: Client = Client {
     ],
 };
 
-/// `spawn(command, args, { shell: true })`: the shell is `/bin/sh`, standard input a pipe that nobody writes to.
+/// `spawn(command, args, { shell: true })`: the shell is `/bin/sh`, standard input a pipe without a writer.
 const VSCODE_ACP: Client = Client {
     title: "ACP Client (VS Code)",
     names: &[Name::Is("vscode-acp-client")],
@@ -297,7 +297,7 @@ const AVANTE: Client = Client {
 };
 
 /// `command` and `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be one. A `command` without `args`
-/// is the line. Standard input is a pipe that nobody writes to.
+/// is the line. Standard input is a pipe without a writer.
 const OBSIDIAN: Client = Client {
     title: "Agent Client (Obsidian)",
     names: &[Name::Is("obsidian-agent-client")],

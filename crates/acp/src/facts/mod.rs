@@ -108,7 +108,7 @@ pub enum Terminal {
     Joined,
     /// In no way that is safe. Commands run on the agent's machine.
     Unsafe,
-    /// Nobody knows; to be found out by a command that does nothing.
+    /// Not known; found out by a command that does nothing.
     #[default]
     Unknown,
 }
@@ -118,9 +118,9 @@ pub enum Terminal {
 pub enum Stdin {
     /// Nothing: it is closed or empty.
     Empty,
-    /// It waits: for the user, or for a pipe that nobody writes to.
+    /// It waits: for the user, or for a pipe without a writer.
     Waits,
-    /// Nobody knows.
+    /// Not known.
     #[default]
     Unknown,
 }
@@ -136,7 +136,7 @@ pub enum Ranges {
     ZeroBased,
     /// Some ranges are given as asked for, others are not.
     Inexact,
-    /// Nobody knows; to be found out by reading a file both ways.
+    /// Not known; found out by reading a file both ways.
     #[default]
     Unknown,
 }
@@ -161,7 +161,7 @@ pub enum Diff {
     First,
     /// Nowhere.
     Nowhere,
-    /// Nobody knows.
+    /// Not known.
     #[default]
     Unknown,
 }
@@ -173,7 +173,7 @@ pub enum Shown {
     Yes,
     /// It is not.
     No,
-    /// Nobody knows.
+    /// Not known.
     #[default]
     Unknown,
 }
@@ -189,7 +189,7 @@ pub enum Login {
     Always,
     /// Never.
     Never,
-    /// Nobody knows.
+    /// Not known.
     #[default]
     Unknown,
 }
@@ -199,7 +199,7 @@ pub enum Login {
 pub enum Buffers {
     /// They cannot: they give what the disk holds, and fail or give nothing for a file that is not there.
     None,
-    /// They can, or nobody knows.
+    /// They can, or it is not known.
     #[default]
     Unknown,
 }

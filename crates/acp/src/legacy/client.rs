@@ -92,7 +92,7 @@ impl Client for RunClient {
                 "It is asked about in every permission mode: do it yourself, or use a client that can be asked."
             }
             false => {
-                "To allow it, whoever starts the program passes --permission-mode prometheus, or sets \
+                "To allow it, start the program with --permission-mode prometheus, or set \
                  tools.default_permission_mode; a request cannot."
             }
         };

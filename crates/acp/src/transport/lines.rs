@@ -21,7 +21,7 @@ use std::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// What nobody outside of this process knows. It marks what stands in a line for something of our own.
+/// A random word of this process, which clients cannot know. It marks the methods that this reader makes up.
 pub(super) static SECRET: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one("a line of our own")));
 
