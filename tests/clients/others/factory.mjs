@@ -93,9 +93,10 @@ async function cancelled(stage) {
   await until(() => there(root, "started"), "the command to begin");
   await session.cancel();
   await within(turn, "the cancelled turn's end");
-  // The library ends the next stream of the same session early now and then; the agent's process goes on with another session.
+  // The library ends the next stream early now and then, so what the next prompt did is looked at, and not what it said.
   const again = await handle.createSession(root);
-  expect(said(await prompted(again, "show src/greet.sh")).includes("Helo"), "the prompt after it is not answered");
+  await prompted(again, "create after.txt with 'x'");
+  await until(() => there(root, "after.txt"), "the prompt after it");
   await handle.close();
 }
 
