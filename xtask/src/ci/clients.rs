@@ -10,7 +10,7 @@ use super::step::Steps;
 use super::{FULL, TEST_BUILD};
 use crate::process::{capture, command, root, target_dir};
 use anyhow::{Context, Result, bail};
-use others::{LABELS, OTHERS};
+use others::{LABELS, OTHERS, RETRIED};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,16 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
     }
     let mut now = Rows::new();
     for (client, mut start, folder) in ready {
-        steps.command(client.name, &mut start)?;
+        match steps.command(client.name, &mut start) {
+            Err(error) if RETRIED.contains(&client.name) => {
+                println!("ci: {error:#}\nci: {} is tried once more", client.name);
+                if cfg!(unix) {
+                    tap::script(&xtask, &tiller, &folder)?;
+                }
+                steps.command(client.name, &mut start)?;
+            }
+            played => played?,
+        }
         if let Some((label, row)) = seen(&client, &folder)? {
             println!("ci: {label} {}: {}", row.version, serde_json::to_string(&row.features)?);
             now.insert(label, row);
