@@ -64,12 +64,17 @@ impl<W: Wire> Connection<W> {
         Ok(self.logged_out.swap(false, Ordering::Relaxed))
     }
 
-    /// An error where no model is set up and the client lets its user do that now: the built-in pilot would take the prompts, and
-    /// look like a poor model. What was set up since is taken up first.
+    /// Whether a session may begin in a folder. An error where no model is set up and the client lets its user do that now: the built-in
+    /// pilot would take the prompts, and look like a poor model; what was set up since is taken up first. An error, too, where the client
+    /// has logged out and the session's model needs credentials.
     pub(crate) async fn may_begin(&self, cwd: &AbsPath) -> Result<(), Error> {
         let shows = self.shows_login.load(Ordering::Relaxed) && !self.without_model.load(Ordering::Relaxed);
-        match shows && self.runtime.is_unconfigured(cwd).await {
-            true => Err(errors::unconfigured(&METHODS)),
+        if shows && self.runtime.is_unconfigured(cwd).await {
+            return Err(errors::unconfigured(&METHODS));
+        }
+        // Which model it would be takes a look at the settings, and matters after a logout only.
+        match self.logged_out.load(Ordering::Relaxed) {
+            true => self.may_use(&self.runtime.default_model_in(Some(cwd)).await),
             false => Ok(()),
         }
     }

@@ -71,7 +71,6 @@ impl<W: Wire> Connection<W> {
         let (cwd, additional_directories) = self.folders(peer, folders, Some(&default)).await?;
         let cwd = cwd.unwrap_or(default);
         self.may_begin(&cwd).await?;
-        self.may_use(&self.runtime.default_model_in(Some(&cwd)).await)?;
         let new = CreateSession { cwd, additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);

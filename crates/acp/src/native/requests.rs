@@ -179,32 +179,13 @@ impl Request {
     pub(crate) fn failure(&self, why: &str, took: Duration) -> Option<Value> {
         let took = took.as_secs_f64() * 1000.0;
         match self {
-            Self::CallFunction(call) => Some(json!({
-                "function": call.function,
-                "success": false,
-                "data": null,
-                "error": why,
-                "meta": {
-                    "dry_run": call.dry_run,
-                    "operation": null,
-                    "permission_bypassed": false,
-                    "account": call.account,
-                },
-                "duration_ms": took,
-            })),
-            Self::CallTool(call) => Some(json!({
-                "function": call.function,
-                "success": false,
-                "data": null,
-                "error": why,
-                "meta": {
-                    "dry_run": call.dry_run,
-                    "operation": null,
-                    "permission_bypassed": false,
-                    "server": call.function.split('.').next(),
-                },
-                "duration_ms": took,
-            })),
+            Self::CallFunction(call) => {
+                Some(failed_call(&call.function, call.dry_run, why, took, ("account", json!(call.account))))
+            }
+            Self::CallTool(call) => {
+                let server = ("server", json!(call.function.split('.').next()));
+                Some(failed_call(&call.function, call.dry_run, why, took, server))
+            }
             Self::ExecuteLua { .. } => Some(json!({
                 "success": false,
                 "output": "",
@@ -302,6 +283,20 @@ fn lua(fields: &Fields) -> Result<Request, Error> {
         force: fields.flag("force", false)?,
     };
     Ok(Request::ExecuteLua { run, runtime: name })
+}
+
+/// The result of a direct call that failed or was cancelled; `whose` is what its `meta` says besides: the account or the server.
+fn failed_call(function: &str, dry_run: bool, why: &str, took: f64, whose: (&str, Value)) -> Value {
+    let mut meta = json!({ "dry_run": dry_run, "operation": null, "permission_bypassed": false });
+    meta[whose.0] = whose.1;
+    json!({
+        "function": function,
+        "success": false,
+        "data": null,
+        "error": why,
+        "meta": meta,
+        "duration_ms": took,
+    })
 }
 
 fn integration<const N: usize>(operation: &'static str, fields: [(&'static str, Value); N]) -> Event {

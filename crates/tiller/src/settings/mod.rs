@@ -191,6 +191,9 @@ impl agent::Settings for OfFolders {
     ) -> Result<Arc<dyn FollowedSettings>, String> {
         let follower = Follower::new(self.0.clone(), session, folder).await;
         let follower = follower.map_err(|error| self.0.shown(&error))?;
+        if *folder == self.0.start {
+            self.0.renew_models(&follower.seen().options);
+        }
         let follower = Arc::new_cyclic(|own| follower.with_models(own.clone()));
         let mut followers = self.0.followers();
         followers.retain(|known| known.strong_count() > 0);
