@@ -32,8 +32,8 @@ impl Dialect {
     }
 }
 
-/// Whether a line is an introduction that asks for exactly version 2. A draft is served to nobody else: a client of a version that is not known
-/// here gets the stable one.
+/// Whether a line is an introduction that asks for exactly version 2. A draft is served to nobody
+/// else: a client of a version that is not known here gets the stable one.
 #[cfg(feature = "v2")]
 fn asks_for_the_draft(line: &str) -> bool {
     #[derive(serde::Deserialize)]

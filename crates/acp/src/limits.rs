@@ -15,23 +15,26 @@ pub(crate) const WRITER_LINES: usize = 64;
 /// Bytes the writer collects from waiting lines before it writes them in one go.
 pub(crate) const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
-/// How long the client has for an answer. Permissions, writes (the user may review them) and the end of a command are not under it: they can be
-/// cancelled instead.
+/// How long the client has for an answer. Permissions, writes (the user may review them) and the
+/// end of a command are not under it: they can be cancelled instead.
 pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long everything has to settle once the client has closed its side.
 pub(crate) const SETTLE: Duration = Duration::from_millis(800);
 /// How long the last lines have to be written after that.
 pub(crate) const LAST_WRITES: Duration = Duration::from_millis(100);
 
-/// How long the runs of a client of the older dialect go on after it has closed its side, as long as it reads.
+/// How long the runs of a client of the older dialect go on after it has closed its side, as long
+/// as it reads.
 pub(crate) const LEGACY_LINGER: Duration = Duration::from_secs(600);
-/// Files of a folder that are looked at, before and after a run of the older dialect, for changes by commands.
+/// Files of a folder that are looked at, before and after a run of the older dialect, for changes
+/// by commands.
 pub(crate) const LEGACY_FILES: usize = 20_000;
 /// Bytes of a file that a command changed, up to which its text is told.
 pub(crate) const LEGACY_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Files that commands of one run changed, which are told.
 pub(crate) const LEGACY_EDITS: usize = 1000;
-/// How long a bad line that comes first waits for a message that tells which dialect the client speaks.
+/// How long a bad line that comes first waits for a message that tells which dialect the client
+/// speaks.
 pub(crate) const DIALECT_WAIT: Duration = Duration::from_millis(250);
 
 /// Updates that may be under way to a client that does not read them; beyond it they wait and merge.

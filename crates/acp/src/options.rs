@@ -37,7 +37,8 @@ pub struct AcpOptions {
     pub frame_cap: usize,
     /// How long the client has to answer a request, permissions and the end of commands excepted.
     pub client_timeout: Duration,
-    /// To be cancelled when the client is known to read no more. Without it that shows when something is written.
+    /// To be cancelled when the client is known to read no more. Without it that shows when
+    /// something is written.
     pub output_closed: CancellationToken,
 }
 

@@ -29,9 +29,11 @@ pub enum ServeError {
     Connection(String),
 }
 
-/// Serves a client until it closes its side, which cancels its turns; returns once they have settled and all is written, at the latest
-/// a second later. The client's first message decides between the protocol and the older dialect, unless the options leave no choice;
-/// in that dialect running work ends first, as long as the client reads. Sessions stay stored. Needs a tokio runtime with time; a current-thread one is enough.
+/// Serves a client until it closes its side, which cancels its turns; returns once they have
+/// settled and all is written, at the latest a second later. The client's first message decides
+/// between the protocol and the older dialect, unless the options leave no choice; in that dialect
+/// running work ends first, as long as the client reads. Sessions stay stored. Needs a tokio
+/// runtime with time; a current-thread one is enough.
 ///
 /// # Errors
 /// When the client stops reading, or the protocol library fails.
@@ -93,8 +95,9 @@ fn serve_streams(
 
 type Incoming = Pin<Box<dyn Stream<Item = Read> + Send>>;
 
-/// The dialect that the client speaks, by the first message that it sends, and all lines. Lines before it that are no message do not decide. They are left to
-/// the server of the dialect, unless no message comes for a while: then they are answered as the protocol has it.
+/// The dialect that the client speaks, by the first message that it sends, and all lines. Lines
+/// before it that are no message do not decide. They are left to the server of the dialect, unless
+/// no message comes for a while: then they are answered as the protocol has it.
 async fn introduction(protocol: Protocol, mut lines: Incoming, sink: &mut LineSink) -> (Dialect, Incoming) {
     let mut before = Vec::new();
     let mut first = None;
@@ -150,7 +153,8 @@ async fn speak(
     let closing = connection.clone();
     let agent = Builder::new_with(Agent, Dispatcher(connection.clone())).name("tiller").on_close(
         async move |_client| {
-            // In a task of its own: what a slow store holds up is closed even when nobody waits for it any more.
+            // In a task of its own: what a slow store holds up is closed even when nobody waits for
+            // it any more.
             let settling = tokio::spawn(async move { closing.settle().await });
             if let Err(error) = settling.await {
                 tracing::error!(%error, "closing the sessions of a connection failed");

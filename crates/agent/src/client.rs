@@ -53,13 +53,16 @@ pub struct PermissionRequest {
     pub name: String,
     /// One line for people: what will happen, where.
     pub title: String,
-    /// The question in words, with all that it is about and what made it necessary: for somebody who sees nothing else.
+    /// The question in words, with all that it is about and what made it necessary: for somebody
+    /// who sees nothing else.
     pub question: String,
-    /// The question for somebody who sees the title and the content too, which have the command: it is not told again.
+    /// The question for somebody who sees the title and the content too, which have the command: it
+    /// is not told again.
     pub brief: String,
     /// What kind of thing it does.
     pub kind: ToolKind,
-    /// What it shows: the diffs that will be written; the command that will run, where the title does not have all of it.
+    /// What it shows: the diffs that will be written; the command that will run, where the title
+    /// does not have all of it.
     pub content: Vec<ToolContent>,
     /// Where it works.
     pub locations: Vec<Location>,

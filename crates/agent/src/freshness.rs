@@ -17,7 +17,8 @@ pub struct FileTracker {
     in_step: Mutex<HashMap<AbsPath, Stamp>>,
     /// What the editor held when a text was last written to it.
     held: Mutex<HashMap<AbsPath, Fingerprint>>,
-    /// What was on disk when a text was written through an editor that had not saved it when it was last looked at.
+    /// What was on disk when a text was written through an editor that had not saved it when it was
+    /// last looked at.
     not_saved: Mutex<HashMap<AbsPath, Option<Fingerprint>>>,
 }
 
@@ -109,8 +110,8 @@ impl FileTracker {
         self.lock().insert(path.clone(), Seen::default());
     }
 
-    /// The user or the model has named a file: it may be open in the editor, so searches ask for it. What was seen of it
-    /// stays as it is.
+    /// The user or the model has named a file: it may be open in the editor, so searches ask for
+    /// it. What was seen of it stays as it is.
     pub fn named(&self, path: &AbsPath) {
         self.lock().entry(path.clone()).or_default();
     }
@@ -141,7 +142,8 @@ impl FileTracker {
         locked(&self.stamps).get(path).copied()
     }
 
-    /// The editor and the disk hold the same text, as far as is known, while the file on disk looks like this.
+    /// The editor and the disk hold the same text, as far as is known, while the file on disk looks
+    /// like this.
     pub(crate) fn in_step(&self, path: &AbsPath, disk: Option<Stamp>) {
         match disk {
             Some(stamp) => drop(locked(&self.in_step).insert(path.clone(), stamp)),
@@ -165,8 +167,8 @@ impl FileTracker {
             || matches!(self.freshness(path, Some(disk)), Freshness::Fresh | Freshness::Partial)
     }
 
-    /// A text was written through an editor that cannot be read, and whether it is saved: `disk` is what the disk held
-    /// before, where it still does.
+    /// A text was written through an editor that cannot be read, and whether it is saved: `disk` is
+    /// what the disk held before, where it still does.
     pub(crate) fn written_blindly(&self, path: &AbsPath, disk: Option<Option<Fingerprint>>) {
         match disk {
             Some(disk) => drop(locked(&self.not_saved).insert(path.clone(), disk)),
@@ -181,8 +183,8 @@ impl FileTracker {
         paths
     }
 
-    /// Whether the disk still holds what it held when the file was written through the editor. Once it does not, the file
-    /// counts as saved.
+    /// Whether the disk still holds what it held when the file was written through the editor. Once
+    /// it does not, the file counts as saved.
     pub(crate) fn awaits_save(&self, path: &AbsPath, disk: Option<Fingerprint>) -> bool {
         let mut not_saved = locked(&self.not_saved);
         let awaits = not_saved.get(path) == Some(&disk);

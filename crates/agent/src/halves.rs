@@ -1,16 +1,16 @@
 //! Halves of UTF-16 pairs in JSON: `"\ud83d"` alone is no character.
 //!
-//! `JSON.stringify("a😀".slice(0, 2))` makes such a text, and so does a client that cuts output at an index of
-//! UTF-16. JSON's parser refuses the whole line for it; as with bytes that are no UTF-8, the character is replaced and
-//! the rest is served.
+//! `JSON.stringify("a😀".slice(0, 2))` makes such a text, and so does a client that cuts output at
+//! an index of UTF-16. JSON's parser refuses the whole line for it; as with bytes that are no
+//! UTF-8, the character is replaced and the rest is served.
 
 use std::borrow::Cow;
 
 /// What stands for half a pair.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// JSON text with every lone half replaced by U+FFFD, in keys too. Borrowed where there is none; text without an escape
-/// that can be a half is not looked at closely.
+/// JSON text with every lone half replaced by U+FFFD, in keys too. Borrowed where there is none;
+/// text without an escape that can be a half is not looked at closely.
 pub fn without_halves(json: &str) -> Cow<'_, str> {
     match may_hold_any(json) {
         true => replaced(json),
@@ -114,7 +114,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any mixture of halves, pairs, escapes and text is JSON afterwards, and what was JSON before is not touched.
+        /// Any mixture of halves, pairs, escapes and text is JSON afterwards, and what was JSON
+        /// before is not touched.
         #[test]
         fn every_string_of_escapes_becomes_json(pieces in prop::collection::vec(
             prop::sample::select(vec![r"\ud83d", r"\uDBFF", r"\ude00", r"\uDC00", r"\\", r"\n", r"\u00fc", "u", "ud83d", "ü", "d", "🦀"]), 0..12)) {

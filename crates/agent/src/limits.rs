@@ -169,7 +169,8 @@ pub(crate) const GREP_LINE_CHARS: usize = 500;
 pub(crate) const BINARY_PROBE_BYTES: usize = 8_192;
 /// Characters of a command that its title shows.
 pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
-/// Bytes of a command that the title of a question shows whole; a longer one is in a block below it.
+/// Bytes of a command that the title of a question shows whole; a longer one is in a block below
+/// it.
 pub(crate) const WHOLE_TITLE_BYTES: usize = 200;
 /// The shortest time between two pieces of a running command's output: 25 a second.
 pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(40);
@@ -181,7 +182,8 @@ pub(crate) const LIVE_TRICKLE_BYTES: usize = 4 * 1024;
 pub(crate) const LIVE_PENDING_BYTES: usize = 16 * 1024;
 /// Bytes of a running command's output that are kept for whoever begins to watch in the middle.
 pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
-/// Characters of one line of a command's output in which carriage returns and the like are applied; what comes before stays as it is.
+/// Characters of one line of a command's output in which carriage returns and the like are applied;
+/// what comes before stays as it is.
 pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
 /// Answers that one question to the user offers.
 pub(crate) const CHOICES: usize = 20;
@@ -199,21 +201,27 @@ pub(crate) const NEAREST_SHOWN: usize = 12;
 pub(crate) const NEAREST_LINE_CHARS: usize = 200;
 /// Names offered for a file that was not found.
 pub(crate) const NEAR_NAMES: usize = 3;
-/// How long an editor may go on showing the text from before a write that it answered, before the write counts as not taken.
+/// How long an editor may go on showing the text from before a write that it answered, before the
+/// write counts as not taken.
 pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(10);
-/// How long a write through an editor that cannot be read is given to appear on disk, before the file counts as not saved.
+/// How long a write through an editor that cannot be read is given to appear on disk, before the
+/// file counts as not saved.
 pub(crate) const SAVED_WITHIN: Duration = Duration::from_secs(1);
-/// The first pause between two looks at a text that a write should have changed; each is twice the one before.
+/// The first pause between two looks at a text that a write should have changed; each is twice the
+/// one before.
 pub(crate) const TAKEN_PAUSE: Duration = Duration::from_millis(10);
 /// The longest of those pauses.
 pub(crate) const TAKEN_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// How long an editor may take, before a command runs, to say what it holds of the files whose text on disk is another.
+/// How long an editor may take, before a command runs, to say what it holds of the files whose text
+/// on disk is another.
 pub(crate) const UNSAVED_WITHIN: Duration = Duration::from_secs(2);
-/// How long the editor may take to show one file to a search, before the file on disk is searched instead.
+/// How long the editor may take to show one file to a search, before the file on disk is searched
+/// instead.
 pub(crate) const EDITOR_READ_WITHIN: Duration = Duration::from_secs(5);
 /// Files that the editor is asked for at a time.
 pub(crate) const EDITOR_READS: usize = 16;
-/// Files whose text on disk is another than the one last seen, that the editor is asked for before a command runs.
+/// Files whose text on disk is another than the one last seen, that the editor is asked for before
+/// a command runs.
 pub(crate) const UNSAVED_FILES: usize = 64;
 /// Files with matches on disk that one search asks the editor for.
 pub(crate) const GREP_EDITOR_FILES: usize = 200;

@@ -28,7 +28,8 @@ pub trait Models: Send + Sync {
     /// The id of the model for a session that names none. May wait a bounded, short time for loopback servers to be found.
     async fn default_id(&self) -> String;
 
-    /// Whether nobody has set a model up, so that [`Models::default_id`] is one that stands in for a language model. May wait as that does.
+    /// Whether nobody has set a model up, so that [`Models::default_id`] is one that stands in for
+    /// a language model. May wait as that does.
     async fn is_unconfigured(&self) -> bool {
         false
     }

@@ -47,7 +47,8 @@ impl Outside {
     pub async fn rule(&self, tool: &dyn AnyTool, call: &dyn AnyCall) -> Result<bool, Refusal> {
         let accesses = call.accesses(&self.cwd);
         let remote = |access: &Access| matches!(access, Access::Call { .. } | Access::Fetch(_));
-        // A function may be sent files of this machine: they are decided about as for a tool that reads them.
+        // A function may be sent files of this machine: they are decided about as for a tool that
+        // reads them.
         let calls = accesses.iter().any(|access| matches!(access, Access::Call { .. }));
         let fits = |access: &Access| remote(access) || (calls && matches!(access, Access::Read(_)));
         if !accesses.iter().all(fits) {
@@ -58,7 +59,8 @@ impl Outside {
         self.decided(Question { tool: &name, effect: tool.effect(), accesses }).await
     }
 
-    /// What the policy says of reading these files for a tool; links are followed. `Ok` as for [`Outside::rule`].
+    /// What the policy says of reading these files for a tool; links are followed. `Ok` as for
+    /// [`Outside::rule`].
     pub async fn rule_of_reads(&self, tool: &str, files: Vec<AbsPath>) -> Result<bool, Refusal> {
         if files.is_empty() {
             return Ok(false);

@@ -1,5 +1,6 @@
-//! A command's output as plain text: what its lines would show in a terminal in the end. Sequences are taken out; carriage returns,
-//! backspaces and moves of the cursor within a line are applied, so that of a progress bar its last state is left.
+//! A command's output as plain text: what its lines would show in a terminal in the end. Sequences
+//! are taken out; carriage returns, backspaces and moves of the cursor within a line are applied,
+//! so that of a progress bar its last state is left.
 
 use crate::{
     limits::PLAIN_LINE_CHARS,
@@ -40,7 +41,8 @@ impl PlainOutput {
         ended
     }
 
-    /// The line that has not ended, unless something of it was written over: then it may still change.
+    /// The line that has not ended, unless something of it was written over: then it may still
+    /// change.
     pub(crate) fn unfinished(&self) -> Option<String> {
         (!self.line.is_empty() && !self.rewritten).then(|| self.line.iter().collect())
     }
@@ -85,7 +87,8 @@ impl PlainOutput {
         self.rewritten = true;
     }
 
-    /// Obeys what moves the cursor within the line or erases some of it; what else there is has no meaning without a screen.
+    /// Obeys what moves the cursor within the line or erases some of it; what else there is has no
+    /// meaning without a screen.
     fn control(&mut self, last: char, number: Option<usize>) {
         let times = number.unwrap_or(1).max(1);
         match (last, number.unwrap_or(0)) {

@@ -42,7 +42,8 @@ pub struct Runtime {
     opening: tokio::sync::Mutex<()>,
 }
 
-/// How the sessions of a folder behave unless they say otherwise: what their settings come to at one moment.
+/// How the sessions of a folder behave unless they say otherwise: what their settings come to at
+/// one moment.
 #[derive(Debug, Clone, Default)]
 pub struct RuntimeOptions {
     /// The agent mode of new sessions.
@@ -105,8 +106,8 @@ pub struct Surface {
 }
 
 impl Runtime {
-    /// A runtime over a store and models, with settings that are the same in every folder and never change. A store that does not answer in
-    /// time has failed.
+    /// A runtime over a store and models, with settings that are the same in every folder and never
+    /// change. A store that does not answer in time has failed.
     pub fn new(store: Arc<dyn SessionStore>, models: Arc<dyn Models>, options: RuntimeOptions) -> Arc<Self> {
         let tool_providers = options.tool_providers.clone();
         Self::with_settings(store, models, Arc::new(Fixed(Arc::new(options))), tool_providers)
@@ -147,18 +148,20 @@ impl Runtime {
         }
     }
 
-    /// What holds for a session that would begin in a folder now. The error says what is wrong with the settings.
+    /// What holds for a session that would begin in a folder now. The error says what is wrong with
+    /// the settings.
     pub async fn settings_in(&self, folder: &AbsPath) -> Result<Arc<RuntimeOptions>, SessionError> {
         self.settings.of(Some(folder)).await.map_err(SessionError::Settings)
     }
 
-    /// Whether no model is set up or named for new sessions in a folder, as the settings are now: they would get one that stands in for a
-    /// language model.
+    /// Whether no model is set up or named for new sessions in a folder, as the settings are now:
+    /// they would get one that stands in for a language model.
     pub async fn is_unconfigured(&self, folder: &AbsPath) -> bool {
         if self.settings.of(Some(folder)).await.is_ok_and(|options| options.model.is_some()) {
             return false;
         }
-        // Reads how the models of the process are reached now; what is wrong there says nothing of them.
+        // Reads how the models of the process are reached now; what is wrong there says nothing of
+        // them.
         let _ = self.settings.of(None).await;
         self.models.is_unconfigured().await
     }
@@ -317,7 +320,8 @@ impl Runtime {
         Ok(self.start(begin, lease, surface))
     }
 
-    /// Ends what the log of a session left open, and stores its further folders: how far the log goes, and the folders.
+    /// Ends what the log of a session left open, and stores its further folders: how far the log
+    /// goes, and the folders.
     async fn ready(
         &self,
         record: &SessionRecord,
@@ -345,7 +349,8 @@ impl Runtime {
         self.store.delete(id).await
     }
 
-    /// Gives a session a title, open or not; none is ever made up after it. What could repaint a screen or mislead is left out.
+    /// Gives a session a title, open or not; none is ever made up after it. What could repaint a
+    /// screen or mislead is left out.
     pub async fn set_title(&self, id: &SessionId, title: String) -> Result<(), SessionError> {
         let title = sanitise(&title);
         let _one_at_a_time = self.opening.lock().await;
@@ -443,8 +448,8 @@ impl Runtime {
         self.store.release(&lease).await
     }
 
-    /// Lists stored sessions; needs no model and no open session. Those that were neither prompted nor named are left out, unless they are
-    /// open here.
+    /// Lists stored sessions; needs no model and no open session. Those that were neither prompted
+    /// nor named are left out, unless they are open here.
     pub async fn list(&self, mut query: ListQuery) -> Result<SessionPage, StoreError> {
         query.begun_or = Some(self.sessions().keys().cloned().collect());
         let mut page = self.store.list(query).await?;

@@ -9,7 +9,8 @@ pub struct Sanitiser {
     scanner: Scanner,
 }
 
-/// Tells a stream's text from its sequences. A sequence may begin in one piece of the stream and end in another.
+/// Tells a stream's text from its sequences. A sequence may begin in one piece of the stream and
+/// end in another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Scanner {
     state: State,
@@ -132,7 +133,8 @@ pub fn sanitise(text: &str) -> String {
     Sanitiser::default().push(text)
 }
 
-/// A title or a name: one line of at most `most` characters, and nothing in it that is not shown. Empty where nothing is left.
+/// A title or a name: one line of at most `most` characters, and nothing in it that is not shown.
+/// Empty where nothing is left.
 pub fn label(text: &str, most: usize) -> String {
     let text = sanitise(text).replace(['\n', '\t'], " ");
     text.trim().chars().take(most).collect::<String>().trim_end().to_owned()

@@ -360,7 +360,8 @@ impl Controls {
         self.state.send_modify(change);
     }
 
-    /// Looks at the settings, tells what has become of them, and has the session follow them: a mode that nobody has chosen is the settings'.
+    /// Looks at the settings, tells what has become of them, and has the session follow them: a
+    /// mode that nobody has chosen is the settings'.
     pub(crate) async fn heed_settings(&self) {
         let now = self.settings.look().await;
         for SettingsNews { severity, title, description } in self.settings.news() {
@@ -376,7 +377,8 @@ impl Controls {
                 None => Ok(()),
             }
         };
-        // It holds all the same. A store that fails ends the turn at the next thing that has to be recorded.
+        // It holds all the same. A store that fails ends the turn at the next thing that has to be
+        // recorded.
         if let Err(error) = recorded.await {
             tracing::warn!(%error, "a mode that follows the settings could not be recorded");
         }

@@ -1,4 +1,5 @@
-//! The settings of sessions as they are now. A session keeps no copy of its own: it follows its folder's, and reads them at each decision.
+//! The settings of sessions as they are now. A session keeps no copy of its own: it follows its
+//! folder's, and reads them at each decision.
 
 use crate::{Models, RuntimeOptions, SessionId, Severity};
 use async_trait::async_trait;
@@ -8,11 +9,13 @@ use system::AbsPath;
 /// The source of the settings of every folder.
 #[async_trait]
 pub trait Settings: Send + Sync {
-    /// What holds now for a session that would begin in a folder; of the folder that the process was started in when there is none. The
-    /// error says what is wrong with the settings, and where.
+    /// What holds now for a session that would begin in a folder; of the folder that the process
+    /// was started in when there is none. The error says what is wrong with the settings, and
+    /// where.
     async fn of(&self, folder: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String>;
 
-    /// Follows the settings of a folder for a session of it, for as long as the result lives. Fails as [`Settings::of`] does.
+    /// Follows the settings of a folder for a session of it, for as long as the result lives. Fails
+    /// as [`Settings::of`] does.
     async fn follow(
         &self,
         session: &SessionId,
@@ -23,8 +26,8 @@ pub trait Settings: Send + Sync {
 /// The settings of one session.
 #[async_trait]
 pub trait FollowedSettings: Send + Sync {
-    /// What holds now. Asked before each decision, so it is fast where nothing has changed, and the same `Arc` then. Settings that cannot be
-    /// read, or are wrong, change nothing.
+    /// What holds now. Asked before each decision, so it is fast where nothing has changed, and the
+    /// same `Arc` then. Settings that cannot be read, or are wrong, change nothing.
     async fn now(&self) -> Arc<RuntimeOptions>;
 
     /// What is to be told to the session's user about the settings since this was last asked.

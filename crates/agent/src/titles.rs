@@ -1,5 +1,6 @@
-//! What a call is called in front of people: one line, relative to the session's folder. A command is shown whole in one place: in the
-//! title of the question where it fits there, else in a block below it.
+//! What a call is called in front of people: one line, relative to the session's folder. A command
+//! is shown whole in one place: in the title of the question where it fits there, else in a block
+//! below it.
 
 use crate::{Access, Content, Diff, Location, ToolContent, escaped, limits, one_line};
 use system::AbsPath;
@@ -13,7 +14,8 @@ pub fn path_title<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
     }
 }
 
-/// `Run cargo test`: the beginning of a command line, without the session's folder. For a call; [`whole_command`] is for the question.
+/// `Run cargo test`: the beginning of a command line, without the session's folder. For a call;
+/// [`whole_command`] is for the question.
 pub fn command_title(line: &str, cwd: &AbsPath) -> String {
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let enter = |end: &str| format!("cd {cwd}{end} ");
@@ -35,7 +37,8 @@ pub(crate) fn whole_command(line: &str) -> Option<String> {
     fits.then(|| format!("Run {}", one_line(line)))
 }
 
-/// What a command shows of itself before it runs: a block with all of it, or nothing where the title of the question has all of it.
+/// What a command shows of itself before it runs: a block with all of it, or nothing where the
+/// title of the question has all of it.
 pub fn command_block(line: &str) -> Vec<ToolContent> {
     match whole_command(line) {
         Some(_) => Vec::new(),
@@ -65,8 +68,8 @@ pub(crate) fn changed_lines(locations: &[Location], content: &[ToolContent]) -> 
     locations.iter().map(place).collect()
 }
 
-/// The first line that a diff changes, from 1, in the new text; its last line where only what followed it goes. None of a file that is
-/// removed, or that does not change.
+/// The first line that a diff changes, from 1, in the new text; its last line where only what
+/// followed it goes. None of a file that is removed, or that does not change.
 fn first_changed_line(diff: &Diff) -> Option<usize> {
     let new = diff.new_text.as_deref()?;
     let old = diff.old_text.as_deref().unwrap_or_default();

@@ -81,7 +81,8 @@ async fn tell_stop(
 struct Course {
     usage: Usage,
     requests: u32,
-    /// Tokens in the model's context, as was told last; they do not become fewer unless something is left out.
+    /// Tokens in the model's context, as was told last; they do not become fewer unless something
+    /// is left out.
     context: u64,
     /// The provider has said that the conversation is too long.
     overflowed: bool,
@@ -474,7 +475,8 @@ impl Session {
         }
     }
 
-    /// Tokens in the model's context after an answer: as counted, or estimated where the answer ended before anything was counted.
+    /// Tokens in the model's context after an answer: as counted, or estimated where the answer
+    /// ended before anything was counted.
     fn filled(&self, last: Usage, around: u64) -> u64 {
         match last.input {
             0 => self.context.fill.used(&self.history, around).max(self.context.told),

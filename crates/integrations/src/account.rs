@@ -58,8 +58,8 @@ impl Account {
             }
     }
 
-    /// What it lacks before a function can be called: of several ways to say who calls, what the one lacks that lacks least. Empty where nothing is
-    /// missing.
+    /// What it lacks before a function can be called: of several ways to say who calls, what the
+    /// one lacks that lacks least. Empty where nothing is missing.
     pub fn missing(&self, integration: &Integration, function: &Function) -> Vec<Field> {
         let lacks = |field: &Field| self.get(&field.name).is_none();
         let mut missing: Vec<Field> =

@@ -60,7 +60,8 @@ pub enum Unmade {
 }
 
 impl Call {
-    /// The files that it sends, links not resolved. None where its arguments are wrong, so that nothing is sent.
+    /// The files that it sends, links not resolved. None where its arguments are wrong, so that
+    /// nothing is sent.
     pub fn reads(&self) -> Vec<AbsPath> {
         let cwd = self.files.as_ref().map(|files| &files.cwd);
         let arguments = merged(&self.function, self.given.clone()).ok();

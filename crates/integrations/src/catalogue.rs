@@ -58,7 +58,8 @@ impl Catalogue {
         Ok((integration, integration.functions.get(function).ok_or_else(unknown)?))
     }
 
-    /// The function that was perhaps meant by a name that none has: an operation's id as its document has it, another spelling, or something close to one.
+    /// The function that was perhaps meant by a name that none has: an operation's id as its
+    /// document has it, another spelling, or something close to one.
     pub fn nearest(&self, name: &str) -> Option<String> {
         let (provider, function) = name.split_once('.')?;
         let spelled = integration_name(provider);

@@ -128,7 +128,8 @@ pub enum Place {
     Member,
     /// It is the body.
     Body,
-    /// Into the body, as files: the value is a path, or a list of them. The schema may say the type of what is in them as `contentMediaType`.
+    /// Into the body, as files: the value is a path, or a list of them. The schema may say the type
+    /// of what is in them as `contentMediaType`.
     File,
 }
 

@@ -1,4 +1,5 @@
-//! Files that go into the body of a request: read through the system, and written as parts (`multipart/form-data`, RFC 7578).
+//! Files that go into the body of a request: read through the system, and written as parts
+//! (`multipart/form-data`, RFC 7578).
 
 use crate::{
     integration::{Function, Place},
@@ -8,7 +9,8 @@ use serde_json::{Map, Value, json};
 use std::{fmt, sync::Arc};
 use system::{AbsPath, Route, System};
 
-/// Where files are read, and the folder that relative paths are relative to. Whoever gives it has asked whether they may be read.
+/// Where files are read, and the folder that relative paths are relative to. Whoever gives it has
+/// asked whether they may be read.
 #[derive(Clone)]
 pub struct Files {
     /// The system.
@@ -85,7 +87,8 @@ pub(crate) async fn read(
     Ok(uploads)
 }
 
-/// A file as the user sees it: where texts are read from the editor, one that it has open is what it shows.
+/// A file as the user sees it: where texts are read from the editor, one that it has open is what
+/// it shows.
 async fn contents(system: &dyn System, path: &AbsPath) -> Result<Vec<u8>, system::SystemError> {
     let on_disk = system.read(path).await;
     let is_text = on_disk.as_ref().map_or(true, |bytes| str::from_utf8(bytes).is_ok());

@@ -177,7 +177,8 @@ fn guides() -> String {
     GUIDES.map(|(name, _)| name).join(", ")
 }
 
-/// One line about a function: a call of it that runs as it stands, the first line about it, and what else it takes.
+/// One line about a function: a call of it that runs as it stands, the first line about it, and
+/// what else it takes.
 fn line(text: &mut String, name: &str, spec: &ToolSpec) {
     let first = spec.description.lines().next().unwrap_or_default();
     let mut optional = String::new();

@@ -56,7 +56,8 @@ impl Listing {
         self.0.iter()
     }
 
-    /// The function at a path below `app`: its own names come before those that they are written as in a script.
+    /// The function at a path below `app`: its own names come before those that they are written as
+    /// in a script.
     pub(crate) fn at(&self, kind: FunctionKind, path: &[String]) -> Option<&Entry> {
         let (namespace, account, name) = match path {
             [namespace, name] => (namespace, None, name),

@@ -1,4 +1,5 @@
-//! How names that are none in Lua are written in a script: `get-sum` is `get_sum`, or `["get-sum"]`.
+//! How names that are none in Lua are written in a script: `get-sum` is `get_sum`, or
+//! `["get-sum"]`.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -16,9 +17,11 @@ pub fn is_name(name: &str) -> bool {
     begins && name.chars().all(plain) && !KEYWORDS.contains(&name)
 }
 
-/// The names by which scripts call what has these names. One that is a name in Lua stays as it is. In any other each run of further characters becomes `_`, a
-/// digit at its beginning comes after `_`, and `_` follows a keyword: `get-sum` is `get_sum`, `2fa` is `_2fa`, `end` is `end_`. Where that is taken a number
-/// follows, in the order of the names: the outcome does not depend on the order in which they are given.
+/// The names by which scripts call what has these names. One that is a name in Lua stays as it is.
+/// In any other each run of further characters becomes `_`, a digit at its beginning comes after
+/// `_`, and `_` follows a keyword: `get-sum` is `get_sum`, `2fa` is `_2fa`, `end` is `end_`. Where
+/// that is taken a number follows, in the order of the names: the outcome does not depend on the
+/// order in which they are given.
 pub fn callable<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
     let mut callable: BTreeMap<String, String> =
         names.into_iter().map(|name| (name.to_owned(), String::new())).collect();

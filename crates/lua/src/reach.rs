@@ -14,13 +14,15 @@ pub trait Functions: Send + Sync {
     /// The functions that can be called now. Asked once a run, and for the docs.
     fn list(&self) -> Vec<Function>;
 
-    /// What servers call those of the session's tools that models know under other names: by the name that models know.
+    /// What servers call those of the session's tools that models know under other names: by the
+    /// name that models know.
     fn own_names(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
 
-    /// Why there is nothing at a path below `app.mcp` or `app.integrations`, and what to do: a server that did not start, an integration that is
-    /// switched off. `None` where nothing is known of it.
+    /// Why there is nothing at a path below `app.mcp` or `app.integrations`, and what to do: a
+    /// server that did not start, an integration that is switched off. `None` where nothing is
+    /// known of it.
     async fn explain(&self, _kind: FunctionKind, _path: &[String]) -> Option<String> {
         None
     }

@@ -98,8 +98,8 @@ fn execute(script: &Script, world: &Rc<World>) -> Report {
     report
 }
 
-/// Each value as JSON, or as text where it has no form in JSON, such as a function. Where they are more than a message should carry, all are
-/// text, which is cut.
+/// Each value as JSON, or as text where it has no form in JSON, such as a function. Where they are
+/// more than a message should carry, all are text, which is cut.
 fn structured(returned: &MultiValue) -> mlua::Result<Vec<Value>> {
     let text = |value: &Lv| shown::show(value).map(Value::String);
     let values = returned.iter().map(|value| convert::to_json(value).or_else(|_why| text(value)));

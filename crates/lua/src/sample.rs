@@ -8,8 +8,8 @@ const DEPTH: usize = 4;
 /// The text of a sample that stands for any.
 const TEXT: &str = "text";
 
-/// A value that fits a schema: of an object, the members that it cannot do without. Values that the schema names itself come first: `default`, `examples`,
-/// `const`, `enum`.
+/// A value that fits a schema: of an object, the members that it cannot do without. Values that the
+/// schema names itself come first: `default`, `examples`, `const`, `enum`.
 pub fn sample(schema: &Value) -> Value {
     at(schema, 0)
 }

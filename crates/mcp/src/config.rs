@@ -44,7 +44,8 @@ pub enum How {
         url: String,
         /// Headers of every request; values may be secret, or refer to a secret.
         headers: Vec<(String, String)>,
-        /// Whether it is the older wire: a stream of events, and messages that are posted beside it.
+        /// Whether it is the older wire: a stream of events, and messages that are posted beside
+        /// it.
         sse: bool,
     },
 }

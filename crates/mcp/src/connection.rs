@@ -288,7 +288,8 @@ impl Client {
         self.call_showing(tool, arguments, &|_| {}).await
     }
 
-    /// The same; what the server says while it runs is shown as it comes, each time all that is to be seen of it.
+    /// The same; what the server says while it runs is shown as it comes, each time all that is to
+    /// be seen of it.
     pub async fn call_showing(
         &self,
         tool: &str,

@@ -6,7 +6,8 @@ use std::time::Duration;
 pub(crate) const CONNECT: Duration = Duration::from_secs(30);
 /// How long a call may take, unless the server's description says otherwise.
 pub(crate) const CALL: Duration = Duration::from_secs(120);
-/// How long a call may take in all, however much its server says meanwhile; time in which the user or the model is asked not counted.
+/// How long a call may take in all, however much its server says meanwhile; time in which the user
+/// or the model is asked not counted.
 pub(crate) const CALL_MAX: Duration = Duration::from_secs(3600);
 /// Lines of a server's log that are shown with a call.
 pub(crate) const SAID_LINES: usize = 20;

@@ -114,8 +114,9 @@ impl Askers {
         Open(&self.open)
     }
 
-    /// Completes once the server has had so much time for itself without a sign of life, or [`CALL_MAX`] in all: while it waits for the user or the
-    /// model, none of it passes. Each change of `signs` is such a sign. Returns the time that was too long.
+    /// Completes once the server has had so much time for itself without a sign of life, or
+    /// [`CALL_MAX`] in all: while it waits for the user or the model, none of it passes. Each
+    /// change of `signs` is such a sign. Returns the time that was too long.
     pub(crate) async fn spent<T>(&self, idle: Duration, mut signs: watch::Receiver<T>) -> Duration {
         let mut open = self.open.subscribe();
         let most = idle.max(CALL_MAX);

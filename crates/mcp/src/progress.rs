@@ -1,4 +1,5 @@
-//! What a server says of a call while it runs: how far it is, and its log. Shown as the call's content, and a sign of life.
+//! What a server says of a call while it runs: how far it is, and its log. Shown as the call's
+//! content, and a sign of life.
 
 use crate::{
     connection::locked,
@@ -42,7 +43,8 @@ impl Calls {
         Talk { calls: self.clone(), said }
     }
 
-    /// How far a call is. One that no token names is the only one that runs, if that has no token yet.
+    /// How far a call is. One that no token names is the only one that runs, if that has no token
+    /// yet.
     pub(crate) fn progress(&self, given: &ProgressNotificationParam) {
         let running = locked(&self.0);
         let named = running.iter().find(|call| call.token.as_ref() == Some(&given.progress_token));
@@ -51,7 +53,8 @@ impl Calls {
         call.said.send_modify(|said| said.progress = Some(text));
     }
 
-    /// A line of the server's log: it belongs to no call, and is shown with the one that began last. Without a line it is a sign of life.
+    /// A line of the server's log: it belongs to no call, and is shown with the one that began
+    /// last. Without a line it is a sign of life.
     pub(crate) fn logged(&self, logger: Option<&str>, line: Option<&Value>) {
         let line = line.map(|data| line_of(logger, data));
         if let Some(call) = locked(&self.0).last() {

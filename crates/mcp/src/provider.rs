@@ -55,7 +55,8 @@ impl McpProvider {
         Self { options, offers: None, open: Mutex::default() }
     }
 
-    /// With offers that are asked for when a session opens; those of the options hold where there are none.
+    /// With offers that are asked for when a session opens; those of the options hold where there
+    /// are none.
     pub fn with_offers(self, offers: Arc<OffersOf>) -> Self {
         Self { offers: Some(offers), ..self }
     }

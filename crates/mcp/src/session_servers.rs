@@ -62,7 +62,8 @@ impl SessionServers {
         names
     }
 
-    /// Why a server of the session has no tools now; `None` where it has, or where there is none of that name.
+    /// Why a server of the session has no tools now; `None` where it has, or where there is none of
+    /// that name.
     pub fn why_not(&self, name: &str) -> Option<String> {
         let name = server_name(name);
         let server = self.0.servers().into_iter().find(|server| server.config.name == name)?;

@@ -1,6 +1,8 @@
-//! The older wire over HTTP: a stream of events that stays open, the first of which names the address that messages are posted to.
+//! The older wire over HTTP: a stream of events that stays open, the first of which names the
+//! address that messages are posted to.
 //!
-//! Messages carry the headers of the server's description, so that address must be of the same origin as the stream's.
+//! Messages carry the headers of the server's description, so that address must be of the same
+//! origin as the stream's.
 
 use crate::{
     connection::locked,
@@ -193,7 +195,8 @@ impl Events {
 #[derive(Default)]
 struct Parser {
     line: Vec<u8>,
-    /// Whether the last byte was a carriage return, after which a line feed belongs to the same end of a line.
+    /// Whether the last byte was a carriage return, after which a line feed belongs to the same end
+    /// of a line.
     returned: bool,
     name: String,
     data: Option<String>,

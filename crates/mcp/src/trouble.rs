@@ -1,4 +1,5 @@
-//! What went wrong with a server, in words: what happened, where, and what to do. The library's own texts name its types, which tell a user nothing.
+//! What went wrong with a server, in words: what happened, where, and what to do. The library's own
+//! texts name its types, which tell a user nothing.
 
 use crate::{
     config::{How, ServerConfig, without_query},

@@ -1,8 +1,8 @@
 //! Splits a byte stream into server-sent events.
 //!
-//! Bytes may be cut anywhere: within a character, between CR and LF, within a field name. What is no event (comments, `id:`,
-//! `retry:`, unknown fields) is passed over. Text that is no UTF-8 and halves of UTF-16 pairs are replaced, so that one bad
-//! character costs one character.
+//! Bytes may be cut anywhere: within a character, between CR and LF, within a field name. What is
+//! no event (comments, `id:`, `retry:`, unknown fields) is passed over. Text that is no UTF-8 and
+//! halves of UTF-16 pairs are replaced, so that one bad character costs one character.
 
 use crate::limits::MAX_EVENT_BYTES;
 

@@ -68,8 +68,8 @@ pub(crate) const AFTERMATH_ENTRIES: usize = 300_000;
 /// How long the temporary files of a session are kept after they were last changed.
 pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How many names are put away, of those that must not come into being, before a command is killed; and how
-/// many numbers are tried for the new name of one.
+/// How many names are put away, of those that must not come into being, before a command is killed;
+/// and how many numbers are tried for the new name of one.
 pub(crate) const PUT_AWAY_MOST: usize = 8;
 
 /// For how many sandboxes it is remembered what their directories hold.

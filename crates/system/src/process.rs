@@ -23,9 +23,10 @@ pub struct Command {
     pub input: Option<String>,
 }
 
-/// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at a terminal to answer a
-/// question or to leave a pager, so programs are told not to ask and not to page. What they say is read as text, so they are told
-/// to write no colours and no sequences (`NO_COLOR`, `TERM=dumb`).
+/// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at
+/// a terminal to answer a question or to leave a pager, so programs are told not to ask and not to
+/// page. What they say is read as text, so they are told to write no colours and no sequences
+/// (`NO_COLOR`, `TERM=dumb`).
 ///
 /// An editor that git opens would wait for ever; with `true` git goes on with the message it proposes, or gives up on an
 /// empty one.
@@ -127,7 +128,8 @@ pub enum Output {
 /// How a process ended. Both fields empty: nobody knows, which is a failure too.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExitStatus {
-    /// The exit code of a process that exited by itself. Some systems have codes of 32 bits without a sign.
+    /// The exit code of a process that exited by itself. Some systems have codes of 32 bits without
+    /// a sign.
     pub code: Option<i64>,
     /// The name of the signal that ended it, such as `SIGKILL`.
     pub signal: Option<String>,

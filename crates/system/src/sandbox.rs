@@ -45,8 +45,8 @@ pub struct Sandbox {
     pub writable: Vec<AbsPath>,
     /// Paths that stay as they are although they lie below a writable folder.
     pub guarded: Vec<AbsPath>,
-    /// Names below writable folders that must not come into being. One that exists has to be guarded; one
-    /// that appears while a command runs is renamed at once.
+    /// Names below writable folders that must not come into being. One that exists has to be
+    /// guarded; one that appears while a command runs is renamed at once.
     pub reserved: Vec<AbsPath>,
     /// Directories that cannot be renamed, because what they hold is secret by its place.
     pub pinned: Vec<AbsPath>,

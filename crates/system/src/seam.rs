@@ -165,7 +165,8 @@ pub trait System: Send + Sync {
     /// Who carries out text reads, text writes and commands.
     fn routes(&self) -> Routes;
 
-    /// Whether the user's editor works on another machine than this system does, as far as is known.
+    /// Whether the user's editor works on another machine than this system does, as far as is
+    /// known.
     fn is_apart(&self) -> bool {
         false
     }

@@ -17,7 +17,8 @@ pub(crate) const SETTLE: Duration = Duration::from_secs(5);
 pub(crate) const HEAD_START: Duration = Duration::from_millis(5);
 /// How long open sessions may take to close after an editor has gone. An editor expects the process to be gone within a second.
 pub(crate) const HANG_UP: Duration = Duration::from_millis(800);
-/// How long prompts may take to be answered, and their terminals to be released, once a signal asks for the end.
+/// How long prompts may take to be answered, and their terminals to be released, once a signal asks
+/// for the end.
 pub(crate) const STOP: Duration = Duration::from_millis(2000);
 /// Sessions asked of the store at a time.
 pub(crate) const SESSIONS_PAGE: usize = 100;

@@ -10,8 +10,8 @@ use tracing_subscriber::{
 /// The part of the protocol's library that logs whole messages, at the level `trace`.
 const RAW_MESSAGES: &str = "agent_client_protocol::jsonrpc::transport_actor";
 
-/// The library for MCP servers. A server that fails is reported by the code that runs it; the library's own log names
-/// its types and is only good for finding a defect in it.
+/// The library for MCP servers. A server that fails is reported by the code that runs it; the
+/// library's own log names its types and is only good for finding a defect in it.
 const MCP_LIBRARY: &str = "rmcp";
 
 /// The crates of this program.
@@ -21,7 +21,8 @@ const OWN: [&str; 9] =
 /// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
 pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
-        // What programs of the older dialect set: our own log, and of the libraries what is always shown.
+        // What programs of the older dialect set: our own log, and of the libraries what is always
+        // shown.
         None if environment.get("CODEEP_DEBUG") == Some("1") => {
             let own = OWN.map(|name| (name, LevelFilter::DEBUG));
             Targets::new().with_default(LevelFilter::WARN).with_targets(own)

@@ -3,7 +3,8 @@
 use crate::exit;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask for an end. From the first [`Signals::new`] on they no longer end the process by themselves.
+/// The signals that ask for an end. From the first [`Signals::new`] on they no longer end the
+/// process by themselves.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -138,7 +138,8 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     let code = tokio::select! {
         served = &mut serve => served.map(|()| exit::OK),
         code = signals.next() => {
-            // While the client is still there: what runs is cancelled, its terminals are ended and released, prompts are answered.
+            // While the client is still there: what runs is cancelled, its terminals are ended and
+            // released, prompts are answered.
             let end = async {
                 tokio::select! {
                     _settled = tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()) => {}

@@ -19,7 +19,8 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// A reader that is at its end once it is stopped: whoever reads it goes on as if its client had closed its side.
+/// A reader that is at its end once it is stopped: whoever reads it goes on as if its client had
+/// closed its side.
 pub(crate) struct Stoppable<R> {
     reader: R,
     stopped: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -73,8 +74,9 @@ pub(crate) fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     Box::new(tokio::io::stdout())
 }
 
-/// Completes when nobody reads stdout any more, which a program that writes nothing does not find out by itself. Never completes where that cannot be seen: a
-/// terminal, a file. Needs a tokio runtime with io.
+/// Completes when nobody reads stdout any more, which a program that writes nothing does not find
+/// out by itself. Never completes where that cannot be seen: a terminal, a file. Needs a tokio
+/// runtime with io.
 pub(crate) async fn output_closed() {
     let closed = match waitable(&io::stdout()) {
         Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_sender(path) {

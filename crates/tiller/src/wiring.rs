@@ -111,7 +111,8 @@ pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::O
     }
 }
 
-/// Serves the protocol on stdin and stdout until the client hangs up or `stop` is cancelled. Both cancel what runs; prompts are answered.
+/// Serves the protocol on stdin and stdout until the client hangs up or `stop` is cancelled. Both
+/// cancel what runs; prompts are answered.
 pub(crate) async fn serve(
     wired: &Wired,
     options: &Options,
@@ -310,7 +311,8 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     }
 }
 
-/// Reaches providers from now on as the options say, and takes their model for sessions that name none.
+/// Reaches providers from now on as the options say, and takes their model for sessions that name
+/// none.
 pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
         known.openai = vendor(&options.openai);

@@ -106,7 +106,8 @@ fn initialize_with(agent: &mut Agent, files: bool, terminal: bool) -> Result<Rep
     ask(agent, "initialize", &introduction(&json!({ "fs": fs, "terminal": terminal })))
 }
 
-/// How an editor introduces itself of which nothing has to be found out first: it is in the agent's table of clients.
+/// How an editor introduces itself of which nothing has to be found out first: it is in the agent's
+/// table of clients.
 fn introduction(capabilities: &Value) -> Value {
     let info = json!({ "name": "acpx", "version": "0.19.1" });
     json!({ "protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities })

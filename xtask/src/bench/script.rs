@@ -40,7 +40,8 @@ pub(super) enum Script {
     Reads,
     /// A read, so that the file is known, and [`CALLS`] writes.
     Writes,
-    /// A command that shows by what it leaves behind whether it was confined, and [`CALLS`] that do nothing.
+    /// A command that shows by what it leaves behind whether it was confined, and [`CALLS`] that do
+    /// nothing.
     Trues,
     /// One chunk, then nothing until the connection is closed.
     Hang,

@@ -63,7 +63,8 @@ pub(super) const TYPESCRIPT: Client = Client {
 const SERVERS: Client =
     Client { name: "MCP servers", source: "tests/clients/servers", folder: "servers", ..TYPESCRIPT };
 
-/// Our own client of the native layer: its wheel is built, installed into an environment of its own, and tested there.
+/// Our own client of the native layer: its wheel is built, installed into an environment of its
+/// own, and tested there.
 const NATIVE_PYTHON: Client = Client {
     name: "native python",
     source: "clients/python",
@@ -80,7 +81,8 @@ const NATIVE_PYTHON: Client = Client {
     },
 };
 
-/// The same in TypeScript: it is packed, and what was packed is installed into a project of its own, and tested there.
+/// The same in TypeScript: it is packed, and what was packed is installed into a project of its
+/// own, and tested there.
 const NATIVE_TYPESCRIPT: Client = Client {
     name: "native typescript",
     source: "clients/typescript",
@@ -98,7 +100,8 @@ const NATIVE_TYPESCRIPT: Client = Client {
 
 /// A Python environment with exactly what the requirements pin; `more` goes to pip.
 pub(super) fn venv(python: &str, folder: &Path, source: &Path, more: &[&str]) -> Vec<Command> {
-    // Without pip of its own, since Debian leaves out what would put it there; the one outside installs into it.
+    // Without pip of its own, since Debian leaves out what would put it there; the one outside
+    // installs into it.
     let mut venv = command(python);
     venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
     let mut pip = command("python3");

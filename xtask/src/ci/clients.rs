@@ -26,7 +26,8 @@ pub(crate) struct Options {
     write: bool,
     /// The names of the clients to play; all where it is empty.
     only: Vec<String>,
-    /// The binary to play against, as it is; without it the debug binary is built and played against.
+    /// The binary to play against, as it is; without it the debug binary is built and played
+    /// against.
     binary: Option<PathBuf>,
 }
 
@@ -60,8 +61,8 @@ fn all() -> impl Iterator<Item = Client> {
     CLIENTS.into_iter().chain(OTHERS)
 }
 
-/// Plays the clients against the debug binary, which is built as the tests need it, so that they find it made. What cannot
-/// be played here is left out, with the reason.
+/// Plays the clients against the debug binary, which is built as the tests need it, so that they
+/// find it made. What cannot be played here is left out, with the reason.
 ///
 /// # Errors
 /// A client found something wrong, or did something else than the table says.

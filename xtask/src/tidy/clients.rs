@@ -1,4 +1,5 @@
-//! Architecture Invariant: what is done for one client only follows from a fact in the table of clients, never from its name elsewhere.
+//! Architecture Invariant: what is done for one client only follows from a fact in the table of
+//! clients, never from its name elsewhere.
 
 use super::Problem;
 use super::tree::Tree;

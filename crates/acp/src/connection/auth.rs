@@ -27,7 +27,8 @@ pub(crate) const TERMINAL_METHOD_DESCRIPTION: &str =
 /// What is appended to the arguments that the client starts the agent with.
 pub(crate) const TERMINAL_METHOD_ARGS: [&str; 1] = ["--setup"];
 
-/// The method of clients that let their users log in where a session is refused: no language model is needed.
+/// The method of clients that let their users log in where a session is refused: no language model
+/// is needed.
 pub(crate) const PILOT_METHOD: &str = "tiller-pilot";
 /// Its name for people.
 pub(crate) const PILOT_METHOD_NAME: &str = "Try without a model";
@@ -46,8 +47,9 @@ pub(crate) enum AuthState {
 }
 
 impl<W: Wire> Connection<W> {
-    /// Succeeds for the methods offered, however often they are called; whether the client was logged out before. A client that shows a login
-    /// is told where there is still nothing to log in with.
+    /// Succeeds for the methods offered, however often they are called; whether the client was
+    /// logged out before. A client that shows a login is told where there is still nothing to log
+    /// in with.
     pub(crate) async fn log_in(&self, method: &str) -> Result<bool, Error> {
         match method {
             METHOD | TERMINAL_METHOD if !self.shows_login.load(Ordering::Relaxed) => {}
@@ -64,9 +66,10 @@ impl<W: Wire> Connection<W> {
         Ok(self.logged_out.swap(false, Ordering::Relaxed))
     }
 
-    /// Whether a session may begin in a folder. An error where no model is set up and the client lets its user do that now: the built-in
-    /// pilot would take the prompts, and look like a poor model; what was set up since is taken up first. An error, too, where the client
-    /// has logged out and the session's model needs credentials.
+    /// Whether a session may begin in a folder. An error where no model is set up and the client
+    /// lets its user do that now: the built-in pilot would take the prompts, and look like a poor
+    /// model; what was set up since is taken up first. An error, too, where the client has logged
+    /// out and the session's model needs credentials.
     pub(crate) async fn may_begin(&self, cwd: &AbsPath) -> Result<(), Error> {
         let shows = self.shows_login.load(Ordering::Relaxed) && !self.without_model.load(Ordering::Relaxed);
         if shows && self.runtime.is_unconfigured(cwd).await {

@@ -19,8 +19,8 @@ pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::INVALID_REQUEST, short(&message.into()))
 }
 
-/// A message that may quote what the client sent: on one line, and what is longer than a message can be without a long
-/// quotation keeps its beginning and its end.
+/// A message that may quote what the client sent: on one line, and what is longer than a message
+/// can be without a long quotation keeps its beginning and its end.
 fn short(message: &str) -> String {
     let line = agent::one_line(message);
     let count = line.chars().count();
@@ -105,7 +105,8 @@ const NAMED_MODELS: usize = 5;
 /// How alike two names are, from 0 to 1, when one is probably meant by the other.
 const ALIKE: f64 = 0.8;
 
-/// Why the model that a client named is not used. A name that leads to no model is the client's mistake, and the error names those that come near.
+/// Why the model that a client named is not used. A name that leads to no model is the client's
+/// mistake, and the error names those that come near.
 pub(crate) fn named_model(error: &SessionError, id: &str, known: &[ModelInfo]) -> Error {
     let SessionError::Model(ModelError::NotConfigured(why)) = error else { return session(error) };
     let name = |id: &str| id.rsplit('/').next().unwrap_or_default().to_lowercase();

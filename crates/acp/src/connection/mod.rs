@@ -173,7 +173,8 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// Leaves every session that this client has open, and closes those that nobody else is told of.
+    /// Leaves every session that this client has open, and closes those that nobody else is told
+    /// of.
     async fn close_all(&self) -> Vec<SessionHandle> {
         let handles = self.open_sessions();
         let left = handles.iter().filter(|handle| {

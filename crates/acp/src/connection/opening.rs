@@ -1,4 +1,5 @@
-//! Sessions that requests open, until they are answered: what is taken back before that leaves nothing open and no lease held.
+//! Sessions that requests open, until they are answered: what is taken back before that leaves
+//! nothing open and no lease held.
 
 use super::{Connection, Peer, Wire, errors};
 use agent::{Client, SessionHandle, SessionId};
@@ -34,7 +35,8 @@ impl Claims {
         claim.kept = true;
     }
 
-    /// A request that began to open a session is answered without it; whether nothing else of this client wants it open.
+    /// A request that began to open a session is answered without it; whether nothing else of this
+    /// client wants it open.
     fn end(&self, id: &SessionId) -> bool {
         let mut claims = self.lock();
         let Some(claim) = claims.get_mut(id) else { return true };
@@ -68,13 +70,14 @@ impl<W: Wire> Connection<W> {
         self.claims.keep(id);
     }
 
-    /// Leaves a session that a request opened and that the client is not told of, unless it has it open anyway. Where nobody else has it open it is closed,
-    /// and its lease given back.
+    /// Leaves a session that a request opened and that the client is not told of, unless it has it
+    /// open anyway. Where nobody else has it open it is closed, and its lease given back.
     pub(crate) async fn take_back(&self, peer: &Peer<W>, id: &SessionId) {
         if !self.claims.end(id) {
             return;
         }
-        // First, so that a request that opens it anew meanwhile is told of it by a client of its own.
+        // First, so that a request that opens it anew meanwhile is told of it by a client of its
+        // own.
         let Some(client) = self.sessions().remove(id) else { return };
         let client: Arc<dyn Client> = client;
         if let Some(handle) = self.runtime.find(id)
@@ -88,7 +91,8 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// A session that was made for a request: an error, and nothing left of it, where the request was taken back meanwhile.
+    /// A session that was made for a request: an error, and nothing left of it, where the request
+    /// was taken back meanwhile.
     pub(super) async fn made(
         &self,
         peer: &Peer<W>,

@@ -104,7 +104,8 @@ impl<W: Wire> Outbox<W> {
         self.send(session, update);
     }
 
-    /// The same, with what the native layer says of it: after a piece of text the same as an event of the turn `run`.
+    /// The same, with what the native layer says of it: after a piece of text the same as an event
+    /// of the turn `run`.
     pub(crate) async fn play(
         &self,
         session: &SessionId,

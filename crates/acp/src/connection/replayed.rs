@@ -1,4 +1,5 @@
-//! A session's past on its way to the client: updates of the protocol, and, where the client asked for them, events of the native layer.
+//! A session's past on its way to the client: updates of the protocol, and, where the client asked
+//! for them, events of the native layer.
 
 use super::{Connection, Outbox, Peer, Update, Wire};
 use crate::native;

@@ -6,8 +6,9 @@ use agent::{ClientServer, ClientServerKind};
 use agent_client_protocol::Error;
 use serde_json::Value;
 
-/// The servers of a list; `None` where there is none. A list or an entry of the wrong shape is an error that names it. A kind of server that is not known
-/// here is passed over: clients may know more kinds, and a session is worth more than one server.
+/// The servers of a list; `None` where there is none. A list or an entry of the wrong shape is an
+/// error that names it. A kind of server that is not known here is passed over: clients may know
+/// more kinds, and a session is worth more than one server.
 pub(super) fn servers(given: &Value) -> Result<Option<Vec<ClientServer>>, Error> {
     let list = match given {
         Value::Null => return Ok(None),
@@ -22,7 +23,8 @@ pub(super) fn servers(given: &Value) -> Result<Option<Vec<ClientServer>>, Error>
     Ok(Some(servers))
 }
 
-/// One server; `None` where its kind is not known. An error goes on from the entry's place in the list.
+/// One server; `None` where its kind is not known. An error goes on from the entry's place in the
+/// list.
 fn server(given: &Value) -> Result<Option<ClientServer>, String> {
     if !given.is_object() {
         return Err(" must be an object".to_owned());
@@ -75,7 +77,8 @@ fn texts(given: &Value, key: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// A list of names and values; an empty one when it is not there. No value is part of an error: it may be secret.
+/// A list of names and values; an empty one when it is not there. No value is part of an error: it
+/// may be secret.
 fn pairs(given: &Value, key: &str) -> Result<Vec<(String, String)>, String> {
     let wrong = || format!(".{key} must be a list of objects, each with a name and a value that are strings");
     let pair = |pair: &Value| {

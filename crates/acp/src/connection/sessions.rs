@@ -57,8 +57,9 @@ impl<W: Wire> Drop for Held<'_, W> {
 }
 
 impl<W: Wire> Connection<W> {
-    /// Makes a session. Its updates wait for [`Outbox::release`]: some clients hang on one of a session that they have not been told of. Where the
-    /// request is taken back meanwhile, nothing is left of the session.
+    /// Makes a session. Its updates wait for [`Outbox::release`]: some clients hang on one of a
+    /// session that they have not been told of. Where the request is taken back meanwhile, nothing
+    /// is left of the session.
     pub(crate) async fn create(
         &self,
         peer: &Peer<W>,
@@ -80,8 +81,9 @@ impl<W: Wire> Connection<W> {
         self.made(peer, made, cancellation).await
     }
 
-    /// Opens the stored session that the parameters of `method` name, or joins those who have it open in this process. Its updates wait for
-    /// [`Outbox::release`], unless this client is told of it already. Before the answer comes [`Connection::keep`], or [`Connection::take_back`]
+    /// Opens the stored session that the parameters of `method` name, or joins those who have it
+    /// open in this process. Its updates wait for [`Outbox::release`], unless this client is told
+    /// of it already. Before the answer comes [`Connection::keep`], or [`Connection::take_back`]
     /// where that is an error.
     pub(crate) async fn open(
         &self,
@@ -342,8 +344,9 @@ impl<W: Wire> Connection<W> {
         Surface { client: client as Arc<dyn Client>, system: outfit.system }
     }
 
-    /// Checks folders: absolute without asking anybody, then there and folders on the local machine; where the project is on the
-    /// editor's machine, one that is only there will do. `default` stands in for a missing cwd.
+    /// Checks folders: absolute without asking anybody, then there and folders on the local
+    /// machine; where the project is on the editor's machine, one that is only there will do.
+    /// `default` stands in for a missing cwd.
     async fn folders(
         &self,
         peer: &Peer<W>,

@@ -29,8 +29,9 @@ pub const KNOWN: &[Client] = &[
     PYTHON_SDK,
 ];
 
-/// It joined `args` as they stood, and quotes them since the turn of 2026; a command without `args` was always a line for the shell, so it
-/// gets lines. The shell is bash where there is one. Ranges are right since 2025-09, and it says its name since later than that.
+/// It joined `args` as they stood, and quotes them since the turn of 2026; a command without `args`
+/// was always a line for the shell, so it gets lines. The shell is bash where there is one. Ranges
+/// are right since 2025-09, and it says its name since later than that.
 const ZED: Client = Client {
     title: "Zed",
     names: &[Name::Is("zed")],
@@ -110,7 +111,8 @@ const JETBRAINS: Client = Client {
     ],
 };
 
-/// It says version 1.0.0 whatever it is. A missing file reads as empty text, unknown methods get no answer.
+/// It says version 1.0.0 whatever it is. A missing file reads as empty text, unknown methods get no
+/// answer.
 const CODECOMPANION: Client = Client {
     title: "CodeCompanion (Neovim)",
     names: &[Name::Is("CodeCompanion.nvim")],
@@ -183,9 +185,10 @@ const AGENT_SHELL: Client = Client {
     ],
 };
 
-/// `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be one. They are dropped when `command` holds a
-/// blank, which is the line then. Standard input is the terminal. Lines also end at form feeds and
-/// Unicode's separators, so ranges are wrong in files that have them. `terminal/kill` fails, and `terminal/release` kills nothing.
+/// `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be
+/// one. They are dropped when `command` holds a blank, which is the line then. Standard input is
+/// the terminal. Lines also end at form feeds and Unicode's separators, so ranges are wrong in
+/// files that have them. `terminal/kill` fails, and `terminal/release` kills nothing.
 const TOAD: Client = Client {
     title: "Toad",
     names: &[Name::Is("toad")],
@@ -216,7 +219,8 @@ const TOAD: Client = Client {
     ],
 };
 
-/// `spawn(command, args, { shell: true })`: the shell is `/bin/sh`, standard input a pipe without a writer.
+/// `spawn(command, args, { shell: true })`: the shell is `/bin/sh`, standard input a pipe without a
+/// writer.
 const VSCODE_ACP: Client = Client {
     title: "ACP Client (VS Code)",
     names: &[Name::Is("vscode-acp-client")],
@@ -296,8 +300,9 @@ const AVANTE: Client = Client {
     ],
 };
 
-/// `command` and `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be one. A `command` without `args`
-/// is the line. Standard input is a pipe without a writer.
+/// `command` and `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which
+/// need not be one. A `command` without `args` is the line. Standard input is a pipe without a
+/// writer.
 const OBSIDIAN: Client = Client {
     title: "Agent Client (Obsidian)",
     names: &[Name::Is("obsidian-agent-client")],
@@ -401,8 +406,9 @@ const ACP_FACTORY: Client = Client {
     ],
 };
 
-/// It does not say who it is. Commands get the standard input of the program itself. Lines also end at form feeds and Unicode's separators,
-/// so ranges are wrong in files that have them. `terminal/release` kills nothing.
+/// It does not say who it is. Commands get the standard input of the program itself. Lines also end
+/// at form feeds and Unicode's separators, so ranges are wrong in files that have them.
+/// `terminal/release` kills nothing.
 const HARBOR: Client = Client {
     title: "Harbor",
     names: &[],
@@ -456,8 +462,8 @@ const AI_SDK_PROVIDER: Client = Client {
     }],
 };
 
-/// This project's own editor, which tests are played with, unless it plays another: it does all as the protocol has it. No row of the
-/// table, which is about other people's clients.
+/// This project's own editor, which tests are played with, unless it plays another: it does all as
+/// the protocol has it. No row of the table, which is about other people's clients.
 pub const SCRIPTED: Client = Client {
     title: "the scripted editor",
     names: &[Name::Is("tiller-scripted-editor")],

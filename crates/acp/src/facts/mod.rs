@@ -1,9 +1,10 @@
 //! What is known of clients that say who they are: one table, looked up once per connection.
 //!
-//! The protocol leaves things open that clients do differently (how a terminal takes a command) and clients get wrong
-//! what it settles (which lines `line` and `limit` name). [`look_up`] finds the row of the `clientInfo` of `initialize`;
-//! a client without a row has [`Facts::default`], in which all is unknown, and what must be known is found out when it
-//! is needed first. Outside this module no client is named: the rest of the crate asks for facts.
+//! The protocol leaves things open that clients do differently (how a terminal takes a command) and
+//! clients get wrong what it settles (which lines `line` and `limit` name). [`look_up`] finds the
+//! row of the `clientInfo` of `initialize`; a client without a row has [`Facts::default`], in which
+//! all is unknown, and what must be known is found out when it is needed first. Outside this module
+//! no client is named: the rest of the crate asks for facts.
 //!
 //! - Names are compared without their case and without blanks around them. A name is compared whole, except where a
 //!   row says that it is the beginning of names.
@@ -23,11 +24,13 @@ use std::fmt;
 pub struct Client {
     /// Its name for people.
     pub title: &'static str,
-    /// What it calls itself in `clientInfo.name`; empty for one that does not say who it is, which is never looked up.
+    /// What it calls itself in `clientInfo.name`; empty for one that does not say who it is, which
+    /// is never looked up.
     pub names: &'static [Name],
     /// The versions that the row holds for, by `clientInfo.version`.
     pub versions: Versions,
-    /// The version whose source was read or which was run, as it stands in `clientInfo.version` where it is said.
+    /// The version whose source was read or which was run, as it stands in `clientInfo.version`
+    /// where it is said.
     pub version: &'static str,
     /// What it sends as `clientCapabilities`, in JSON.
     pub capabilities: &'static str,
@@ -102,9 +105,11 @@ pub struct Facts {
 pub enum Terminal {
     /// As the words of an argument vector.
     Vector,
-    /// As words that are quoted and joined to a line for a POSIX shell: the same as a vector, if no shell would change the word in `command`.
+    /// As words that are quoted and joined to a line for a POSIX shell: the same as a vector, if no
+    /// shell would change the word in `command`.
     Quoted,
-    /// As words that are joined to a line for a shell. A `command` without `args` is that line as it stands.
+    /// As words that are joined to a line for a shell. A `command` without `args` is that line as
+    /// it stands.
     Joined,
     /// In no way that is safe. Commands run on the agent's machine.
     Unsafe,
@@ -197,7 +202,8 @@ pub enum Login {
 /// Whether reads can give text that is on no disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Buffers {
-    /// They cannot: they give what the disk holds, and fail or give nothing for a file that is not there.
+    /// They cannot: they give what the disk holds, and fail or give nothing for a file that is not
+    /// there.
     None,
     /// They can, or it is not known.
     #[default]

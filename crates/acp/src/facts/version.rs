@@ -13,7 +13,8 @@ impl Versions {
     /// Every version, a missing one too.
     pub const ALL: Self = Self { from: None, until: None };
 
-    /// Whether a version is in the range. One that is missing or starts with no number is only in [`Self::ALL`].
+    /// Whether a version is in the range. One that is missing or starts with no number is only in
+    /// [`Self::ALL`].
     pub fn contain(self, version: Option<&str>) -> bool {
         if self == Self::ALL {
             return true;

@@ -1,10 +1,12 @@
-//! The files that a run changed otherwise than by a tool for files: by commands. They are found by comparing a folder before and after.
+//! The files that a run changed otherwise than by a tool for files: by commands. They are found by
+//! comparing a folder before and after.
 
 use crate::limits::{LEGACY_EDITS, LEGACY_FILE_BYTES, LEGACY_FILES};
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 use system::{AbsPath, FileKind, System, WalkOptions};
 
-/// What files looked like at a moment: size and time of the last change. Of ignored files, and of more than fit, nothing is known.
+/// What files looked like at a moment: size and time of the last change. Of ignored files, and of
+/// more than fit, nothing is known.
 pub(super) struct Snapshot {
     system: Arc<dyn System>,
     root: AbsPath,
@@ -12,14 +14,15 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Looks at the files below a folder, up to [`LEGACY_FILES`] of them. A folder that cannot be read has none.
+    /// Looks at the files below a folder, up to [`LEGACY_FILES`] of them. A folder that cannot be
+    /// read has none.
     pub(super) async fn take(system: Arc<dyn System>, root: AbsPath) -> Self {
         let files = look(system.as_ref(), &root).await;
         Self { system, root, files }
     }
 
-    /// The files that are new or were changed since, each with its text. Those that were removed, that are no text or too large cannot be told in this
-    /// dialect.
+    /// The files that are new or were changed since, each with its text. Those that were removed,
+    /// that are no text or too large cannot be told in this dialect.
     pub(super) async fn changed(&self) -> Vec<(AbsPath, String)> {
         let now = look(self.system.as_ref(), &self.root).await;
         let is_new = |path: &AbsPath, looks: &(u64, Option<SystemTime>)| self.files.get(path) != Some(looks);

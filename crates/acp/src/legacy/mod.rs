@@ -34,8 +34,8 @@ pub(crate) fn speaks(line: &str) -> bool {
     }
 }
 
-/// Serves a client of this dialect until it closes its side and its runs have ended, at the latest [`LEGACY_LINGER`] later; or until it is known to read no more,
-/// which ends them at once.
+/// Serves a client of this dialect until it closes its side and its runs have ended, at the latest
+/// [`LEGACY_LINGER`] later; or until it is known to read no more, which ends them at once.
 pub(crate) async fn serve(
     runtime: Arc<Runtime>,
     options: AcpOptions,

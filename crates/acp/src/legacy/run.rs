@@ -1,4 +1,5 @@
-//! The runs of a connection: each a prompt in a session of its own, or in that of its conversation where the client sends that again.
+//! The runs of a connection: each a prompt in a session of its own, or in that of its conversation
+//! where the client sends that again.
 
 use super::{changes::Snapshot, client::RunClient, message::Outgoing};
 use crate::AcpOptions;
@@ -28,7 +29,8 @@ struct State {
     runs: JoinSet<()>,
     /// What cancels each, by its conversation.
     running: Vec<(String, CancellationToken)>,
-    /// The session of each conversation, held while a run is in it: a second one waits for the first.
+    /// The session of each conversation, held while a run is in it: a second one waits for the
+    /// first.
     conversations: HashMap<String, Arc<tokio::sync::Mutex<Option<SessionId>>>>,
 }
 
@@ -56,7 +58,8 @@ impl Run {
         Ok(Self { prompt, root: text("workspaceRoot"), conversation, named })
     }
 
-    /// The folder to work in: the one named, below the one that the program was started in where it is relative; the client's first; or the program's.
+    /// The folder to work in: the one named, below the one that the program was started in where it
+    /// is relative; the client's first; or the program's.
     fn folder(&self, desk: &Desk) -> Result<AbsPath, String> {
         let start = &desk.options.default_cwd;
         let given = self.root.clone().or_else(|| desk.state().folder.clone());
@@ -188,7 +191,8 @@ impl Desk {
         ended.map(|outcome| outcome.stop_reason).map_err(|error| error.to_string())
     }
 
-    /// The session of a run: that of its conversation, where the client sends that again and does not name another folder; or a new one.
+    /// The session of a run: that of its conversation, where the client sends that again and does
+    /// not name another folder; or a new one.
     async fn session(
         &self,
         run: &Run,

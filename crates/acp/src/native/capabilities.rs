@@ -25,7 +25,8 @@ pub(crate) fn capabilities() -> Value {
     Value::Object(all)
 }
 
-/// Adds it to the answer of `initialize`: below `_meta`, and where the KosmoKrator wire has it, for its wrappers look there whatever they say of themselves.
+/// Adds it to the answer of `initialize`: below `_meta`, and where the KosmoKrator wire has it, for
+/// its wrappers look there whatever they say of themselves.
 pub(crate) fn announce(answer: &mut Value) {
     let capabilities = capabilities();
     if let Some(answer) = answer.as_object_mut() {

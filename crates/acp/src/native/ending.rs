@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// A request that is being done. Dropped before its end was told, it tells that the request was cancelled.
+/// A request that is being done. Dropped before its end was told, it tells that the request was
+/// cancelled.
 pub(super) struct Ending<W: Wire> {
     client: Option<Arc<AcpClient<W>>>,
     request: Request,

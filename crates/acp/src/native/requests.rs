@@ -175,7 +175,8 @@ impl Request {
         }
     }
 
-    /// What is told as the result of one that failed or was cancelled, of those whose beginning is told.
+    /// What is told as the result of one that failed or was cancelled, of those whose beginning is
+    /// told.
     pub(crate) fn failure(&self, why: &str, took: Duration) -> Option<Value> {
         let took = took.as_secs_f64() * 1000.0;
         match self {
@@ -285,7 +286,8 @@ fn lua(fields: &Fields) -> Result<Request, Error> {
     Ok(Request::ExecuteLua { run, runtime: name })
 }
 
-/// The result of a direct call that failed or was cancelled; `whose` is what its `meta` says besides: the account or the server.
+/// The result of a direct call that failed or was cancelled; `whose` is what its `meta` says
+/// besides: the account or the server.
 fn failed_call(function: &str, dry_run: bool, why: &str, took: f64, whose: (&str, Value)) -> Value {
     let mut meta = json!({ "dry_run": dry_run, "operation": null, "permission_bypassed": false });
     meta[whose.0] = whose.1;

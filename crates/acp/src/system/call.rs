@@ -74,7 +74,8 @@ impl Caller {
         }
     }
 
-    /// Sends a request and waits for its answer as long as that takes. Dropped, it takes the request back.
+    /// Sends a request and waits for its answer as long as that takes. Dropped, it takes the
+    /// request back.
     pub(super) async fn call_patiently(
         &self,
         method: &'static str,

@@ -1,5 +1,5 @@
-//! How a text stands on disk beside what it says: a byte-order mark, line ends. A local write keeps both. Some clients
-//! take them off when they read and do not put them back when they write.
+//! How a text stands on disk beside what it says: a byte-order mark, line ends. A local write keeps
+//! both. Some clients take them off when they read and do not put them back when they write.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use system::Look;
@@ -60,8 +60,8 @@ pub(super) fn marked(text: &str) -> String {
     }
 }
 
-/// Whether a text from a client may be made of bytes that are no text: characters that stand for what could not be
-/// decoded, or NUL.
+/// Whether a text from a client may be made of bytes that are no text: characters that stand for
+/// what could not be decoded, or NUL.
 pub(super) fn is_suspicious(text: &str) -> bool {
     text.contains([char::REPLACEMENT_CHARACTER, '\0'])
 }

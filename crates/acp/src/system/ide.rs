@@ -1,4 +1,5 @@
-//! `ide_terminal`, `ide_read_file`, `ide_write_file`, `ide_edit`: what can be done on the editor's machine, where the agent runs on another.
+//! `ide_terminal`, `ide_read_file`, `ide_write_file`, `ide_edit`: what can be done on the editor's
+//! machine, where the agent runs on another.
 //!
 //! They act through the same calls as a session's workspace does, but never fall back to the agent's machine: that is another place. Nothing
 //! is overwritten that the model has not seen, as with the agent's own tools.
@@ -612,7 +613,8 @@ impl IdeTool {
     }
 }
 
-/// Whether a text was made of bytes that are no UTF-8: written back, it would destroy the file. The disk that could tell for sure is on another machine.
+/// Whether a text was made of bytes that are no UTF-8: written back, it would destroy the file. The
+/// disk that could tell for sure is on another machine.
 fn is_damaged(text: &str) -> bool {
     form::is_suspicious(text)
 }

@@ -1,4 +1,5 @@
-//! How a client does what it advertises: what the table of clients knows, and what was found out since, for the connection.
+//! How a client does what it advertises: what the table of clients knows, and what was found out
+//! since, for the connection.
 
 use crate::facts::{Buffers, Facts, Ranges, Stdin, Terminal};
 use std::{
@@ -33,8 +34,8 @@ impl Learned {
         }
     }
 
-    /// How its terminals take commands; found out once, if nobody knows. Those who ask at the same time share the finding; where one that
-    /// finds out is given up or fails, the next one tries.
+    /// How its terminals take commands; found out once, if nobody knows. Those who ask at the same
+    /// time share the finding; where one that finds out is given up or fails, the next one tries.
     pub(super) async fn find_out_terminal<E, F>(&self, find_out: impl FnOnce() -> F) -> Result<Terminal, E>
     where
         F: Future<Output = Result<Terminal, E>>,

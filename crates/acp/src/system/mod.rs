@@ -138,8 +138,8 @@ impl AcpSystem {
         };
         let request =
             acp::WriteTextFileRequest::new(self.caller.session_id(), path.as_std(), text.into_owned());
-        // Null, an empty object, whatever: it was answered without an error. The user may review the change first,
-        // which takes as long as it takes.
+        // Null, an empty object, whatever: it was answered without an error. The user may review
+        // the change first, which takes as long as it takes.
         self.caller.call_patiently("fs/write_text_file", &request).await.map(drop)
     }
 
@@ -155,8 +155,9 @@ impl AcpSystem {
         }
     }
 
-    /// Puts back a byte-order mark and line ends that the client did not write. A client that has not saved within a
-    /// short time keeps the text in a buffer, and may know how the file is to be saved.
+    /// Puts back a byte-order mark and line ends that the client did not write. A client that has
+    /// not saved within a short time keeps the text in a buffer, and may know how the file is to be
+    /// saved.
     async fn keep_form(&self, path: &AbsPath, form: Form) -> Result<(), CallError> {
         let deadline = tokio::time::Instant::now() + FORM_WAIT;
         let mut pause = FORM_PAUSE;
@@ -180,7 +181,8 @@ impl AcpSystem {
         }
     }
 
-    /// A text from the client that may be made of bytes that are no text: refused where the disk holds no text.
+    /// A text from the client that may be made of bytes that are no text: refused where the disk
+    /// holds no text.
     async fn checked(
         &self,
         path: &AbsPath,
@@ -222,7 +224,8 @@ impl AcpSystem {
         self.start_at_client(launcher, words).await
     }
 
-    /// How the client's terminals take commands; found out if nobody knows. [`CallError::Unsupported`] where they take none safely.
+    /// How the client's terminals take commands; found out if nobody knows.
+    /// [`CallError::Unsupported`] where they take none safely.
     async fn terminal_takes(&self, cwd: &AbsPath) -> Result<Terminal, CallError> {
         match self.share.learned.find_out_terminal(|| probe(&self.caller, cwd)).await? {
             Terminal::Unsafe => Err(CallError::Unsupported),

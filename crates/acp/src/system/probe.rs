@@ -1,8 +1,9 @@
 //! Finds out how a client's terminal takes a command, with one that does nothing.
 //!
-//! The command prints a number that nobody can know, and arguments that any change by a shell would show, and ends with
-//! an exit code of its own. It is tried in the form that fits clients which pass words on or quote them, then in the one
-//! for clients which join words as they stand. A client that does neither right cannot be given commands safely.
+//! The command prints a number that nobody can know, and arguments that any change by a shell would
+//! show, and ends with an exit code of its own. It is tried in the form that fits clients which
+//! pass words on or quote them, then in the one for clients which join words as they stand. A
+//! client that does neither right cannot be given commands safely.
 
 use super::{
     call::{CallError, Caller},
@@ -17,19 +18,19 @@ use std::hash::{BuildHasher, RandomState};
 use system::{AbsPath, Command, Output, Process};
 use tokio::time::timeout;
 
-/// What must come through as it is: blanks, quotes, a variable, backslashes (not every shell reads them alike between quotes), what stands for
-/// files, what ends a command.
+/// What must come through as it is: blanks, quotes, a variable, backslashes (not every shell reads
+/// them alike between quotes), what stands for files, what ends a command.
 const ARGUMENTS: [&str; 4] = ["a  b", "'$0' \"\\\\\" * ;#", "\\'", ""];
-/// Prints its arguments. In a client that joins words as they stand, the words that follow `-c` are read by another
-/// shell, which prints other ones.
+/// Prints its arguments. In a client that joins words as they stand, the words that follow `-c` are
+/// read by another shell, which prints other ones.
 const LINE: &str = "exec </dev/null\nprintf '[%s]' \"$@\"\nexit 7";
 /// How it ends.
 const EXIT: i64 = 7;
 /// Bytes of output that are looked at: more than shells say when they start.
 const OUTPUT_LIMIT: usize = 16 * 1024;
 
-/// How the client's terminals take commands. [`Terminal::Unsafe`]: in no way that was tried. An error is that of the
-/// first terminal, in which nothing ran; then nothing is known.
+/// How the client's terminals take commands. [`Terminal::Unsafe`]: in no way that was tried. An
+/// error is that of the first terminal, in which nothing ran; then nothing is known.
 pub(super) async fn probe(caller: &Caller, cwd: &AbsPath) -> Result<Terminal, CallError> {
     if ask(caller, cwd, Terminal::Vector).await? {
         return Ok(Terminal::Vector);

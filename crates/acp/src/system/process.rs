@@ -52,8 +52,8 @@ enum State {
 }
 
 impl AcpProcess {
-    /// Starts a command, in the words that the client gets for it. [`CallError::Unsupported`] and [`CallError::Refused`] mean that nothing
-    /// ran.
+    /// Starts a command, in the words that the client gets for it. [`CallError::Unsupported`] and
+    /// [`CallError::Refused`] mean that nothing ran.
     pub(super) async fn start(caller: &Caller, command: &Command, words: Words) -> Result<Self, CallError> {
         let terminal = create(caller, command, words).await?;
         let state = Arc::new(watch::channel(State::Running { unwatched: false }).0);
@@ -377,7 +377,8 @@ fn end(state: &watch::Sender<State>, next: State) {
     });
 }
 
-/// An exit code as the client tells it. A client that has only one kind of number may write a whole one as `3.0`.
+/// An exit code as the client tells it. A client that has only one kind of number may write a whole
+/// one as `3.0`.
 fn exit_code(code: &Value) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = |code: f64| (code.fract() == 0.0 && code.abs() <= EXACT).then_some(code as i64);

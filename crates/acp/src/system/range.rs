@@ -1,8 +1,9 @@
 //! Ranges of lines, also from clients that give other lines than they are asked for.
 //!
-//! What a range brings cannot be told from a proper answer by its text: the first ten lines of a file look like any other ten. So a client
-//! is asked for ranges only once it is known to honour them. Until then a file is read whole and cut here, and the first file that can tell
-//! settles it: one of its lines is asked for alone, at most once for each read.
+//! What a range brings cannot be told from a proper answer by its text: the first ten lines of a
+//! file look like any other ten. So a client is asked for ranges only once it is known to honour
+//! them. Until then a file is read whole and cut here, and the first file that can tell settles it:
+//! one of its lines is asked for alone, at most once for each read.
 
 use super::{AcpSystem, call::CallError};
 use crate::{facts::Ranges, limits::RANGE_WAIT};
@@ -43,7 +44,8 @@ impl AcpSystem {
         if learned.ranges() != Ranges::Unknown {
             return;
         }
-        // A text that changed in between counts against the client: reading whole is slower, never wrong.
+        // A text that changed in between counts against the client: reading whole is slower, never
+        // wrong.
         let found = match timeout(RANGE_WAIT, self.ask_for_text(path, Some(range))).await {
             Ok(Ok(part)) if without_end(&part) == without_end(&cut(text, range)) => Ranges::Honoured,
             Ok(Err(CallError::Gone)) => return,
@@ -53,8 +55,8 @@ impl AcpSystem {
     }
 }
 
-/// A range of one line that no mistake brings: neither the whole text, nor the first line, one before or behind, or two of them. `None` where
-/// no line of the text is so.
+/// A range of one line that no mistake brings: neither the whole text, nor the first line, one
+/// before or behind, or two of them. `None` where no line of the text is so.
 fn telling(text: &str) -> Option<TextRange> {
     let first = text.lines().next()?;
     let mut lines = text.lines().zip(text.lines().skip(1)).zip(text.lines().skip(2));

@@ -1,7 +1,7 @@
 //! Why a client refused a request, in its own words.
 //!
-//! The message of an error is often a general one ("Internal error"), and the reason is in its `data`: a text, or an
-//! object with the text in one of a few members.
+//! The message of an error is often a general one ("Internal error"), and the reason is in its
+//! `data`: a text, or an object with the text in one of a few members.
 
 use crate::limits::REASON_CHARS;
 use agent::one_line;
@@ -14,7 +14,8 @@ const MEMBERS: [&str; 8] =
 /// How deeply members are looked into.
 const DEPTH: usize = 4;
 
-/// An error's message and what its `data` adds to it: one line, at most [`REASON_CHARS`] characters, safe to show.
+/// An error's message and what its `data` adds to it: one line, at most [`REASON_CHARS`]
+/// characters, safe to show.
 pub(super) fn told(message: &str, data: Option<&Value>) -> String {
     let mut parts = Vec::new();
     add(message, &mut parts);

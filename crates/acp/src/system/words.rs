@@ -1,8 +1,9 @@
 //! How a command is written into `terminal/create`, so that every client runs the same.
 //!
-//! A client passes `command` and `args` on as words, or joins them to a line for a shell, with quotes or without. The
-//! words of [`words`] come out of each as the command that was meant, and read from an empty standard input where the
-//! client does not see to that: a program that waits for what nobody types would wait for ever.
+//! A client passes `command` and `args` on as words, or joins them to a line for a shell, with
+//! quotes or without. The words of [`words`] come out of each as the command that was meant, and
+//! read from an empty standard input where the client does not see to that: a program that waits
+//! for what nobody types would wait for ever.
 
 use crate::facts::{Stdin, Terminal};
 use system::Command;
@@ -16,11 +17,12 @@ pub(super) struct Words {
     pub(super) args: Vec<String>,
 }
 
-/// Begins a shell line that reads from an empty standard input. It stands on the line's first line, so that the shell
-/// counts the lines in its messages as they are.
+/// Begins a shell line that reads from an empty standard input. It stands on the line's first line,
+/// so that the shell counts the lines in its messages as they are.
 const CLOSED: &str = "exec </dev/null; ";
 
-/// The words for a command in a terminal that takes them so. A terminal of which nothing is known gets words.
+/// The words for a command in a terminal that takes them so. A terminal of which nothing is known
+/// gets words.
 pub(super) fn words(command: &Command, terminal: Terminal, stdin: Stdin) -> Words {
     let Command { program, args, .. } = command;
     let given = || Words { command: program.clone(), args: args.clone() };
@@ -59,8 +61,8 @@ pub(super) fn is_plain(word: &str) -> bool {
     word.starts_with(first) && word.chars().all(plain)
 }
 
-/// A word as any shell takes it literally, also one that is not POSIX and reads backslashes between single quotes: those, and single quotes,
-/// stand between double quotes.
+/// A word as any shell takes it literally, also one that is not POSIX and reads backslashes between
+/// single quotes: those, and single quotes, stand between double quotes.
 fn for_any_shell(word: &str) -> String {
     if is_plain(word) {
         return word.to_owned();

@@ -34,7 +34,8 @@ pub struct EditorScript {
     pub disk: Option<Arc<dyn System>>,
     /// What commands do, by the last of their arguments (the shell line).
     pub terminals: HashMap<String, TerminalScript>,
-    /// What commands do by all of the parameters of `terminal/create`; `None`: as `terminals` has it.
+    /// What commands do by all of the parameters of `terminal/create`; `None`: as `terminals` has
+    /// it.
     pub starts: Option<Starts>,
     /// What of a text is given for `line` and `limit`; `None`: the lines that were asked for.
     pub cuts: Option<Cuts>,
@@ -198,7 +199,8 @@ pub enum Decoding {
     /// As text; byte-order marks and line ends are kept when it saves.
     #[default]
     Proper,
-    /// Bytes that are no text are replaced, a byte-order mark is part of the text; what it is given is saved as it is.
+    /// Bytes that are no text are replaced, a byte-order mark is part of the text; what it is given
+    /// is saved as it is.
     Raw,
     /// The same without byte-order marks, and with every line end as `\n`.
     Plain,

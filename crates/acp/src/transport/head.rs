@@ -1,9 +1,11 @@
-//! What a line of JSON looks like from outside, found in one pass over its bytes and without building it.
+//! What a line of JSON looks like from outside, found in one pass over its bytes and without
+//! building it.
 //!
-//! A line may be too long to be kept, nest too deeply to be built, or hold what the library refuses. Its id is found all the same, so that the error
-//! reaches the request it belongs to.
+//! A line may be too long to be kept, nest too deeply to be built, or hold what the library
+//! refuses. Its id is found all the same, so that the error reaches the request it belongs to.
 
-/// Bytes of a member's name, or of the id, that are kept. What is longer is no name that is known here, and no id that can be read.
+/// Bytes of a member's name, or of the id, that are kept. What is longer is no name that is known
+/// here, and no id that can be read.
 const KEPT: usize = 1024;
 
 /// The members of a message that decide what becomes of it, as far as they have been read.
@@ -209,7 +211,8 @@ impl Scanner {
         }
     }
 
-    /// The value of a member of the outermost object has ended. Of members that are there twice, the last counts, as for every parser.
+    /// The value of a member of the outermost object has ended. Of members that are there twice,
+    /// the last counts, as for every parser.
     fn end_of_value(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         let whole = kept.len() < KEPT && self.begun && !self.in_string;

@@ -1,7 +1,8 @@
 //! Ids as the client has them, where the library has others.
 //!
-//! The library takes integers of 64 bits; a client may send longer ones, which are strings of our own in between. And it numbers its own requests
-//! with random strings; clients of the KosmoKrator wire get integers from 1 on instead.
+//! The library takes integers of 64 bits; a client may send longer ones, which are strings of our
+//! own in between. And it numbers its own requests with random strings; clients of the KosmoKrator
+//! wire get integers from 1 on instead.
 
 use super::{
     head::{Head, IdKind},

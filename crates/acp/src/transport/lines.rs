@@ -1,9 +1,10 @@
 //! The incoming side: bytes to lines that the protocol library can take.
 //!
-//! The library ends the connection at the first line that is no UTF-8, buffers a line without a bound and echoes bad ones whole. So this
-//! reader stands in front of it, and passes on only what the library can read. A line that cannot be passed on becomes a request by a
-//! method of our own with its id, null where it has none that can be read, which the dispatcher answers with the error: the answer keeps
-//! its place among the others and needs no second way out.
+//! The library ends the connection at the first line that is no UTF-8, buffers a line without a
+//! bound and echoes bad ones whole. So this reader stands in front of it, and passes on only what
+//! the library can read. A line that cannot be passed on becomes a request by a method of our own
+//! with its id, null where it has none that can be read, which the dispatcher answers with the
+//! error: the answer keeps its place among the others and needs no second way out.
 
 use super::{
     head::{Head, IdKind, Scanner},
@@ -21,11 +22,13 @@ use std::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// A random word of this process, which clients cannot know. It marks the methods that this reader makes up.
+/// A random word of this process, which clients cannot know. It marks the methods that this reader
+/// makes up.
 pub(super) static SECRET: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one("a line of our own")));
 
-/// The method that stands for a line that could not be passed on. A client cannot call it: it does not know its name.
+/// The method that stands for a line that could not be passed on. A client cannot call it: it does
+/// not know its name.
 static BAD_LINE: LazyLock<String> = LazyLock::new(|| format!("_tiller/bad_line/{}", *SECRET));
 
 /// Whether a method stands for a line that could not be passed on.
@@ -43,7 +46,8 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// The line as the protocol library takes it: what is no message becomes the request that stands for a bad line.
+    /// The line as the protocol library takes it: what is no message becomes the request that
+    /// stands for a bad line.
     pub(crate) fn message(self) -> String {
         let Some(head) = &self.head else { return self.text };
         match wrong(head) {
@@ -57,7 +61,8 @@ impl Read {
         self.head.as_ref().is_some_and(|head| head.is_object && head.method == Some(b'"'))
     }
 
-    /// What a line is answered with that is no message, where the protocol library does not answer yet.
+    /// What a line is answered with that is no message, where the protocol library does not answer
+    /// yet.
     pub(crate) fn refusal(self) -> String {
         #[derive(serde::Deserialize)]
         struct Bad {
@@ -144,8 +149,8 @@ fn refused(code: i32, message: &str, head: &Head) -> Read {
     Read { text: bad_line(code, message, head), head: None }
 }
 
-/// What is wrong with a message that is to be a request or a notification; nothing with an array or a bare value, which the library refuses as a
-/// whole.
+/// What is wrong with a message that is to be a request or a notification; nothing with an array or
+/// a bare value, which the library refuses as a whole.
 fn wrong(head: &Head) -> Option<(i32, &'static str)> {
     if !head.is_object || head.is_response() {
         return None;
@@ -301,7 +306,8 @@ mod tests {
         assert_eq!(error_of(&check(b"{\"a\":", 100).await[0]).0, -32700);
     }
 
-    /// What this reader takes the library takes too: it would send back the whole line, with what the user wrote in it.
+    /// What this reader takes the library takes too: it would send back the whole line, with what
+    /// the user wrote in it.
     #[tokio::test]
     async fn no_line_is_echoed() {
         for line in [

@@ -114,7 +114,8 @@ impl Wire for V1 {
         let choice = peer.traits.share.advertised.anything().then_some(set);
         let client = AcpClient::new(connection, peer, session, projection);
         let client = match peer.traits.facts.shows.diff {
-            // Who looks for a diff in one place, or for none, shows the title and nothing else of the content.
+            // Who looks for a diff in one place, or for none, shows the title and nothing else of
+            // the content.
             Diff::First | Diff::Nowhere => client.asking(permission::in_title),
             Diff::Anywhere | Diff::Unknown => client,
         };

@@ -5,8 +5,9 @@ use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
-/// The request. Diffs come first: some clients look for one there and nowhere else. Then comes the question, then what else there is to
-/// see. A command is in the title or in a block of the content, once.
+/// The request. Diffs come first: some clients look for one there and nowhere else. Then comes the
+/// question, then what else there is to see. A command is in the title or in a block of the
+/// content, once.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
     let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
@@ -28,7 +29,8 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
 }
 
-/// The same question for a client that shows the title and no more: the title has all of it. Content that is no diff is left out.
+/// The same question for a client that shows the title and no more: the title has all of it.
+/// Content that is no diff is left out.
 pub(crate) fn in_title(request: PermissionRequest) -> PermissionRequest {
     let mut content = request.content;
     content.retain(|content| matches!(content, ToolContent::Diff(_)));

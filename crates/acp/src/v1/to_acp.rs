@@ -297,8 +297,8 @@ impl Projection {
         Some(self.thought(&text.join("\n\n")))
     }
 
-    /// Something for the user, for a client that has no other place for it: a message of its own, and a paragraph of its own for clients that
-    /// join all thoughts.
+    /// Something for the user, for a client that has no other place for it: a message of its own,
+    /// and a paragraph of its own for clients that join all thoughts.
     fn thought(&mut self, text: &str) -> Update {
         let before = if std::mem::take(&mut self.thinking) { "\n\n" } else { "" };
         self.thoughts += 1;

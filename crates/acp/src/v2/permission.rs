@@ -5,8 +5,9 @@ use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol_schema::v2 as acp;
 
-/// The request: the question is its description, the call as it would run its subject. Diffs come first. The title, which may hold the
-/// command, is that of the request and not told again with the subject.
+/// The request: the question is its description, the call as it would run its subject. Diffs come
+/// first. The title, which may hold the command, is that of the request and not told again with the
+/// subject.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
     let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();

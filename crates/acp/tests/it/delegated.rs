@@ -1,4 +1,5 @@
-//! What passes through the editor in whole turns, where the editor is late, holds unsaved text or works on another machine.
+//! What passes through the editor in whole turns, where the editor is late, holds unsaved text or
+//! works on another machine.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::{

@@ -1,6 +1,8 @@
-//! One turn as each known client sees it: every update and every question, a line each, beside what is kept in `tests/golden`.
+//! One turn as each known client sees it: every update and every question, a line each, beside what
+//! is kept in `tests/golden`.
 //!
-//! A change of what is shown is a change of those files: `TILLER_RENEW=1 cargo nextest run -p acp golden` writes them anew.
+//! A change of what is shown is a change of those files: `TILLER_RENEW=1 cargo nextest run -p acp
+//! golden` writes them anew.
 
 use crate::stage::stage;
 use acp::{
@@ -27,7 +29,8 @@ async fn what_each_known_client_is_shown_of_a_turn_is_what_is_kept() {
     assert!(wrong.is_empty(), "other messages than in tests/golden for {wrong:?}; see the top of this file");
 }
 
-/// The lines of what a client is told and asked in a session of two turns, the second of which is cancelled.
+/// The lines of what a client is told and asked in a session of two turns, the second of which is
+/// cancelled.
 async fn shown(client: &Client) -> String {
     let capabilities: Value = serde_json::from_str(client.capabilities).unwrap();
     let flag = |path: &str| capabilities.pointer(path) == Some(&json!(true));
@@ -81,7 +84,8 @@ fn introduced(client: &Client) -> Introduced {
     }
 }
 
-/// A line for each message that shows something. How often a running command is looked at is another matter.
+/// A line for each message that shows something. How often a running command is looked at is
+/// another matter.
 fn lines(editor: &Editor, session: &str) -> String {
     let mut lines = String::new();
     for message in editor.log() {

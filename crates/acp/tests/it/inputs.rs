@@ -1,4 +1,5 @@
-//! What clients give that is wrong: each is named, with the code of a mistake and not that of a defect.
+//! What clients give that is wrong: each is named, with the code of a mistake and not that of a
+//! defect.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::testing::{Answer, EditorScript, Fault};

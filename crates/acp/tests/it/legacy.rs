@@ -315,7 +315,8 @@ async fn a_conversation_that_is_sent_again_goes_on() {
         Some(named) => json!({ "prompt": "p", "conversationId": named }),
         None => json!({ "prompt": "p" }),
     };
-    // Two at once, one without a name, and one that continues the unnamed by the name it was told under.
+    // Two at once, one without a name, and one that continues the unnamed by the name it was told
+    // under.
     peer.call(1, "agent/run", run(Some("c"))).await;
     peer.call(2, "agent/run", run(Some("c"))).await;
     for (id, said) in [(1, "one"), (2, "two")] {

@@ -107,7 +107,8 @@ async fn a_new_file_is_not_asked_for_where_the_client_reads_the_disk() {
         let session = stage.editor.session("/w").await;
         stage.editor.prompt(&session, "write").await.unwrap();
         assert_eq!(stage.disk.text_of("/w/new.txt").as_deref(), Some("text\n"));
-        // What was written is read back. Before, only an editor that may hold a buffer is asked: for the diff, and again after the question.
+        // What was written is read back. Before, only an editor that may hold a buffer is asked:
+        // for the diff, and again after the question.
         assert_eq!(stage.editor.calls("fs/read_text_file").len(), asked, "{name:?}");
         stage.editor.close().await.unwrap();
     }

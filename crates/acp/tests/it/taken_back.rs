@@ -1,4 +1,5 @@
-//! Requests that open a session and are taken back, at each step of the store: nothing stays open, and no lease is held.
+//! Requests that open a session and are taken back, at each step of the store: nothing stays open,
+//! and no lease is held.
 
 use acp::{
     AcpOptions,
@@ -21,7 +22,8 @@ use std::{
 use system::{AbsPath, FakeSystem};
 use tokio::sync::{Notify, Semaphore};
 
-/// A store that counts leases, and stops before one of its operations until it is let go on, or fails it.
+/// A store that counts leases, and stops before one of its operations until it is let go on, or
+/// fails it.
 struct Watched {
     inner: MemoryStore,
     leases: Mutex<BTreeMap<String, i64>>,

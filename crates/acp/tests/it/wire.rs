@@ -161,7 +161,8 @@ async fn an_error_has_the_id_of_its_line_where_that_can_be_read() {
             assert_eq!(answer["id"], expected, "{shown}: {answer}");
             assert!(answer.to_string().len() < 500, "{shown} is not echoed");
         }
-        // The editor did not number these itself, so it objects to the answers; that is not what is tested here.
+        // The editor did not number these itself, so it objects to the answers; that is not what is
+        // tested here.
         std::mem::forget(stage.editor);
     }
 }

@@ -21,7 +21,8 @@ impl Fill {
         }
     }
 
-    /// Whether nothing is known of what is sent now: nothing was counted yet, or it has become less since.
+    /// Whether nothing is known of what is sent now: nothing was counted yet, or it has become less
+    /// since.
     pub(crate) fn is_unknown(self) -> bool {
         self.counted.is_none()
     }

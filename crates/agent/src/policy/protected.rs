@@ -49,7 +49,8 @@ pub(crate) const FILES: &[&str] = &[
 pub(crate) const GIT: &[&str] =
     &[".git/config", ".git/config.worktree", ".git/hooks", ".git/info/attributes"];
 
-/// The directory of protected files, where it is missing: it must not come into being with one in it.
+/// The directory of protected files, where it is missing: it must not come into being with one in
+/// it.
 pub(crate) const CARGO: &str = ".cargo";
 
 /// Every protected file and directory.

@@ -1,5 +1,5 @@
-//! What models are told of the agent's own tools where the user's editor works on another machine: they act here, and
-//! the editor's buffers are out of their reach.
+//! What models are told of the agent's own tools where the user's editor works on another machine:
+//! they act here, and the editor's buffers are out of their reach.
 
 use crate::ToolSpec;
 

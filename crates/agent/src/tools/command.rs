@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// What it said as plain text (no sequences, carriage returns applied), within the limits, without line ends at the end; the last of it
-    /// where there was too much.
+    /// What it said as plain text (no sequences, carriage returns applied), within the limits,
+    /// without line ends at the end; the last of it where there was too much.
     pub said: String,
     /// Whether something is missing in `said`.
     pub truncated: bool,

@@ -123,8 +123,8 @@ impl FileEdit {
     }
 }
 
-/// A text with `old` replaced by `new`, where it occurs once or everywhere with `all`, and how many lines went and came. `name` is what the model calls
-/// the file.
+/// A text with `old` replaced by `new`, where it occurs once or everywhere with `all`, and how many
+/// lines went and came. `name` is what the model calls the file.
 ///
 /// # Errors
 /// What `file_edit` says where it does not fit.

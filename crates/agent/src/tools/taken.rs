@@ -1,7 +1,8 @@
 //! Whether an editor that said it wrote a text holds that text.
 //!
-//! Some answer before the text is in the buffer, some answer and change nothing. A change that is made on top of the old
-//! text would then undo the one before it, so the next one is made only when this one is there.
+//! Some answer before the text is in the buffer, some answer and change nothing. A change that is
+//! made on top of the old text would then undo the one before it, so the next one is made only when
+//! this one is there.
 
 use super::cancel::unless_cancelled;
 use crate::{
@@ -23,8 +24,8 @@ pub enum Taken {
     Unknown(String),
 }
 
-/// Reads a file until it no longer holds the text from before a write (`None`: there was no file), at most for a bounded
-/// time. `read` reads it the way it was written.
+/// Reads a file until it no longer holds the text from before a write (`None`: there was no file),
+/// at most for a bounded time. `read` reads it the way it was written.
 ///
 /// # Errors
 /// [`ToolError::Cancelled`] when the turn is.
@@ -37,7 +38,8 @@ pub async fn taken<F: Future<Output = Result<String, SystemError>>>(
     within(TAKEN_WITHIN, cx, before, sent, read).await
 }
 
-/// The same for an editor that takes writes and cannot be read: `read` reads the disk, where the text is once it is saved.
+/// The same for an editor that takes writes and cannot be read: `read` reads the disk, where the
+/// text is once it is saved.
 pub(super) async fn saved<F: Future<Output = Result<String, SystemError>>>(
     cx: &ToolContext,
     before: Option<&str>,
@@ -72,8 +74,8 @@ async fn within<F: Future<Output = Result<String, SystemError>>>(
     }
 }
 
-/// Whether a text is that from before a write which should have changed it. Some editors show a file that does not exist
-/// as an empty one.
+/// Whether a text is that from before a write which should have changed it. Some editors show a
+/// file that does not exist as an empty one.
 fn is_old(before: Option<&str>, sent: &str, text: &str) -> bool {
     !same_text(text, sent) && same_text(text, before.unwrap_or_default())
 }

@@ -35,7 +35,8 @@ pub(super) struct World {
     pub(super) scripts: VecDeque<Script>,
     /// What was done, in order.
     pub(super) log: Vec<String>,
-    /// Writes that the editor answers and does later: after this many of its reads, never where there is none.
+    /// Writes that the editor answers and does later: after this many of its reads, never where
+    /// there is none.
     pub(super) late: Option<Option<usize>>,
     /// What it will hold then.
     pub(super) coming: Option<(AbsPath, String)>,

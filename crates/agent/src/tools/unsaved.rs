@@ -1,4 +1,5 @@
-//! Files whose text in the editor is not the text on disk: a command works on the disk, and the user looks at the editor.
+//! Files whose text in the editor is not the text on disk: a command works on the disk, and the
+//! user looks at the editor.
 
 use super::{cancel::unless_cancelled, path};
 use crate::{
@@ -8,8 +9,9 @@ use crate::{
 use futures::{StreamExt, stream};
 use system::{AbsPath, Route};
 
-/// The files, as they are shown, of which the editor holds other text than the disk, among those that this session has
-/// read or written through the editor. The editor is asked only for files whose text on disk is not the text last seen.
+/// The files, as they are shown, of which the editor holds other text than the disk, among those
+/// that this session has read or written through the editor. The editor is asked only for files
+/// whose text on disk is not the text last seen.
 pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> {
     let routes = cx.system.routes();
     let paths = match (routes.read_text, routes.write_text) {

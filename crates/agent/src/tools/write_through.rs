@@ -70,7 +70,8 @@ impl Change {
         self.write_over(cx, whole, self.before.as_deref()).await
     }
 
-    /// The same where another text stands there by now than was decided on: that of a file which was renamed to this one.
+    /// The same where another text stands there by now than was decided on: that of a file which
+    /// was renamed to this one.
     pub(super) async fn write_over(
         &self,
         cx: &ToolContext,
@@ -96,7 +97,8 @@ impl Change {
                 (text, note, told)
             }
             Taken::Unknown(note) => (self.after.clone(), note, false),
-            // It may not be saved for long: the editor has it, and what it made of it nobody can tell.
+            // It may not be saved for long: the editor has it, and what it made of it nobody can
+            // tell.
             Taken::Nothing if writes_blindly(cx) => (self.after.clone(), String::new(), true),
             Taken::Nothing => return Err(self.not_taken(cx).await),
         };
@@ -138,7 +140,8 @@ impl Change {
         }
     }
 
-    /// What the editor holds once it has taken a write. One that formats on save holds other text than was sent.
+    /// What the editor holds once it has taken a write. One that formats on save holds other text
+    /// than was sent.
     async fn read_back(&self, cx: &ToolContext, was: Option<&str>) -> Result<Taken, ToolError> {
         let routes = cx.system.routes();
         let taken = match (routes.read_text, routes.write_text) {

@@ -72,7 +72,8 @@ fn part(parameter: &mut Parameter, encoding: &Value) {
     parameter.schema["description"] = json!(format!("{about}({what})"));
 }
 
-/// Whether a part is not text or JSON: `format: binary` in 3.0; in 3.1 a type of content, or nothing at all beside it.
+/// Whether a part is not text or JSON: `format: binary` in 3.0; in 3.1 a type of content, or
+/// nothing at all beside it.
 fn is_bytes(schema: &Value, kind: Option<&str>) -> bool {
     let is_text = schema["type"] == "string" || schema.get("type").is_none();
     let format = schema["format"].as_str();

@@ -83,7 +83,8 @@ fn parse_text(source: &str, attached: &[String]) -> Understood {
     }
 }
 
-/// The text inside of a pair of tags around all of a prompt, as some clients send it: `<previous_user_message>…</previous_user_message>`.
+/// The text inside of a pair of tags around all of a prompt, as some clients send it:
+/// `<previous_user_message>…</previous_user_message>`.
 fn unwrapped(source: &str) -> &str {
     let inside = || {
         let (name, rest) = source.trim().strip_prefix('<')?.split_once('>')?;

@@ -9,7 +9,8 @@ use agent::{Archived, ListQuery, SessionEvent, SessionId, SessionPage, SessionRe
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use system::AbsPath;
 
-/// Which sessions were prompted or named, or are among those of the fifth parameter; all, where that is nothing.
+/// Which sessions were prompted or named, or are among those of the fifth parameter; all, where
+/// that is nothing.
 macro_rules! begun_or {
     () => {
         " AND (?5 IS NULL OR title IS NOT NULL OR id IN (SELECT value FROM json_each(?5)) OR (last_seq > 0 AND EXISTS \

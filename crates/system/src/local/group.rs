@@ -130,7 +130,8 @@ fn wait_then_reap(
     }
 }
 
-/// How a launcher says that its command ended: before it has ended itself. `None` where it says nothing.
+/// How a launcher says that its command ended: before it has ended itself. `None` where it says
+/// nothing.
 fn said_end(control: UnixStream) -> Option<ExitStatus> {
     let mut said = String::new();
     BufReader::new(control).take(SAID_BYTES).read_line(&mut said).ok()?;

@@ -5,7 +5,8 @@ use clap::{Args, Subcommand};
 /// What to do with settings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// List the settings of your file and of the project's that count in the current folder, and what is ignored.
+    /// List the settings of your file and of the project's that count in the current folder, and
+    /// what is ignored.
     List {
         /// Print one JSON object.
         #[arg(long)]

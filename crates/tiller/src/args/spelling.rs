@@ -1,6 +1,7 @@
 //! Another spelling of commands: `integrations:list` is `integrations list`.
 
-/// The arguments with the first one taken apart where it has colons between words, and `--setup` as the command that it means.
+/// The arguments with the first one taken apart where it has colons between words, and `--setup` as
+/// the command that it means.
 pub(crate) fn spelled(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut arguments: Vec<String> = arguments.collect();
     let word = |part: &str| {
@@ -11,7 +12,8 @@ pub(crate) fn spelled(arguments: impl Iterator<Item = String>) -> Vec<String> {
         let parts: Vec<String> = first.split(':').map(str::to_owned).collect();
         arguments.splice(1..2, parts);
     }
-    // An editor that logs in may replace the arguments that it starts the agent with, not only add to them.
+    // An editor that logs in may replace the arguments that it starts the agent with, not only add
+    // to them.
     if let Some(first) = arguments.get_mut(1).filter(|first| *first == "--setup") {
         *first = "setup".to_owned();
     }

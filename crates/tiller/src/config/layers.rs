@@ -45,7 +45,8 @@ pub(crate) struct ProjectLayer {
     pub(crate) file: SettingsFile,
     /// Why they may do no more than tighten; `None` when the user trusts the folder with them.
     pub(crate) distrust: Option<String>,
-    /// What the user has set in the file through this program, by name: it counts while the file says the same, trusted or not.
+    /// What the user has set in the file through this program, by name: it counts while the file
+    /// says the same, trusted or not.
     pub(crate) said: BTreeMap<String, Value>,
     /// Why each hook waits, by name; a hook that is not here is trusted.
     pub(crate) waiting: BTreeMap<String, String>,

@@ -1,7 +1,8 @@
 //! What a project's file has said while a session went on.
 //!
-//! Whoever can write the file, the model among them, must not loosen a running session by taking a line out of it. What the file has
-//! forbidden holds until the session is opened anew, or until the user takes it back through this program.
+//! Whoever can write the file, the model among them, must not loosen a running session by taking a
+//! line out of it. What the file has forbidden holds until the session is opened anew, or until the
+//! user takes it back through this program.
 
 use super::{
     ConfigError, InProject, SettingsFile,
@@ -23,7 +24,8 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Keeps what a version of the file forbids, and of the hooks in `options` those of the project that are trusted.
+    /// Keeps what a version of the file forbids, and of the hooks in `options` those of the project
+    /// that are trusted.
     pub(crate) fn remember(
         &mut self,
         file: Option<&SettingsFile>,
@@ -82,7 +84,8 @@ impl Past {
         Ok(())
     }
 
-    /// Hooks that were trusted stay as they were until those of the file are trusted. Each is run only while it is what was trusted.
+    /// Hooks that were trusted stay as they were until those of the file are trusted. Each is run
+    /// only while it is what was trusted.
     pub(super) fn keep_hooks(&self, options: &mut Options) {
         for (name, hook) in &self.hooks {
             let now = options.hooks.entry(format!("project/{name}")).or_insert_with(|| hook.clone());

@@ -40,7 +40,8 @@ pub(crate) fn with_setting(
     Err(bad("cannot be written into this file; set it there by hand"))
 }
 
-/// A value as it is written; `None` where it is neither text, a number or a flag, nor a list of such.
+/// A value as it is written; `None` where it is neither text, a number or a flag, nor a list of
+/// such.
 fn written(value: &serde_json::Value) -> Option<String> {
     Some(match value {
         serde_json::Value::String(text) => quoted(text),

@@ -1,4 +1,5 @@
-//! On whose behalf a function is called when nobody is named, and what to do where something is missing.
+//! On whose behalf a function is called when nobody is named, and what to do where something is
+//! missing.
 
 use super::Integrations;
 use ::integrations::{Account, Accounts as _, Blocked, DEFAULT_ACCOUNT, Function, Integration, Switches};
@@ -24,7 +25,8 @@ impl Whose {
         self.known.iter().map(|(name, _)| name.as_str()).filter(|name| *name != DEFAULT_ACCOUNT)
     }
 
-    /// The account that is meant when none is named: the default one; where there is only one, and it is called something else, that one.
+    /// The account that is meant when none is named: the default one; where there is only one, and
+    /// it is called something else, that one.
     pub(crate) fn meant(&self) -> &str {
         match self.known.as_slice() {
             [(only, _)] => only,
@@ -32,7 +34,8 @@ impl Whose {
         }
     }
 
-    /// What an account lacks before a function can be called, and how that is given; `None` where nothing is missing.
+    /// What an account lacks before a function can be called, and how that is given; `None` where
+    /// nothing is missing.
     pub(crate) fn unready(
         &self,
         integration: &Integration,
@@ -77,7 +80,8 @@ impl Whose {
     }
 }
 
-/// Why a function below `app.integrations` is not there, and what to do. `None` where nothing is known of it.
+/// Why a function below `app.integrations` is not there, and what to do. `None` where nothing is
+/// known of it.
 pub(crate) async fn explain(desk: &Integrations, switches: &Switches, path: &[String]) -> Option<String> {
     let (provider, function) = (path.first()?, path.last()?);
     let catalogue = desk.catalogue().await;

@@ -89,7 +89,8 @@ impl ToolSource for Source {
             return Offer { tools: Vec::new(), notices: Vec::new() };
         }
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-        // A tool has no account beside its arguments: models have the one that is meant when none is named.
+        // A tool has no account beside its arguments: models have the one that is meant when none
+        // is named.
         for one in callable(&self.desk, &self.now).await {
             if one.meant && one.unready.is_none() {
                 tools.push(Arc::new(tool(
@@ -144,7 +145,8 @@ struct Callable {
     unready: Option<String>,
 }
 
-/// What there is to be called: functions of integrations that are switched on, for the account that is meant when none is named and for each other one.
+/// What there is to be called: functions of integrations that are switched on, for the account that
+/// is meant when none is named and for each other one.
 async fn callable(desk: &Integrations, now: &Arc<Now>) -> Vec<Callable> {
     let switches = now();
     if !switches.each.values().any(|own| own.enabled) {

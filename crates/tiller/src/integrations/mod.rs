@@ -68,8 +68,9 @@ impl Integrations {
         }
     }
 
-    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold for such calls too, and for the files that it sends.
-    /// Where `asks` is set, a file about which somebody would have to be asked is refused as well.
+    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold
+    /// for such calls too, and for the files that it sends. Where `asks` is set, a file about which
+    /// somebody would have to be asked is refused as well.
     pub(crate) async fn denial(
         &self,
         options: &Options,

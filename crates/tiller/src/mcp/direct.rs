@@ -194,7 +194,8 @@ impl Direct {
         })
     }
 
-    /// Why a server that somebody described cannot be called; `None` where it can be, or where there is none of that name.
+    /// Why a server that somebody described cannot be called; `None` where it can be, or where
+    /// there is none of that name.
     pub(crate) async fn why_not(self: &Arc<Self>, name: &str) -> Option<String> {
         match self.server(name).await {
             Ok(server) => self.tools_of(&server).await.err().map(|why| self.redacted(&why)),

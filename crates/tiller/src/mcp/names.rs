@@ -1,4 +1,5 @@
-//! What a server's tools are called: by their servers, by models, in scripts, and by whoever types a name.
+//! What a server's tools are called: by their servers, by models, in scripts, and by whoever types
+//! a name.
 
 use ::mcp::server_name;
 use serde_json::{Value, json};
@@ -24,7 +25,8 @@ pub(super) fn server_of(function: &str) -> Option<String> {
     server.map(server_name)
 }
 
-/// The row of the tool that a name means: its own name comes before the one that models know, and that before the one that scripts write.
+/// The row of the tool that a name means: its own name comes before the one that models know, and
+/// that before the one that scripts write.
 pub(super) fn meant<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function: &str) -> Option<usize> {
     let path = function.strip_prefix("app.mcp.").unwrap_or(function);
     let below = path.split_once('.').map(|(_, tool)| tool);

@@ -100,8 +100,8 @@ impl Services {
         trusted.map_err(|error| self.failed(&error))
     }
 
-    /// Stores a setting in a file of the scope. It holds from the next decision on: where it is `trusted`, a project's too, whatever else of
-    /// that file waits for trust.
+    /// Stores a setting in a file of the scope. It holds from the next decision on: where it is
+    /// `trusted`, a project's too, whatever else of that file waits for trust.
     pub(super) async fn store(
         &self,
         on: &Scene,

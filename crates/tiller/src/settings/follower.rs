@@ -17,8 +17,8 @@ use system::AbsPath;
 
 /// Follows the settings of a session's folder.
 ///
-/// The user's own file counts as it is. The project's counts as it is where it tightens, and where it is trusted; what it has forbidden since
-/// the session began goes on to hold.
+/// The user's own file counts as it is. The project's counts as it is where it tightens, and where
+/// it is trusted; what it has forbidden since the session began goes on to hold.
 pub(crate) struct Follower {
     settings: Arc<Settings>,
     session: SessionId,
@@ -31,7 +31,8 @@ pub(crate) struct Follower {
 
 /// What the last look found.
 struct State {
-    /// The files as they were looked at before they were read; `None` where a later change of them need not show.
+    /// The files as they were looked at before they were read; `None` where a later change of them
+    /// need not show.
     stamps: Option<Stamps>,
     changes: u64,
     /// The last files that settings could be made of.
@@ -114,7 +115,8 @@ impl Follower {
         self.seen()
     }
 
-    /// Takes over what the files come to now. A file that is wrong is an error, and does not keep the other one from counting.
+    /// Takes over what the files come to now. A file that is wrong is an error, and does not keep
+    /// the other one from counting.
     async fn read_anew(&self, state: &mut State) -> Result<()> {
         let State { past, counted_on, files, kept, .. } = state;
         let (read, problem) = Files::read_after(&self.settings.folders, &self.folder, files).await;

@@ -1,7 +1,8 @@
-//! The one owner of settings: it lays the layers of a folder over each other, for whoever asks, as their files are at that moment.
+//! The one owner of settings: it lays the layers of a folder over each other, for whoever asks, as
+//! their files are at that moment.
 //!
-//! Sessions follow the settings of their own folders ([`Follower`]) and read them at each decision. Nothing else of the program keeps a copy to
-//! decide by.
+//! Sessions follow the settings of their own folders ([`Follower`]) and read them at each decision.
+//! Nothing else of the program keeps a copy to decide by.
 
 mod files;
 mod follower;
@@ -43,7 +44,8 @@ pub(crate) struct Settings {
     /// What the user has set in projects' files through this program, by folder and name.
     said: Mutex<HashMap<AbsPath, BTreeMap<String, Value>>>,
     followers: Mutex<Vec<Weak<Follower>>>,
-    /// How models are reached: first those of the process, then those of sessions that reach them otherwise.
+    /// How models are reached: first those of the process, then those of sessions that reach them
+    /// otherwise.
     catalogs: Mutex<Vec<(models::Reach, Arc<Catalog>)>>,
     /// How often something was set through this program.
     changes: AtomicU64,
@@ -61,11 +63,13 @@ pub(crate) struct Snapshot {
     pub(crate) in_force: Vec<InForce>,
 }
 
-/// Whether each hook of a project, by name, was trusted before in a session: one that was and is another now denies.
+/// Whether each hook of a project, by name, was trusted before in a session: one that was and is
+/// another now denies.
 pub(crate) type CountedOn = BTreeMap<String, Arc<AtomicBool>>;
 
 impl Settings {
-    /// The settings of a process that was started in a folder with these variables and flags. Reads no file.
+    /// The settings of a process that was started in a folder with these variables and flags. Reads
+    /// no file.
     pub(crate) fn new(environment: &Environment, start: &AbsPath, flags: Flags) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             environment: environment.clone(),
@@ -79,7 +83,8 @@ impl Settings {
         }))
     }
 
-    /// What the settings of a folder come to now. What is wrong with them is an error that says where.
+    /// What the settings of a folder come to now. What is wrong with them is an error that says
+    /// where.
     pub(crate) async fn read(&self, folder: &AbsPath) -> Result<Snapshot> {
         let files = Files::read(&self.folders, folder).await?;
         self.lay(folder, &files, &Past::default(), &mut CountedOn::new()).await
@@ -96,8 +101,8 @@ impl Settings {
         followers.iter().rev().filter_map(Weak::upgrade).find(|follower| follower.is_of(session))
     }
 
-    /// The user has set something, through this program, in the file of the project in a folder. It counts for what is running too, and
-    /// whatever of the file waits for trust.
+    /// The user has set something, through this program, in the file of the project in a folder. It
+    /// counts for what is running too, and whatever of the file waits for trust.
     pub(crate) async fn set_in_project(&self, folder: &AbsPath, name: &str, value: Value) {
         self.said
             .lock()
@@ -141,7 +146,8 @@ impl Settings {
         Ok(Snapshot { options, session, notices, in_force })
     }
 
-    /// The project's settings, and what of them may do more than tighten: what was judged is what is read.
+    /// The project's settings, and what of them may do more than tighten: what was judged is what
+    /// is read.
     async fn project(&self, folder: &AbsPath, file: SettingsFile) -> ProjectLayer {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         let said = said.unwrap_or_default();

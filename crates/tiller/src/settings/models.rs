@@ -1,4 +1,5 @@
-//! The models of each session: reached as its folder's settings say, and never as those of another project do.
+//! The models of each session: reached as its folder's settings say, and never as those of another
+//! project do.
 
 use super::{Follower, Settings};
 use crate::{
@@ -30,7 +31,8 @@ impl Reach {
 }
 
 impl Settings {
-    /// The models as settings have them: one catalog for all sessions whose settings say the same of providers.
+    /// The models as settings have them: one catalog for all sessions whose settings say the same
+    /// of providers.
     pub(crate) fn catalog(&self, options: &Options) -> Arc<Catalog> {
         let reach = Reach::of(options);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +56,8 @@ impl Settings {
         }
     }
 
-    /// Has the models of the process be those of the folder it was started in, as its settings are now.
+    /// Has the models of the process be those of the folder it was started in, as its settings are
+    /// now.
     pub(super) fn renew_models(&self, options: &Options) {
         let reach = Reach::of(options);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -96,8 +96,8 @@ pub(crate) async fn set_up(
     Ok(Stored { model, key: wanted.key.is_some(), settings: !settings.is_empty() })
 }
 
-/// Stores one setting in a file, and returns the value as it is there. A list may be written as the text of a JSON array, for wires that
-/// have no lists.
+/// Stores one setting in a file, and returns the value as it is there. A list may be written as the
+/// text of a JSON array, for wires that have no lists.
 pub(crate) async fn store_setting(
     options: &Options,
     file: &AbsPath,

@@ -1,4 +1,5 @@
-//! Servers that are not there, or are none: told in words, with what to do, and on standard error nothing else. And servers that speak the older wire.
+//! Servers that are not there, or are none: told in words, with what to do, and on standard error
+//! nothing else. And servers that speak the older wire.
 
 use crate::{
     agent::Agent,
@@ -130,7 +131,8 @@ fn a_session_with_a_dead_server_says_so_once_and_nothing_on_standard_error() {
     is_plain(&said);
 }
 
-/// A server of the older wire: a stream of events, and messages beside it. What it was asked goes into the list.
+/// A server of the older wire: a stream of events, and messages beside it. What it was asked goes
+/// into the list.
 fn by_events(endpoint: impl Fn(&str) -> String + Send + 'static) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());

@@ -20,7 +20,8 @@ pub(crate) struct Editor {
     pub(crate) name: Option<(&'static str, &'static str)>,
     /// Open buffers by absolute path; other files are read from disk. Writes land here and on disk.
     pub(crate) buffers: BTreeMap<String, String>,
-    /// What was asked, in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, `probe`, ….
+    /// What was asked, in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, `probe`,
+    /// ….
     pub(crate) log: Vec<String>,
     pub(crate) open: Open,
     pub(crate) created: usize,
@@ -157,7 +158,8 @@ impl Editor {
         }
     }
 
-    /// Runs the command to its end, as a very fast terminal would. Its standard input is a pipe to which nobody writes.
+    /// Runs the command to its end, as a very fast terminal would. Its standard input is a pipe to
+    /// which nobody writes.
     fn run(&mut self, params: &Value) -> Value {
         let program = params["command"].as_str().unwrap();
         let args: Vec<_> =

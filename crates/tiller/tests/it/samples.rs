@@ -1,4 +1,5 @@
-//! Names of tools and functions as they are printed, and every sample that pages and commands print, run as it stands.
+//! Names of tools and functions as they are printed, and every sample that pages and commands
+//! print, run as it stands.
 
 use crate::{
     agent::Agent,
@@ -132,7 +133,8 @@ fn in_shell(home: &Home, line: &str, variables: &[(&str, &str)]) -> std::process
     command.output().unwrap()
 }
 
-/// A home in which Plane is the fake one; the account has a name, if one is given, and everything but the key.
+/// A home in which Plane is the fake one; the account has a name, if one is given, and everything
+/// but the key.
 fn with_plane(service: &Service, account: &str, enabled: bool) -> Home {
     let home = Home::new();
     home.settings(ALLOWED);
@@ -333,7 +335,8 @@ fn every_example_that_is_printed_of_a_function_runs_as_it_is() {
             json_of(&home, &["integrations", "examples", function["function"].as_str().unwrap(), "--json"]);
         let examples: Vec<_> =
             said["examples"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
-        // Starting the program for each takes its time: of all of them the script, and of some the lines too.
+        // Starting the program for each takes its time: of all of them the script, and of some the
+        // lines too.
         let few = if ran < 12 { examples.len() - 1 } else { 0 };
         for line in &examples[..few] {
             let output = in_shell(&home, line, &[]);

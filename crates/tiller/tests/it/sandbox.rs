@@ -112,7 +112,8 @@ fn what_is_not_proven_to_be_confined_in_a_terminal_asks_and_runs_once() {
     let confined = confines(&home);
     let (editor, _) = in_terminal(&home, Joins::AndRunsNothing, "echo once >> ran");
     let expected: &[&str] = match confined {
-        // The launcher was tried; then the command as it is, asked about. No form of it is safe there, so it runs here.
+        // The launcher was tried; then the command as it is, asked about. No form of it is safe
+        // there, so it runs here.
         true => &["terminal", "permission", "probe", "probe"],
         false => &["permission", "probe", "probe"],
     };

@@ -1,4 +1,5 @@
-//! Settings hold where a session is, and from the moment on at which they are changed, whoever changes them.
+//! Settings hold where a session is, and from the moment on at which they are changed, whoever
+//! changes them.
 
 use crate::{
     agent::Agent,

@@ -1,4 +1,5 @@
-//! Commands in the terminals of editors that take them in different ways, where nothing confines them.
+//! Commands in the terminals of editors that take them in different ways, where nothing confines
+//! them.
 
 use crate::{
     agent::Agent,

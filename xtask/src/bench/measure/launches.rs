@@ -39,8 +39,8 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![confined, unconfined, more])
 }
 
-/// The same where a project's files have to be looked through, by a process that has not seen them and by
-/// one that has.
+/// The same where a project's files have to be looked through, by a process that has not seen them
+/// and by one that has.
 pub(super) fn large_project(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut first = Figure::of(Quantity::time("20,000 files: the first confined command of a process"));
     let mut further = Figure::of(Quantity::time("... a further one"));

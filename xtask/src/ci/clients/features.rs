@@ -1,10 +1,12 @@
-//! Which features of the protocol a client used, told from what went over its wires and from what it showed.
+//! Which features of the protocol a client used, told from what went over its wires and from what
+//! it showed.
 
 use super::tap::{TO_AGENT, TO_CLIENT};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
-/// A column of the table, in its order: the name in the file of what was seen, the column's head, what counts as seen.
+/// A column of the table, in its order: the name in the file of what was seen, the column's head,
+/// what counts as seen.
 pub(super) const FEATURES: [(&str, &str, &str); 14] = [
     ("prompt", "prompt", "a prompt was answered after text had been streamed"),
     ("read", "reads", "it answered `fs/read_text_file`"),
@@ -38,7 +40,8 @@ pub(super) fn of_wire(wire: &str) -> BTreeSet<&'static str> {
     reading.seen
 }
 
-/// What a client's script noted as shown to the user, a word a line; words that are no feature are left out.
+/// What a client's script noted as shown to the user, a word a line; words that are no feature are
+/// left out.
 pub(super) fn of_notes(notes: &str) -> BTreeSet<&'static str> {
     let names = FEATURES.iter().map(|(name, ..)| *name);
     names.filter(|name| notes.lines().any(|line| line.trim() == *name)).collect()

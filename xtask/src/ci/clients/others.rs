@@ -63,8 +63,8 @@ impl Version {
     }
 }
 
-/// Clients whose own code loses a race now and then (a stream that ends before its last message): a story of theirs
-/// that fails is played once more.
+/// Clients whose own code loses a race now and then (a stream that ends before its last message): a
+/// story of theirs that fails is played once more.
 pub(super) const RETRIED: [&str; 5] = ["acpx", "acp-factory", "AI SDK provider", "harbor", "Toad"];
 
 const ACPX: Client = Client {
@@ -81,7 +81,8 @@ const FACTORY: Client =
 const AI_SDK: Client =
     Client { name: "AI SDK provider", start: |folder, _| node(folder, "ai-sdk.mjs"), ..ACPX };
 
-/// The script that harbor copies beside an agent. Harbor's package asks for a newer Python than the script needs.
+/// The script that harbor copies beside an agent. Harbor's package asks for a newer Python than the
+/// script needs.
 const HARBOR: Client = Client {
     name: "harbor",
     source: "tests/clients/harbor",

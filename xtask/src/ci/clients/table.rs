@@ -1,4 +1,5 @@
-//! The table of clients and features: what was seen is kept in a file of the tree, and docs/editors.md shows it.
+//! The table of clients and features: what was seen is kept in a file of the tree, and
+//! docs/editors.md shows it.
 
 use super::features::FEATURES;
 use anyhow::{Context, Result, bail};

@@ -1,6 +1,7 @@
 //! What goes over the wire between a client and the agent, written down while it goes.
 //!
-//! A client is given a script instead of the binary. It starts this program, which starts the agent and copies both ways.
+//! A client is given a script instead of the binary. It starts this program, which starts the agent
+//! and copies both ways.
 
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -15,8 +16,8 @@ pub(super) const TO_AGENT: char = '>';
 /// Before a line that the agent sent.
 pub(super) const TO_CLIENT: char = '<';
 
-/// `xtask tap FOLDER PROGRAM ARGS…`: runs the program with this process's input and output, writes each line to a file of
-/// its own in the folder, and ends as the program did.
+/// `xtask tap FOLDER PROGRAM ARGS…`: runs the program with this process's input and output, writes
+/// each line to a file of its own in the folder, and ends as the program did.
 ///
 /// # Errors
 /// The folder cannot be written, or the program does not start.
@@ -60,7 +61,8 @@ fn copy(from: impl Read, mut to: impl Write, mark: char, file: &Mutex<File>) {
     }
 }
 
-/// Makes the script that stands for the binary `tiller`, with a fresh folder for what it writes down.
+/// Makes the script that stands for the binary `tiller`, with a fresh folder for what it writes
+/// down.
 ///
 /// # Errors
 /// They cannot be written.

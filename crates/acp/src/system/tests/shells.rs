@@ -19,8 +19,8 @@ pub(super) enum Joins {
     CommandOnly,
 }
 
-/// What a command says and its exit code, run to its end with a standard input that is a pipe to which nobody writes. `None`: it waits for
-/// that.
+/// What a command says and its exit code, run to its end with a standard input that is a pipe to
+/// which nobody writes. `None`: it waits for that.
 #[expect(clippy::disallowed_methods, reason = "the tests are about what shells make of words")]
 pub(super) fn run(joins: Joins, words: &[String]) -> Option<(String, Option<i32>)> {
     let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));

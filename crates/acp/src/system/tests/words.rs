@@ -111,7 +111,8 @@ fn what_needs_nothing_is_left_as_it_is() {
     }
 }
 
-/// Between single quotes fish reads a backslash as an escape, between double quotes it is one everywhere.
+/// Between single quotes fish reads a backslash as an escape, between double quotes it is one
+/// everywhere.
 #[test]
 fn backslashes_and_quotes_stand_where_every_shell_reads_them_alike() {
     let sent = words(&command("printf", &["%s", "a\\b'c", "$x"]), Terminal::Joined, Stdin::Empty);

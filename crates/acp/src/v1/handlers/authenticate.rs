@@ -11,7 +11,8 @@ use crate::{
 use agent_client_protocol::v1::schema as acp;
 use serde_json::{Value, json};
 
-/// Succeeds for the method offered, however often it is called. Clients of the KosmoKrator wire name none: that is the one there is.
+/// Succeeds for the method offered, however often it is called. Clients of the KosmoKrator wire
+/// name none: that is the one there is.
 pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, mut given: Value, reply: Reply) {
     if given.is_null() {
         given = json!({});

@@ -40,7 +40,8 @@ pub(crate) fn initialize(
     if !connection.introduce(client, forms, traits(&capabilities, facts, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
-    // A client of the second version, which is served in the first, has them under another name; it is no client of the KosmoKrator wire.
+    // A client of the second version, which is served in the first, has them under another name; it
+    // is no client of the KosmoKrator wire.
     let named = if params.get("clientCapabilities").is_none() && params.get("capabilities").is_some() {
         "capabilities"
     } else {

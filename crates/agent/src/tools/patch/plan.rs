@@ -31,7 +31,8 @@ pub(super) struct Step {
     pub(super) change: Change,
     /// The file it is renamed from.
     pub(super) moved_from: Option<AbsPath>,
-    /// What stands there before the change is written: for a renamed file, the text that came with it.
+    /// What stands there before the change is written: for a renamed file, the text that came with
+    /// it.
     pub(super) was: Option<String>,
     /// The file goes; the change's text after is of no matter.
     pub(super) removes: bool,

@@ -183,8 +183,8 @@ async fn held(
     Ok(text.map(|text| in_file(matcher, path::shown(file, &cx.cwd), text.as_bytes())))
 }
 
-/// A file's matching lines: in the editor's text where the editor may hold another than the disk; none when it cannot be read. `asked` counts the
-/// files with matches on disk.
+/// A file's matching lines: in the editor's text where the editor may hold another than the disk;
+/// none when it cannot be read. `asked` counts the files with matches on disk.
 async fn matches(
     cx: &ToolContext,
     matcher: &RegexMatcher,

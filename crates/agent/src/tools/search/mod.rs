@@ -24,8 +24,9 @@ struct Files {
     partial: bool,
 }
 
-/// The files below `root`, or `root` itself when it is a file. Where text reads are delegated, the files that this session has read, written or been
-/// told of count with the editor's text, also those that are on no disk yet; and so does `root` itself.
+/// The files below `root`, or `root` itself when it is a file. Where text reads are delegated, the
+/// files that this session has read, written or been told of count with the editor's text, also
+/// those that are on no disk yet; and so does `root` itself.
 async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Result<Files, ToolError> {
     let mut overlaid = overlay(cx, root);
     let (walked, base) = match unless_cancelled(cx, cx.system.metadata(root)).await? {
@@ -72,7 +73,8 @@ fn overlay(cx: &ToolContext, root: &AbsPath) -> BTreeSet<AbsPath> {
     }
 }
 
-/// Whether a path that is on no disk is a file of the editor's. Some editors show every such path as an empty file.
+/// Whether a path that is on no disk is a file of the editor's. Some editors show every such path
+/// as an empty file.
 async fn is_buffer(cx: &ToolContext, path: &AbsPath) -> Result<bool, ToolError> {
     if cx.system.routes().read_text != Route::Client {
         return Ok(false);

@@ -1,4 +1,5 @@
-//! Editors that answer before they have done it, hold what is on no disk, or decode what is no text.
+//! Editors that answer before they have done it, hold what is on no disk, or decode what is no
+//! text.
 
 use super::*;
 use crate::tools::testing::{Script, Step, call};
@@ -181,7 +182,8 @@ async fn a_command_names_the_files_that_the_editor_has_not_saved() {
         panic!("{shown:?}")
     };
     assert!(note.contains("unsaved changes of: f, new"), "{note}");
-    // Saved, as it is or with more that the user typed: nothing is said any more, and nobody is asked twice.
+    // Saved, as it is or with more that the user typed: nothing is said any more, and nobody is
+    // asked twice.
     system.disk("f", "two\n").disk("new", "n\nmore\n").buffer("new", "n\nmore\n");
     for _ in 0..2 {
         system.world().scripts.push_back(listing());

@@ -103,11 +103,12 @@ impl Before {
 /// What a directory holds, as of its change time.
 #[derive(Debug, Clone)]
 struct Directory {
-    /// By what it is recognised: device, number and change time. A directory that changed a moment ago
-    /// is not, see [`settled`].
+    /// By what it is recognised: device, number and change time. A directory that changed a moment
+    /// ago is not, see [`settled`].
     id: Option<(u64, u64, (i64, i64))>,
     is_git: bool,
-    /// Whether it can become one without a change of its own: a link in it may get something to lead to.
+    /// Whether it can become one without a change of its own: a link in it may get something to
+    /// lead to.
     may_become_git: bool,
     entries: usize,
     folders: Vec<PathBuf>,

@@ -99,9 +99,9 @@ pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
     result.map_err(|error| format!("system call filter: {error}"))
 }
 
-/// The filter that knows system calls by their numbers, written by hand: a list of all of them has two
-/// thousand instructions, which the kernel takes a millisecond to check and compile. A call through
-/// another architecture's numbers does not get here alive: the other filter ends it.
+/// The filter that knows system calls by their numbers, written by hand: a list of all of them has
+/// two thousand instructions, which the kernel takes a millisecond to check and compile. A call
+/// through another architecture's numbers does not get here alive: the other filter ends it.
 fn known() -> Result<BpfProgram, std::num::TryFromIntError> {
     let step = |code: u32, number: i64, skipped: u8| {
         Ok(sock_filter { code: code.try_into()?, jt: skipped, jf: 0, k: number.try_into()? })
@@ -110,7 +110,8 @@ fn known() -> Result<BpfProgram, std::num::TryFromIntError> {
     let greater = libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K;
     let answer = libc::BPF_RET | libc::BPF_K;
     [
-        // The number is the first field of what a filter sees; without a sign, so that there is none below.
+        // The number is the first field of what a filter sees; without a sign, so that there is
+        // none below.
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
         // A library that finds no clone3 uses clone, whose flags a filter can look at.
         step(equal, libc::SYS_clone3, 3),

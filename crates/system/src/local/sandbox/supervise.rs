@@ -65,8 +65,9 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
     }
 }
 
-/// Says how the command ended, and that nothing more is printed. The kernel takes some ten milliseconds to
-/// give back what the watch holds when this process ends; nobody has to wait for that.
+/// Says how the command ended, and that nothing more is printed. The kernel takes some ten
+/// milliseconds to give back what the watch holds when this process ends; nobody has to wait for
+/// that.
 fn tell_end(control: &File, end: &End) {
     if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
         rustix::stdio::dup2_stdout(&nowhere).ok();

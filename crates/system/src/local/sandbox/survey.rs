@@ -38,8 +38,8 @@ pub(in crate::local) struct Found {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::local) struct TooMany;
 
-/// Remembers what directories hold, for each of the sandboxes that were used last: what is secret or
-/// guarded in a directory depends on the settings and the directories of a session.
+/// Remembers what directories hold, for each of the sandboxes that were used last: what is secret
+/// or guarded in a directory depends on the settings and the directories of a session.
 #[derive(Debug, Default)]
 pub(in crate::local) struct Survey {
     seen: Mutex<VecDeque<(Scope, Seen)>>,
@@ -130,8 +130,8 @@ pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> HashSet<(u64, u64)> {
     ids
 }
 
-/// The change time by which a directory is recognised; one that is so fresh that a further change might
-/// not show in it never is.
+/// The change time by which a directory is recognised; one that is so fresh that a further change
+/// might not show in it never is.
 pub(super) fn settled(changed: (i64, i64)) -> (i64, i64) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let settled = i64::try_from(now.saturating_sub(SANDBOX_SURVEY_SETTLED).as_secs()).unwrap_or(0);

@@ -1,7 +1,7 @@
-//! Names that must not come into being while a confined command runs, because other programs would obey
-//! what they name: a mount needs something to lie on, and there is nothing. The supervisor, which is not
-//! confined, is woken by the kernel when one appears, and renames it; a command that goes on trying is
-//! killed.
+//! Names that must not come into being while a confined command runs, because other programs would
+//! obey what they name: a mount needs something to lie on, and there is nothing. The supervisor,
+//! which is not confined, is woken by the kernel when one appears, and renames it; a command that
+//! goes on trying is killed.
 
 use crate::limits::PUT_AWAY_MOST;
 use crate::{AbsPath, Folded};
@@ -94,8 +94,8 @@ impl Watch {
     }
 }
 
-/// Gives a file or directory a name that nothing obeys: what was done, in a line, and whether it was. Where
-/// all such names are taken it is removed.
+/// Gives a file or directory a name that nothing obeys: what was done, in a line, and whether it
+/// was. Where all such names are taken it is removed.
 pub(super) fn put_away(path: &Path, why: &str) -> (String, bool) {
     let shown = path.display();
     for number in 0..PUT_AWAY_MOST {

@@ -1,5 +1,6 @@
-//! Where git keeps the history of a project whose `.git` is a file: of a worktree or a submodule. Commands
-//! write there, as git does; what decides what git runs is guarded as in the project itself.
+//! Where git keeps the history of a project whose `.git` is a file: of a worktree or a submodule.
+//! Commands write there, as git does; what decides what git runs is guarded as in the project
+//! itself.
 
 use crate::AbsPath;
 use std::fs;
@@ -7,8 +8,8 @@ use std::fs;
 /// The most bytes of a file that says where a git directory is.
 const BYTES: u64 = 4096;
 
-/// The git directory of a project outside of it, if it has one. The two have to name each other: a file
-/// that merely names a directory makes nothing writable.
+/// The git directory of a project outside of it, if it has one. The two have to name each other: a
+/// file that merely names a directory makes nothing writable.
 pub(in crate::local) fn git_directory(root: &AbsPath) -> Option<AbsPath> {
     let named = read(&root.join(".git"))?;
     let git = root.join(named.strip_prefix("gitdir: ")?);

@@ -74,7 +74,8 @@ impl Desk<'_> {
     }
 }
 
-/// Flags that the command line has for itself, so that parameters of these names are given another way.
+/// Flags that the command line has for itself, so that parameters of these names are given another
+/// way.
 const OWN_FLAGS: [&str; 8] = ["account", "arg", "force", "json", "input", "stdin", "dry-run", "help"];
 
 /// An argument on a command line.
