@@ -12,6 +12,7 @@ mod read;
 mod replace;
 mod sandbox;
 mod stamp;
+mod start;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -201,7 +202,9 @@ impl System for LocalSystem {
     }
 
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
-        processes::spawn_piped(command, Arc::clone(&self.watchdog)).await
+        let order = self.supervised(&command);
+        let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
+        processes::spawn_piped(command, order, watchdog, options).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {
@@ -251,7 +254,8 @@ impl System for LocalSystem {
     fn shell(&self) -> ShellProgram {
         *self.shell.get_or_init(|| {
             let root = AbsPath::new("/").expect("the root is absolute");
-            match programs::is_there(ShellProgram::Bash.program(), &root) {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            match programs::is_there(ShellProgram::Bash.program(), &root, &path) {
                 true => ShellProgram::Bash,
                 false => ShellProgram::Sh,
             }

@@ -4,9 +4,9 @@
 //! points around that start. What the command runs carries a number that no other process has, so it
 //! is found in the process table, whoever its parent is by then.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::time::{Duration, Instant};
-use rustix::process::{Pid, Signal, kill_process};
 use system::{
     AbsPath, Command, Confinement, LocalOptions, LocalSystem, Output, PipedCommand, Process, Sandbox,
     SandboxLevel, System,
