@@ -19,7 +19,8 @@ const LAST: Duration = Duration::from_millis(40);
 /// How long what was started may take to end.
 const END: Duration = Duration::from_secs(10);
 
-/// Says to the second process what it is to start: a kind and a number.
+/// Says to the second process what it is to do: a kind, whether there is a launcher, and a number or a
+/// path.
 const HELPER: &str = "TILLER_TEST_BIRTH";
 
 /// What can be started, and whether it goes through the launcher.
@@ -32,7 +33,10 @@ fn line(number: &str, supervised: bool) -> String {
     format!("{apart}sleep {number} & sleep {number} & exec sleep {number}")
 }
 
-/// The second process: starts a command and waits to be killed.
+/// How much is written at once: enough to be killed in between.
+pub(crate) const LENGTH: usize = 4 << 20;
+
+/// The second process: starts a command and waits to be killed, or writes until it is.
 #[tokio::test]
 async fn what_is_killed() {
     let Ok(given) = std::env::var(HELPER) else { return };
@@ -47,6 +51,12 @@ async fn what_is_killed() {
         system.sandbox_support().await;
     }
     println!("pid {}.", std::process::id());
+    if kind == "writes" {
+        let file = AbsPath::new(number).unwrap();
+        for letter in ["a", "b"].into_iter().cycle() {
+            system.write_text(&file, &letter.repeat(LENGTH)).await.unwrap();
+        }
+    }
     let _started: Box<dyn std::any::Any> = match kind {
         "server" => {
             let (program, args) = ("sh".to_owned(), vec!["-c".to_owned(), line]);
@@ -77,8 +87,8 @@ fn holding(number: &str) -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(holds).collect()
 }
 
-/// Starts the second process and waits until it is about to start the command.
-async fn helper(kind: &str, supervised: bool, number: &str) -> (Box<dyn Process>, Pid) {
+/// Starts the second process and waits until it is about to begin.
+pub(crate) async fn helper(kind: &str, supervised: bool, number: &str) -> (Box<dyn Process>, Pid) {
     let command = Command {
         program: std::env::current_exe().unwrap().into_os_string().into_string().unwrap(),
         args: ["--nocapture", "--exact", "birth::what_is_killed"].map(str::to_owned).to_vec(),

@@ -7,5 +7,6 @@
 )]
 
 mod birth;
+mod litter;
 mod sandbox;
 mod wall;
