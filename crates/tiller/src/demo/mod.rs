@@ -28,10 +28,7 @@ const PILOT: &str = "offline/pilot";
 /// Plays the demo; the exit code says whether the story happened.
 pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<u8> {
     let system = wiring::local(Vec::new(), Vec::new());
-    let temp = tempfile::Builder::new()
-        .prefix("tiller-demo-")
-        .tempdir()
-        .context("cannot make a temporary folder")?;
+    let temp = system::TemporaryFolder::new().context("cannot make a temporary folder")?;
     let base = system.resolve(&AbsPath::from_os(temp.path())?).await?;
     let root = match &args.project {
         Some(path) => environment::absolute(&environment::current_dir()?, path)?,
