@@ -17,13 +17,14 @@ use crate::{Command, ExitStatus, PipedCommand};
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The gate of a command: its standard input is what the shell has as its standard error, and both
-/// outputs are one. The command and its arguments are the arguments of the shell.
-const GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@" <&2 2>&1"#;
+/// The gate of a command: its standard input is what the shell has as its standard output, where a
+/// shell writes nothing by itself; both its outputs are the shell's standard error. The command and its
+/// arguments are the arguments of the shell.
+const GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@" <&1 >&2"#;
 /// The gate of a program that is talked to: what it reads follows the line.
 const PIPED_GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@""#;
 /// The line that opens a gate.
@@ -72,7 +73,7 @@ pub(super) fn command(
     let mut shell = at_gate(GATE, &command.program, &command.args);
     prepare(&mut shell);
     shell.current_dir(command.cwd.as_std());
-    shell.stdin(reader).stdout(theirs).stderr(input(command.input.as_deref())?);
+    shell.stdin(reader).stdout(input(command.input.as_deref())?).stderr(theirs);
     let child = shell.spawn()?;
     drop(shell);
     let (group, end) = Group::adopt(child, watchdog)?;
@@ -168,7 +169,7 @@ fn launch(
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
     let (orders, mut control) = UnixStream::pair()?;
-    let child: Child = launcher.stdin(OwnedFd::from(orders)).spawn()?;
+    let child = launcher.stdin(OwnedFd::from(orders)).spawn()?;
     // It holds the other ends of the pipes, which are to end with the command.
     drop(launcher);
     // One that has ended already says why in its output.
@@ -200,18 +201,18 @@ mod tests {
     /// ended in between is a gate that is closed without the line.
     #[test]
     fn a_gate_that_is_never_opened_starts_nothing() {
-        for (gate, word, runs) in [
-            (GATE, "", false),
-            (GATE, "g", false),
-            (GATE, "go\n", true),
-            (PIPED_GATE, "", false),
-            (PIPED_GATE, "g", false),
-            (PIPED_GATE, "go\n", true),
-        ] {
+        let gates = [GATE, PIPED_GATE];
+        let words = [("", false), ("g", false), ("go\n", true)];
+        for (gate, (word, runs)) in gates.into_iter().flat_map(|gate| words.map(|word| (gate, word))) {
             let (reader, mut writer) = io::pipe().unwrap();
             let (mut output, theirs) = io::pipe().unwrap();
             let mut shell = at_gate(gate, "echo", &["ran".to_owned()]);
-            let mut child = shell.stdin(reader).stdout(theirs).stderr(input(None).unwrap()).spawn().unwrap();
+            shell.stdin(reader);
+            match gate {
+                GATE => shell.stdout(input(None).unwrap()).stderr(theirs),
+                _ => shell.stdout(theirs),
+            };
+            let mut child = shell.spawn().unwrap();
             drop(shell);
             writer.write_all(word.as_bytes()).unwrap();
             drop(writer);

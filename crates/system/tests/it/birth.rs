@@ -107,6 +107,55 @@ pub(crate) async fn helper(kind: &str, supervised: bool, number: &str) -> (Box<d
     }
 }
 
+/// The parent of a process.
+fn parent(pid: i32) -> i32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("PPid:\t")?.parse().ok()).unwrap()
+}
+
+/// Yields until no process holds a number; those that still do after a while.
+async fn left(number: &str) -> Vec<i32> {
+    let began = Instant::now();
+    while !holding(number).is_empty() && began.elapsed() < END {
+        tokio::task::yield_now().await;
+    }
+    holding(number)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_ends_with_its_supervisor() {
+    let launcher = vec![env!("CARGO_BIN_EXE_sandbox-exec").to_owned()];
+    let local = LocalSystem::with_options(LocalOptions { launcher, ..LocalOptions::default() });
+    let support = local.sandbox_support().await;
+    let sandbox = Sandbox { level: SandboxLevel::ReadOnly, ..Sandbox::default() };
+    for confinement in [Confinement::Session, Confinement::Required(sandbox)] {
+        let confined = confinement != Confinement::Session;
+        if confined && !support.applies() {
+            continue;
+        }
+        let [number, apart] =
+            ["77", "78"].map(|last| format!("4{}{last}.{}", u8::from(confined), std::process::id()));
+        // Only a namespace for processes ends what the command started as well.
+        let alone = confined && support.processes;
+        let background = if alone { format!("setsid sleep {apart} &") } else { String::new() };
+        let line = format!("{background} exec sleep {number}");
+        let command = Command::shell(format!("echo on; {line}"), AbsPath::new("/").unwrap(), 1 << 10);
+        let mut command = local.spawn(Command { confinement, ..command }).await.unwrap();
+        assert_eq!(command.next_output().await, Some(Output::Text("on\n".to_owned())));
+        let command_is_there = || holding(&number).first().copied();
+        let began = Instant::now();
+        while command_is_there().is_none() && began.elapsed() < END {
+            tokio::task::yield_now().await;
+        }
+        let above = parent(command_is_there().unwrap());
+        let supervisor = if alone { parent(above) } else { above };
+        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
+        for number in [number, apart] {
+            assert_eq!(left(&number).await, Vec::<i32>::new(), "confined: {confined}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_outlives_a_process_that_is_killed_while_it_starts_something() {
     let mut ran = 0;
@@ -122,12 +171,8 @@ async fn nothing_outlives_a_process_that_is_killed_while_it_starts_something() {
             }
             kill_process(pid, Signal::KILL).unwrap();
             ran += usize::from(!holding(&number).is_empty());
-            let killed = Instant::now();
-            while !holding(&number).is_empty() {
-                let left = holding(&number);
-                assert!(killed.elapsed() < END, "{kind}, {supervised}, {moment:?} after the start: {left:?}");
-                tokio::task::yield_now().await;
-            }
+            let left = left(&number).await;
+            assert!(left.is_empty(), "{kind}, {supervised}, {moment:?} after the start: {left:?}");
         }
     }
     assert!(ran > 0, "no command ran when its owner was killed: the moments are too early");

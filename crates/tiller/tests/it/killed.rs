@@ -1,11 +1,16 @@
 //! What is left when it is killed and has no time for anything: no process, and no file for good.
 
-use crate::{agent::Agent, editor::Editor, home::Home, home::stderr};
+use crate::{
+    agent::Agent,
+    editor::Editor,
+    home::{Home, stderr},
+    sandbox::confines,
+};
 use serde_json::json;
 use std::{
     fs,
     path::Path,
-    process::Stdio,
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -32,6 +37,22 @@ fn until(holds: impl Fn() -> bool) -> bool {
         std::thread::yield_now();
     }
     holds()
+}
+
+/// Waits for a moment: by the clock, or until what was started shows.
+fn wait_for(point: u32, number: &str) {
+    let began = Instant::now();
+    // Denser at the beginning.
+    let moment = LAST.mul_f64((f64::from(point) / f64::from(POINTS)).powi(2));
+    match point % 2 {
+        0 => drop(until(|| began.elapsed() >= moment)),
+        _ => assert!(until(|| !holding(number).is_empty()), "it never ran"),
+    }
+}
+
+/// Fails if a process is still there after a while.
+fn expect_none(number: &str, what: &str) {
+    assert!(until(|| holding(number).is_empty()), "{what}: {:?}", holding(number));
 }
 
 /// Asks for a session or a turn that starts what sleeps for a number of seconds.
@@ -65,21 +86,55 @@ fn nothing_that_it_started_outlives_it_however_soon_it_is_killed() {
             let mut agent = Agent::start(&home, &["--yolo"]);
             agent.initialize(json!({}));
             ask_for(kind, &home, &mut agent, &line);
-            let began = Instant::now();
-            // By the clock, or as soon as it shows.
-            let moment = LAST.mul_f64((f64::from(point) / f64::from(POINTS)).powi(2));
-            match point % 2 {
-                0 => drop(until(|| began.elapsed() >= moment)),
-                _ => assert!(until(|| !holding(&number).is_empty()), "{kind}: it never ran"),
-            }
+            wait_for(point, &number);
             drop(agent);
-            assert!(
-                until(|| holding(&number).is_empty()),
-                "{kind}, {moment:?} after the request: {:?}",
-                holding(&number)
-            );
+            expect_none(&number, &format!("{kind}, {point}"));
         }
     }
+}
+
+/// The editor goes on, and its terminal does: the launcher in there ends what it started.
+#[test]
+fn a_command_in_the_editors_terminal_ends_with_it_too() {
+    for point in 0..POINTS {
+        let home = Home::new();
+        if !confines(&home) {
+            return;
+        }
+        let number = format!("5{point}90.{}", std::process::id());
+        let mut editor = Editor::with_everything();
+        let (mut agent, session) = Agent::open(&home, &[], &editor);
+        let text = format!("run `sleep {number} & exec sleep {number}`");
+        let prompt = json!([{ "type": "text", "text": text }]);
+        agent.post("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+        let create = loop {
+            let message = agent.receive().unwrap();
+            if message["method"] == "terminal/create" {
+                break message;
+            }
+            agent.serve(&message, &mut editor);
+        };
+        let words = create["params"]["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+        let mut launcher = Command::new(create["params"]["command"].as_str().unwrap());
+        let mut launcher = launcher.args(words).stdin(Stdio::piped()).spawn().unwrap();
+        let answer = json!({ "terminalId": "t1" });
+        agent.send(&json!({ "jsonrpc": "2.0", "id": create["id"], "result": answer }));
+        wait_for(point, &number);
+        drop(agent);
+        expect_none(&number, &format!("{point}"));
+        assert!(until_ended(&mut launcher), "the launcher stays");
+    }
+}
+
+fn until_ended(child: &mut Child) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < WAIT {
+        if child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    false
 }
 
 fn names(folder: &Path) -> Vec<String> {
