@@ -13,6 +13,7 @@ mod content;
 mod context;
 mod effort;
 mod event;
+mod event_pages;
 mod explain;
 pub mod fake;
 mod found;
@@ -40,6 +41,7 @@ mod sanitise;
 mod search;
 mod server;
 mod session;
+mod session_locks;
 mod session_task;
 mod settings;
 mod shown;
@@ -71,6 +73,7 @@ pub use event::{
     SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
     TurnEnd, UsageUpdate,
 };
+pub use event_pages::EventPages;
 pub use explain::{Step, decision_time, explain};
 pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};

@@ -14,10 +14,16 @@ use agent::{
     Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId,
     SessionRecord, ToolStatus, TurnEnd, one_line,
 };
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use std::{io::Write, path::Path, sync::Arc};
+use std::{fs::File, io::Write, path::Path, sync::Arc};
 use system::{AbsPath, System};
+
+/// Opens what `tiller sessions export` wrote. It may be larger than `System::read` reads at once.
+#[expect(clippy::disallowed_methods, reason = "an exported file is read as a stream, and is in no editor")]
+fn exported_file(path: &AbsPath) -> Result<File> {
+    File::open(path.as_str()).with_context(|| format!("cannot open {path}"))
+}
 
 /// Does what the command says. Files are restored on this machine.
 pub(crate) async fn run(
@@ -49,8 +55,8 @@ pub(crate) async fn run(
             if file == Path::new("-") {
                 return transfer::import(runtime, std::io::stdin().lock(), cwd, &mut stdout).await;
             }
-            let bytes = system.read(&environment::absolute(base, &file)?).await?;
-            transfer::import(runtime, bytes.as_slice(), cwd, &mut stdout).await
+            let path = environment::absolute(base, &file)?;
+            transfer::import(runtime, exported_file(&path)?, cwd, &mut stdout).await
         }
         SessionsCommand::Delete { id } => {
             let id = SessionId(id);
