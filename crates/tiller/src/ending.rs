@@ -25,11 +25,15 @@ pub(crate) fn settle(ended: anyhow::Result<Exit>) -> Exit {
         (None, None, Ok(exit)) => *exit,
         (None, None, Err(error)) => Exit::of(error),
     };
-    if let Err(error) = ended
-        && !Unwritten::caused(&error)
-        && exit != Exit::Closed
-    {
-        tell(&format!("{error:#}"));
+    if let Err(error) = ended {
+        // What is about standard output is told once, and not at all where a signal is the reason.
+        let is_told = match Unwritten::caused(&error) {
+            true => exit == Exit::Output && unwritten.is_none(),
+            false => exit != Exit::Closed,
+        };
+        if is_told {
+            tell(&format!("{error:#}"));
+        }
     }
     if let Some(why) = unwritten
         && exit == Exit::Output

@@ -116,7 +116,10 @@ fn refused(option: &str, path: &AbsPath, kind: &str, error: &std::io::Error) -> 
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "what the command line names is checked before there is a system")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what the command line names is checked before there is a system"
+)]
 fn metadata(path: &std::path::Path) -> std::io::Result<std::fs::Metadata> {
     std::fs::metadata(path)
 }

@@ -43,11 +43,8 @@ pub(crate) fn take_over() -> io::Result<()> {
         let kind = SignalKind::from_raw(number.as_raw());
         if is_ignored(&ignored, kind) { Ok(None) } else { signal(kind).map(Some) }
     };
-    let taken = Taken {
-        interrupt: take(Number::INT)?,
-        terminate: take(Number::TERM)?,
-        hang_up: take(Number::HUP)?,
-    };
+    let taken =
+        Taken { interrupt: take(Number::INT)?, terminate: take(Number::TERM)?, hang_up: take(Number::HUP)? };
     // A handler that does nothing: a write beyond a limit on the size of files is an error then, and
     // not our death. Commands that are started have the default again, as with every handler.
     take(Number::XFSZ)?;

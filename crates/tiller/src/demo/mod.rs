@@ -12,7 +12,8 @@ mod updates;
 use crate::{
     args::DemoArgs,
     environment::{self, Environment},
-    exit::Exit, wiring,
+    exit::Exit,
+    wiring,
 };
 use anyhow::{Context, Result, bail};
 use editor::Editor;

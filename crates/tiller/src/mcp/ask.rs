@@ -104,7 +104,8 @@ impl Desk<'_> {
 
     /// The server and its tool that a name means.
     async fn tool(&self, function: &str) -> Result<(ServerConfig, Value)> {
-        let server = names::server_of(function).ok_or_else(|| usage("a tool is SERVER.TOOL or mcp__SERVER__TOOL"))?;
+        let server =
+            names::server_of(function).ok_or_else(|| usage("a tool is SERVER.TOOL or mcp__SERVER__TOOL"))?;
         let config = self.chosen(Some(&server)).await?.remove(0);
         let mut rows = self.tool_rows(&config).await?;
         match names::meant(rows.iter(), function) {
@@ -129,7 +130,8 @@ impl Desk<'_> {
 
     pub(super) async fn call(&self, called: Called) -> Result<Report> {
         let arguments = match &called.input {
-            Some(input) => serde_json::from_str(input).map_err(|error| usage(format!("--input is no JSON object: {error}")))?,
+            Some(input) => serde_json::from_str(input)
+                .map_err(|error| usage(format!("--input is no JSON object: {error}")))?,
             None => arguments(&called.arguments)?,
         };
         let (server, row) = self.tool(&called.function).await?;

@@ -238,7 +238,8 @@ impl Desk<'_> {
                 }
             }
             None => {
-                let (program, args) = add.command.split_first().ok_or_else(|| usage("a command or --url is needed"))?;
+                let (program, args) =
+                    add.command.split_first().ok_or_else(|| usage("a command or --url is needed"))?;
                 server.insert("command".to_owned(), json!(program));
                 server.insert("args".to_owned(), json!(args));
                 if !add.env.is_empty() {
@@ -439,7 +440,8 @@ fn described(server: &ServerConfig, trusted: bool) -> Value {
 /// `NAME=VALUE` pairs.
 fn pairs(given: &[String]) -> Result<Map<String, Value>> {
     let pair = |text: &String| {
-        let (name, value) = text.split_once('=').ok_or_else(|| usage(format!("{text:?} is not NAME=VALUE")))?;
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| usage(format!("{text:?} is not NAME=VALUE")))?;
         Ok((name.to_owned(), json!(value)))
     };
     given.iter().map(pair).collect()

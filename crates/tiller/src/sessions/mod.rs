@@ -5,7 +5,8 @@ pub(crate) mod transfer;
 
 use crate::{
     args::{ExportFormat, OutputFormat, SessionsCommand},
-    environment, exit::Exit,
+    environment,
+    exit::Exit,
     headless::output::Output,
     limits,
     redacting::Redacting,

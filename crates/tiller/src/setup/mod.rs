@@ -62,7 +62,9 @@ fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
 fn given_model(args: &SetupArgs) -> Result<ProviderSetup> {
     let model = args.model.clone().unwrap_or_default();
     let Some((provider, _)) = model.split_once('/') else {
-        return Err(usage(format!("--model {model:?} names no provider; write PROVIDER/NAME, or add --provider")));
+        return Err(usage(format!(
+            "--model {model:?} names no provider; write PROVIDER/NAME, or add --provider"
+        )));
     };
     Ok(ProviderSetup { provider: provider.to_owned(), model: Some(model), ..ProviderSetup::default() })
 }

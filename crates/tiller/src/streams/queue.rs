@@ -316,10 +316,7 @@ mod tests {
         let why = queue.failed().await;
         assert!(!why.is_closed() && why.to_string().starts_with("standard output cannot be written"));
         assert!(matches!(queue.finish(), Rest::Failed(_)));
-        assert_eq!(
-            queue.push(b"y", WhenFull::Wait).unwrap_err().kind(),
-            io::ErrorKind::StorageFull
-        );
+        assert_eq!(queue.push(b"y", WhenFull::Wait).unwrap_err().kind(), io::ErrorKind::StorageFull);
         queue.has_room().await;
     }
 }
