@@ -6,9 +6,56 @@ use crate::{
     stored,
 };
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
-/// Takes up words that were said since somebody searched last, some at a time so that others can write in between. Whether
+/// Takes up the words of events that are just appended after event `before`: of each its text, if it has one. A session that is behind
+/// stays so until [`take_up`] gets to it.
+pub(super) fn follow(
+    connection: &Connection,
+    id: &SessionId,
+    before: u64,
+    texts: &[Option<String>],
+) -> Result<(), StoreError> {
+    let work = || -> rusqlite::Result<()> {
+        let before = before.cast_signed();
+        let reached = before + i64::try_from(texts.len()).unwrap_or(i64::MAX);
+        let mut advance = connection
+            .prepare_cached("UPDATE sessions SET searched = ?3 WHERE id = ?1 AND searched = ?2")?;
+        if texts.is_empty() || advance.execute((id.as_str(), before, reached))? == 0 {
+            return Ok(());
+        }
+        for (seq, text) in (before + 1..).zip(texts) {
+            if let Some(text) = text {
+                add(connection, id.as_str(), seq, text)?;
+            }
+        }
+        Ok(())
+    };
+    work().map_err(|error| failed(&error))
+}
+
+/// A step of [`take_up`] in a transaction of its own, which needs no flush: what is lost of it is done again.
+pub(super) fn catch_up(connection: &mut Connection) -> bool {
+    let step = |connection: &mut Connection| -> Result<bool, StoreError> {
+        let sql = |error: rusqlite::Error| failed(&error);
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        let more = take_up(&transaction)?;
+        transaction.commit().map_err(sql)?;
+        Ok(more)
+    };
+    let stepped = connection
+        .execute_batch("PRAGMA synchronous = NORMAL")
+        .map_err(|error| failed(&error))
+        .and_then(|()| step(connection));
+    let flushes = connection.execute_batch("PRAGMA synchronous = FULL").map_err(|error| failed(&error));
+    flushes.and(stepped).unwrap_or_else(|error| {
+        tracing::debug!(%error, "words are taken up when somebody searches");
+        false
+    })
+}
+
+/// Takes up words that an older program stored, or that were salvaged, some at a time so that others can write in between. Whether
 /// there may be more.
 pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
     let work = || -> rusqlite::Result<bool> {
@@ -42,8 +89,6 @@ fn take_up_session(
         "SELECT seq, format, body FROM events WHERE session_id = ?1 AND seq > ?2 AND damaged IS NULL \
          AND kind IN ('user_message', 'model_response', 'title_changed') ORDER BY seq LIMIT ?3",
     )?;
-    let mut place = connection.prepare_cached("INSERT INTO searchable (session_id, seq) VALUES (?1, ?2)")?;
-    let mut said = connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
     let mut rows = events.query((id, searched, limit))?;
     let (mut count, mut reached) = (0, last);
     while let Some(row) = rows.next()? {
@@ -55,12 +100,21 @@ fn take_up_session(
         // What cannot be read now is found by nobody, and told of when the session is read.
         let event = row.get_ref(2)?.as_str().ok().and_then(|body| stored::decode(format, body).ok());
         if let Some(text) = event.as_ref().and_then(searched_text) {
-            place.execute((id, seq))?;
-            said.execute((connection.last_insert_rowid(), text))?;
+            add(connection, id, seq, &text)?;
         }
     }
     connection.prepare_cached("UPDATE sessions SET searched = ?2 WHERE id = ?1")?.execute((id, reached))?;
     Ok(count.max(1))
+}
+
+/// Makes the words of an event findable.
+fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO searchable (session_id, seq) VALUES (?1, ?2)")?
+        .execute((id, seq))?;
+    let place = connection.last_insert_rowid();
+    connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?.execute((place, text))?;
+    Ok(())
 }
 
 /// The messages that fit best.
