@@ -35,6 +35,8 @@ pub(super) struct Database {
     pub(super) connection: Connection,
     path: PathBuf,
     identity: Identity,
+    /// Its write-ahead log.
+    log: Option<Identity>,
 }
 
 impl Database {
@@ -43,9 +45,31 @@ impl Database {
         self.identity
     }
 
-    /// What became of the file at its path since it was opened.
+    /// What became of the file at its path since it was opened, and of its write-ahead log.
     pub(super) fn place(&self) -> Place {
-        place::place(&self.path, self.identity)
+        match place::place(&self.path, self.identity) {
+            Place::Kept if self.log.is_some() && self.log_now() != self.log => Place::Moved,
+            other => other,
+        }
+    }
+
+    /// Before what is at the path now is opened: what is only in this file's log is kept, and the log is not taken for that of another file.
+    pub(super) fn leave(&self) -> Result<(), StoreError> {
+        let _alone = quarantine::lock(&self.path).ok();
+        let log = self.log_now();
+        match place::place(&self.path, self.identity) {
+            // Only the log is gone, and nobody has begun another: this connection still has it.
+            Place::Kept if log.is_none() => self
+                .connection
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+                .map_err(|error| failed_at(&self.path, &error)),
+            Place::Moved if log.is_some() && log == self.log => quarantine::set_log_aside(&self.path),
+            _ => Ok(()),
+        }
+    }
+
+    fn log_now(&self) -> Option<Identity> {
+        place::identity(&place::beside(&self.path, "-wal"))
     }
 }
 
@@ -70,8 +94,10 @@ pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
 /// Opens the file, whatever its schema; the second is its version.
 fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
     make_folder(path)?;
-    if place::length(path) == Some(0) {
-        tell_of_empty(path)?;
+    match place::length(path) {
+        Some(0) => tell_of_empty(path)?,
+        None if place::identity(&place::beside(path, "-wal")).is_some() => set_orphan_aside(path)?,
+        _ => {}
     }
     match open_in_place(path) {
         Err(StoreError::Damaged(what)) => tracing::warn!("{what}"),
@@ -93,7 +119,8 @@ fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
         let (connection, version) = prepare(opened).map_err(|error| failed_at(path, &error))?;
         match identity {
             Some(identity) if place::place(path, identity) == Place::Kept => {
-                return Ok((Database { connection, path: path.to_owned(), identity }, version));
+                let log = place::identity(&place::beside(path, "-wal"));
+                return Ok((Database { connection, path: path.to_owned(), identity, log }, version));
             }
             // Replaced in the meantime, by somebody who knows no lock.
             _ => tracing::debug!("the session database was replaced while it was opened"),
@@ -141,6 +168,16 @@ fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
         }
     }
     salvage::recover(path, None).map(drop)
+}
+
+/// A write-ahead log whose file was deleted is no log of the next one.
+fn set_orphan_aside(path: &Path) -> Result<(), StoreError> {
+    let _alone = quarantine::lock(path)?;
+    quarantine::finish(path)?;
+    if place::identity(path).is_none() {
+        quarantine::set_log_aside(path)?;
+    }
+    Ok(())
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {

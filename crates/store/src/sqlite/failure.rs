@@ -21,7 +21,7 @@ const FILE: &str = "the session database";
 pub(super) fn failed(error: &Error) -> StoreError {
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
     let text = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => return damaged(&error.to_string()),
+        _ if is_damaged(error) => return damaged(&error.to_string()),
         _ if is_of_locks(extended) => no_locks(&error.to_string()),
         Some(
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed,
@@ -78,7 +78,17 @@ fn locked() -> String {
 
 /// Whether an error of SQLite says that the file is damaged.
 pub(super) fn is_damaged(error: &Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    match error {
+        // The file is shorter than its own header says.
+        Error::SqliteFailure(error, _) if error.extended_code == ffi::SQLITE_IOERR_SHORT_READ => true,
+        // The search's own tables say it in words.
+        Error::SqliteFailure(error, Some(text)) if error.code == ErrorCode::Unknown => {
+            text.contains("invalid fts5 file format") || text.contains("vtable constructor failed")
+        }
+        _ => {
+            matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        }
+    }
 }
 
 /// Whether an error of the system says that a file system has no locks.

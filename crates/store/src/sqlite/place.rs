@@ -40,9 +40,9 @@ pub(super) fn place(path: &Path, was: Identity) -> Place {
     }
 }
 
-/// Bytes of the file at a path; `None` when there is none.
+/// Bytes of the file at a path; `None` when there is none, or no file.
 pub(super) fn length(path: &Path) -> Option<u64> {
-    metadata(path).ok().map(|found| found.len())
+    metadata(path).ok().filter(Metadata::is_file).map(|found| found.len())
 }
 
 /// The path with something after its name: where a file's companions are.

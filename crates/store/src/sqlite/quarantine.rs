@@ -3,7 +3,7 @@
 
 use super::{
     failure::{MOVE, lacks_locks},
-    place::{beside, length},
+    place::{beside, identity},
 };
 use agent::StoreError;
 use std::{
@@ -52,7 +52,7 @@ fn lock_file(path: &Path) -> io::Result<File> {
 /// Sets the file aside with its write-ahead log, puts `finished` in its place, and returns where the damaged one is. Whoever has it open
 /// goes on with what was set aside, and notices.
 pub(super) fn replace(path: &Path, finished: &Path) -> Result<PathBuf, StoreError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now = now();
     // From here on the next process would finish it.
     let ready = beside(path, &format!("{FINISHED}{now}"));
     rename(finished, &ready).map_err(|error| not_moved(path, &error))?;
@@ -61,7 +61,7 @@ pub(super) fn replace(path: &Path, finished: &Path) -> Result<PathBuf, StoreErro
 
 /// Finishes what a killed process began: the file was set aside, and the one that was to take its place is ready.
 pub(super) fn finish(path: &Path) -> Result<(), StoreError> {
-    if length(path).is_some() {
+    if identity(path).is_some() {
         return Ok(());
     }
     match numbers(path, FINISHED).pop() {
@@ -84,6 +84,24 @@ fn put_in_place(path: &Path, number: &str) -> Result<PathBuf, StoreError> {
     Ok(aside)
 }
 
+/// Sets a write-ahead log aside that belongs to no file, or to one that is no longer there: SQLite would delete it, or take it for that of
+/// the file at the path.
+pub(super) fn set_log_aside(path: &Path) -> Result<(), StoreError> {
+    let aside = beside(path, &format!("{ASIDE}{}", now()));
+    for suffix in ["-wal", "-shm"] {
+        match rename(&beside(path, suffix), &beside(&aside, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_moved(path, &error)),
+            _ => {}
+        }
+    }
+    tracing::warn!(
+        "the write-ahead log {}-wal was left behind by a file that is gone; it was not deleted, it is {}-wal now",
+        path.display(),
+        aside.display()
+    );
+    Ok(())
+}
+
 /// The files that were set aside, the oldest first.
 pub(super) fn set_aside(path: &Path) -> Vec<PathBuf> {
     numbers(path, ASIDE).iter().map(|number| beside(path, &format!("{ASIDE}{number}"))).collect()
@@ -102,6 +120,11 @@ fn numbers(path: &Path, suffix: &str) -> Vec<String> {
         .collect();
     numbers.sort_unstable();
     numbers
+}
+
+/// Milliseconds since the epoch, to name a file after.
+fn now() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
 }
 
 /// Takes the new names to the disk.

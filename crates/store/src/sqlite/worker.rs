@@ -195,7 +195,8 @@ impl<S: Service> Thread<S> {
             self.recover()?;
         }
         let old = self.database.take();
-        if old.is_some() {
+        if let Some(old) = &old {
+            old.leave()?;
             tracing::warn!(
                 "{} was deleted, moved or replaced while it was in use; what is at its path now is opened",
                 self.service.path().display()

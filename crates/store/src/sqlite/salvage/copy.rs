@@ -10,29 +10,34 @@ use rusqlite::{
 };
 use std::collections::HashMap;
 
-/// The folder of each session, as the index of folders has it.
-pub(super) type Folders = HashMap<String, String>;
+/// What was found beside the rows of the tables.
+pub(super) struct Found {
+    /// The folder of each session, as the index of folders has it.
+    pub(super) folders: HashMap<String, String>,
+    /// Whether events may be those of a session that was deleted.
+    pub(super) may_be_deleted: bool,
+}
 
 /// The columns that a session's row had at first; steps of the schema add more at its end.
 const FIRST_COLUMNS: usize = 17;
 
 /// Copies every row that can be read. Rows that refer to others may come before them.
-pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Folders> {
+pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Found> {
     fresh.execute_batch("PRAGMA defer_foreign_keys = ON")?;
     let columns: Vec<String> = fresh
         .prepare("SELECT name FROM pragma_table_info('sessions') ORDER BY cid")?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let free = pages.free();
-    let mut folders = Folders::new();
-    for number in (1..=pages.count()).filter(|number| !free.contains(number)) {
+    let mut folders = HashMap::new();
+    for number in (1..=pages.count()).filter(|number| !free.pages.contains(number)) {
         for row in rows(pages, number) {
             match place(&row, columns.len()) {
                 Some(Place::Session(values)) => {
                     let names = columns[..values.len()].join(", ");
                     insert(fresh, &format!("sessions ({names})"), values)?;
                 }
-                Some(Place::Event(values)) => insert(fresh, "events", values)?,
+                Some(Place::Event(values)) => insert(fresh, "events", &readable(values))?,
                 Some(Place::Mark(values)) => insert(fresh, "salvaged", values)?,
                 Some(Place::Content(values)) => {
                     insert(fresh, "contents (session_id, hash, size, bytes)", &values[1..])?;
@@ -44,7 +49,7 @@ pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Folder
             }
         }
     }
-    Ok(folders)
+    Ok(Found { folders, may_be_deleted: !free.complete })
 }
 
 /// Where a row belongs.
@@ -63,7 +68,7 @@ fn place(row: &Row, columns: usize) -> Option<Place<'_>> {
             _ => None,
         },
         Row::Keyed(values) => match values.as_slice() {
-            [Text(_), Integer(1..), Integer(_), Text(_), Text(_), Integer(_), Null | Text(_)] => {
+            [Text(_), Integer(1..), Integer(_), Text(_), Text(_) | Blob(_), Integer(_), Null | Text(_)] => {
                 Some(Place::Event(values))
             }
             [Text(folder), Integer(_), Text(id)] => Some(Place::Folder { id, folder }),
@@ -76,6 +81,18 @@ fn place(row: &Row, columns: usize) -> Option<Place<'_>> {
             _ => None,
         },
     }
+}
+
+/// An event whose body is no text any more is kept as one that is damaged.
+fn readable(event: &[Value]) -> Vec<Value> {
+    let mut event = event.to_vec();
+    if let [_, _, _, _, body @ Blob(_), _, damaged] = event.as_mut_slice() {
+        if let Blob(bytes) = &*body {
+            *body = Text(String::from_utf8_lossy(bytes).into_owned());
+        }
+        *damaged = Text("its text is no UTF-8".to_owned());
+    }
+    event
 }
 
 /// Adds a row. One that is there already, or that the table does not take, is left out.

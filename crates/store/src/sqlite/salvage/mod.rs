@@ -131,8 +131,8 @@ fn read_into(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
     let mut connection = database::make(fresh)?;
     let sql = |error: rusqlite::Error| failed_at(fresh, &error);
     let transaction = connection.transaction().map_err(sql)?;
-    let folders = copy::copy(&pages, &transaction).map_err(sql)?;
-    let salvaged = settle::settle(&transaction, &folders).map_err(sql)?;
+    let found = copy::copy(&pages, &transaction).map_err(sql)?;
+    let salvaged = settle::settle(&transaction, &found).map_err(sql)?;
     transaction.commit().map_err(sql)?;
     database::close(connection).map_err(sql)?;
     Ok(salvaged)

@@ -26,6 +26,13 @@ pub(super) struct Pages {
     count: u32,
 }
 
+/// Pages that hold nothing any more.
+pub(super) struct Free {
+    pub(super) pages: HashSet<u32>,
+    /// Whether these are all of them.
+    pub(super) complete: bool,
+}
+
 impl Pages {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = open(path)?;
@@ -74,16 +81,18 @@ impl Pages {
     }
 
     /// The pages that hold nothing any more, as far as the list of them can be read. What was deleted may still stand in them.
-    pub(super) fn free(&self) -> HashSet<u32> {
-        let mut free = HashSet::new();
-        let mut trunk = self.header().map_or(0, |first| u32_at(&first, 32));
-        while trunk != 0 && trunk <= self.count && free.insert(trunk) {
+    pub(super) fn free(&self) -> Free {
+        let header = self.header();
+        let said = header.as_ref().map(|first| u32_at(first, 36) as usize);
+        let mut pages = HashSet::new();
+        let mut trunk = header.map_or(0, |first| u32_at(&first, 32));
+        while trunk != 0 && trunk <= self.count && pages.insert(trunk) {
             let Some(page) = self.get(trunk) else { break };
             let leaves = (u32_at(&page, 4) as usize).min(self.size / 4 - 2);
-            free.extend((0..leaves).map(|leaf| u32_at(&page, 8 + 4 * leaf)));
+            pages.extend((0..leaves).map(|leaf| u32_at(&page, 8 + 4 * leaf)));
             trunk = u32_at(&page, 0);
         }
-        free
+        Free { complete: said == Some(pages.len()), pages }
     }
 
     fn header(&self) -> Option<Vec<u8>> {

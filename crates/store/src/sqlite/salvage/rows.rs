@@ -37,7 +37,15 @@ pub(super) fn rows(pages: &Pages, number: u32) -> Vec<Row> {
     // The first page begins with the header of the file.
     let start = if number == 1 { 100 } else { 0 };
     let Some(kind) = page.get(start).copied().and_then(Kind::of) else { return Vec::new() };
-    let count = usize::from(u16_at(&page, start + 3)).min(page.len() / 2);
+    let count = usize::from(u16_at(&page, start + 3));
+    // Places past the last one may still name what was deleted.
+    let content = match u16_at(&page, start + 5) {
+        0 => 65_536,
+        content => usize::from(content),
+    };
+    if start + kind.header + 2 * count > content {
+        return Vec::new();
+    }
     let places = (0..count).map(|row| usize::from(u16_at(&page, start + kind.header + 2 * row)));
     places
         .filter_map(|place| {
@@ -80,7 +88,7 @@ fn bytes_here(length: usize, page: usize, numbered: bool) -> usize {
     if fitting <= most { fitting } else { least }
 }
 
-/// The values of a row.
+/// The values of a row. A text that is no UTF-8 is a blob.
 fn values(payload: &[u8]) -> Option<Vec<Value>> {
     let (header, mut at) = varint(payload, 0)?;
     let header = usize::try_from(header).ok()?;
@@ -112,8 +120,10 @@ fn value(kind: u64, bytes: &[u8]) -> Option<Value> {
         8 => Value::Integer(0),
         9 => Value::Integer(1),
         _ if kind.is_multiple_of(2) => Value::Blob(bytes.to_vec()),
-        // What is no text is found out when the event is read.
-        _ => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+        _ => match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => Value::Text(text),
+            Err(no_text) => Value::Blob(no_text.into_bytes()),
+        },
     })
 }
 

@@ -1,26 +1,30 @@
 //! What was copied becomes sessions again: each has the events from its first to its last without a gap, and a row.
 
-use super::{CutSession, Salvaged, copy::Folders};
+use super::{CutSession, Salvaged, copy::Found};
 use crate::stored;
 use agent::{Effort, Mode, PermissionMode, SessionEvent};
 use rusqlite::{Connection, params};
 use system::AbsPath;
 
 /// Cuts each log at its first gap, makes the rows that are missing, and marks the sessions of which a part was lost.
-pub(super) fn settle(fresh: &Connection, folders: &Folders) -> rusqlite::Result<Salvaged> {
+pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salvaged> {
     let logs: Vec<(String, i64, i64)> = fresh
         .prepare("SELECT session_id, count(*), max(seq) FROM events GROUP BY session_id")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
+    // Then a session that is not in it was deleted, and its events are what was left on a page.
+    let index_is_whole = !found.folders.is_empty() && rows_are_in(fresh, found)?;
     let mut cut = Vec::new();
     for (id, count, last) in logs {
         let kept = if count == last { last } else { first_gap(fresh, &id)? };
         fresh.prepare_cached("DELETE FROM events WHERE session_id = ?1 AND seq > ?2")?.execute((&id, kept))?;
         let known = fresh.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([&id])?;
-        if !known {
-            cut.push((rebuild(fresh, &id, folders.get(&id))?, kept));
+        let folder = found.folders.get(&id);
+        if !known && (folder.is_some() || !index_is_whole && !found.may_be_deleted) {
+            cut.push((rebuild(fresh, &id, folder)?, kept));
         }
     }
+    fresh.execute_batch("DELETE FROM events WHERE session_id NOT IN (SELECT id FROM sessions)")?;
     // The log may go further than the row says, where only an older form of the row was left.
     let standing: Vec<(String, i64, i64)> = fresh
         .prepare(
@@ -52,6 +56,14 @@ pub(super) fn settle(fresh: &Connection, folders: &Folders) -> rusqlite::Result<
          DELETE FROM salvaged WHERE session_id NOT IN (SELECT id FROM sessions)",
     )?;
     Ok(Salvaged { whole: sessions - cut.len(), cut, ..Salvaged::default() })
+}
+
+/// Whether every session that has its row is in the index of folders.
+fn rows_are_in(fresh: &Connection, found: &Found) -> rusqlite::Result<bool> {
+    let mut sessions = fresh.prepare("SELECT id FROM sessions")?;
+    let ids: Vec<String> =
+        sessions.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(ids.iter().all(|id| found.folders.contains_key(id)))
 }
 
 /// The last event before the first that is missing.
