@@ -129,11 +129,10 @@ fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
 }
 
 /// Opens the file as it is, to look into it or to copy from it: nothing is made, migrated or repaired.
-pub(super) fn open_as_it_is(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn open_raw(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(path, flags).map_err(|error| failed_at(path, &error))?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| failed_at(path, &error))?;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 

@@ -12,6 +12,7 @@ mod lost;
 mod place;
 mod quarantine;
 mod read;
+mod repair;
 mod salvage;
 mod search;
 mod threads;
@@ -19,6 +20,7 @@ mod worker;
 mod write;
 
 pub use holder::Holder;
+pub use repair::{Health, Look, Remedy, Repaired, examine, repair};
 pub use salvage::{CutSession, Salvaged};
 
 use crate::stored;

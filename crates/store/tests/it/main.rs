@@ -9,6 +9,7 @@ mod many;
 mod migrate;
 mod opening;
 mod processes;
+mod repair;
 mod salvage;
 mod vanished;
 

@@ -93,7 +93,7 @@ pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<S
 /// Whether the file cannot be opened as it is.
 fn needs_it(path: &Path) -> bool {
     place::length(path) == Some(0)
-        || database::open_as_it_is(path).is_ok_and(|connection| {
+        || database::open_raw(path).is_ok_and(|connection| {
             let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
             tables.is_err_and(|error| is_damaged(&error))
         })
@@ -105,7 +105,7 @@ fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
     if place::length(path) == Some(0) {
         return Ok(None);
     }
-    let connection = database::open_as_it_is(path)?;
+    let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
     match connection.execute_batch("BEGIN IMMEDIATE") {
         Err(error) if !is_damaged(&error) => Err(failed_at(path, &error)),
         _ => Ok(Some(connection)),
@@ -147,7 +147,7 @@ fn not_ours(path: &Path) -> StoreError {
 
 /// Notes with the sessions of which a part was lost where the rest may be looked for.
 fn mark(path: &Path, salvaged: &Salvaged) -> Result<(), StoreError> {
-    let connection = database::open_as_it_is(path)?;
+    let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
     let name = salvaged.aside.file_name().unwrap_or_default().to_string_lossy();
     connection
         .execute("UPDATE salvaged SET file = ?1 WHERE file = ''", [name])
