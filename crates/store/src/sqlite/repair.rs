@@ -155,7 +155,7 @@ fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
 
 /// Whether a problem is one of an index that does not fit its table, which is made anew from it.
 fn is_of_index(line: &str) -> bool {
-    ["missing from index", "entries in index", "entry in index", "inverted index"]
+    ["missing from index", "entries in index", "entry in index", "inverted index", "fts5: "]
         .iter()
         .any(|of_index| line.contains(of_index))
 }

@@ -2,11 +2,11 @@
 
 use super::{database::failed, read};
 use crate::{
-    limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX},
+    limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX, SEARCH_RANKED},
     stored,
 };
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 /// Takes up the words of events that are just appended after event `before`: of each its text, if it has one. A session that is behind
 /// stays so until [`take_up`] gets to it.
@@ -117,7 +117,26 @@ fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Res
     Ok(())
 }
 
-/// The messages that fit best.
+/// The first of the newest messages that match, as many as are ranked: to rank each of very many takes long, and tells them apart badly.
+fn oldest_ranked(connection: &Connection, matching: &str, cwd: Option<&str>) -> rusqlite::Result<i64> {
+    let sql = match cwd {
+        None => "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2",
+        Some(_) => {
+            "SELECT words.rowid FROM words JOIN searchable AS s ON s.id = words.rowid \
+             JOIN sessions ON sessions.id = s.session_id \
+             WHERE words MATCH ?1 AND cwd = ?3 ORDER BY words.rowid DESC LIMIT 1 OFFSET ?2"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let last = SEARCH_RANKED - 1;
+    let oldest = match cwd {
+        None => statement.query_row((matching, last), |row| row.get(0)),
+        Some(cwd) => statement.query_row((matching, last, cwd), |row| row.get(0)),
+    };
+    Ok(oldest.optional()?.unwrap_or_default())
+}
+
+/// The messages that fit best among the newest that match.
 pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
     let wanted = words(&query.text);
     if wanted.is_empty() {
@@ -126,17 +145,20 @@ pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<S
     // Each in quotes: nothing in them is syntax.
     let matching: Vec<_> = wanted.iter().map(|word| format!("\"{word}\"*")).collect();
     let limit = i64::try_from(query.limit.min(SEARCH_HITS_MAX)).unwrap_or(i64::MAX);
+    let matching = matching.join(" ");
+    let cwd = query.cwd.as_ref().map(|cwd| cwd.as_str());
     let found = || -> rusqlite::Result<Vec<(String, i64, i64, String)>> {
         let mut statement = connection.prepare_cached(
             "SELECT e.session_id, e.seq, e.format, e.body FROM words \
              JOIN searchable AS s ON s.id = words.rowid \
              JOIN events AS e ON e.session_id = s.session_id AND e.seq = s.seq \
-             WHERE words MATCH ?1 AND (?2 IS NULL OR (SELECT cwd FROM sessions WHERE id = s.session_id) = ?2) \
+             WHERE words MATCH ?1 AND words.rowid >= ?4 \
+             AND (?2 IS NULL OR (SELECT cwd FROM sessions WHERE id = s.session_id) = ?2) \
              ORDER BY rank LIMIT ?3",
         )?;
-        let cwd = query.cwd.as_ref().map(|cwd| cwd.as_str());
+        let oldest = oldest_ranked(connection, &matching, cwd)?;
         statement
-            .query_map((matching.join(" "), cwd, limit), |row| {
+            .query_map((&matching, cwd, limit, oldest), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?
             .collect()
