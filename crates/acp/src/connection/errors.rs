@@ -135,7 +135,7 @@ pub(crate) fn store(error: &StoreError) -> Error {
             internal(error.to_string(), "held").data(json!({ "reason": "held", "holder": holder }))
         }
         StoreError::Fenced(_) => internal(error.to_string(), "fenced"),
-        StoreError::Format(_) => internal(error.to_string(), "store_format"),
+        StoreError::Format(_) | StoreError::Damaged(_) => internal(error.to_string(), "store_format"),
         StoreError::Io(_) => internal(error.to_string(), "store"),
     }
 }
