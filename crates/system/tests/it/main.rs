@@ -6,5 +6,7 @@
     reason = "the tests look at the disk from outside of the system they test, and may fail anywhere"
 )]
 
+mod birth;
+mod litter;
 mod sandbox;
 mod wall;
