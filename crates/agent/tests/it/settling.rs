@@ -121,7 +121,7 @@ async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
 #[tokio::test(start_paused = true)]
 async fn every_prompt_settles_whatever_fails() {
     for seam in [Seam::Store, Seam::Model, Seam::Client, Seam::System] {
-        for fault in [Fault::Error, Fault::Hang, Fault::Panic] {
+        for fault in [Fault::Error, Fault::Late, Fault::Hang, Fault::Panic] {
             let mut at = 1;
             while run(seam, fault, at).await {
                 at += 1;
