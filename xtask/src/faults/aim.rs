@@ -29,9 +29,9 @@ impl Random {
 pub(super) enum Aim {
     /// So long after it was started.
     Start(Duration),
-    /// So long after it wrote this line, counted from 1.
+    /// So long after it wrote this line, counted from 1 since the session was open.
     Line(u64, Duration),
-    /// So long after this call was told to run, counted from 1.
+    /// So long after this call was told to run, counted in the same way.
     Call(u64, Duration),
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Editor {
     aim: Option<Aim>,
     /// Put into the environment of what runs in its terminals.
     mark: (String, String),
+    /// Whether the session is open: what is told before that is the past.
+    open: bool,
     lines: u64,
     begun: u64,
 }
@@ -43,7 +45,12 @@ pub(super) struct Editor {
 impl Editor {
     pub(super) fn new(victim: Victim, aim: Option<Aim>, mark: (String, String)) -> Self {
         let (terminals, calls) = (Terminals::default(), BTreeMap::new());
-        Self { terminals, calls, victim, aim, mark, lines: 0, begun: 0 }
+        Self { terminals, calls, victim, aim, mark, open: false, lines: 0, begun: 0 }
+    }
+
+    /// The session is open: from here on lines and calls are counted.
+    pub(super) fn opened(&mut self) {
+        self.open = true;
     }
 
     fn note(&mut self, update: &Value) {
@@ -51,7 +58,7 @@ impl Editor {
             return;
         };
         let before = self.calls.insert(id.to_owned(), status.to_owned());
-        let begins = status == "in_progress" && before.as_deref() != Some(status);
+        let begins = self.open && status == "in_progress" && before.as_deref() != Some(status);
         self.begun += u64::from(begins);
         if let Some(Aim::Call(call, time)) = self.aim
             && begins
@@ -100,8 +107,9 @@ impl Host for Editor {
     }
 
     fn saw(&mut self, line: &str) {
-        self.lines += 1;
+        self.lines += u64::from(self.open);
         if let Some(Aim::Line(number, time)) = self.aim
+            && self.open
             && number == self.lines
         {
             self.pull(time);

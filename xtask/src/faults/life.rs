@@ -66,6 +66,11 @@ impl Life {
         self.ask("initialize", &hello).map(drop)
     }
 
+    /// The session is open.
+    pub(super) fn opened(&self) {
+        self.client.host().opened();
+    }
+
     /// Kills it if it still lives. The state that each call was last told to be in.
     pub(super) fn killed(mut self) -> BTreeMap<String, String> {
         kill(&self.victim);

@@ -66,6 +66,7 @@ pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> Tally {
             asked: 0,
             answered: Vec::new(),
             calls: BTreeMap::new(),
+            litter: Vec::new(),
             harms: Vec::new(),
         },
         Err(error) => {
@@ -77,7 +78,9 @@ pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> Tally {
     for point in 0..plan.points {
         let aim = Aim::draw(point + plan.number, &mut random);
         tally.points += 1;
+        let waiting = story.asked - story.answered.len() as u64;
         let played = story.point(aim);
+        tally.cut += usize::from(story.asked - story.answered.len() as u64 > waiting);
         let objections = model.objections(&name).into_iter().map(|text| (Harm::Loss, text));
         let mut harms: Vec<_> = std::mem::take(&mut story.harms).into_iter().chain(objections).collect();
         if let Err(error) = &played {
@@ -106,6 +109,8 @@ struct Story<'a> {
     answered: Vec<u64>,
     /// The last state that each call was told to be in.
     calls: BTreeMap<String, String>,
+    /// What was found lying in the project so far: it is told of once.
+    litter: Vec<String>,
     harms: Vec<(Harm, String)>,
 }
 
@@ -147,7 +152,10 @@ impl Story<'_> {
         let effects = self.home.effects(self.kind, &self.answered)?;
         self.harms.extend(effects);
         for name in self.home.litter() {
-            self.harm(Harm::Litter, format!("{name} lies in the project"));
+            if !self.litter.contains(&name) {
+                self.harm(Harm::Litter, format!("{name} lies in the project"));
+                self.litter.push(name);
+            }
         }
         Ok(())
     }
@@ -176,6 +184,7 @@ impl Story<'_> {
                 }
             }
         }
+        life.opened();
         for _ in 0..prompts {
             self.asked += 1;
             let number = self.asked;

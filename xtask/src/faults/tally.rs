@@ -30,6 +30,8 @@ pub(super) struct Tally {
     pub(super) name: String,
     /// How many points there were.
     pub(super) points: usize,
+    /// How many of them cut off a turn.
+    pub(super) cut: usize,
     /// What went wrong, and at which point.
     pub(super) harms: Vec<(Harm, String)>,
 }
@@ -42,6 +44,7 @@ impl Tally {
     /// Adds what another one counted.
     pub(super) fn add(&mut self, other: Self) {
         self.points += other.points;
+        self.cut += other.cut;
         self.harms.extend(other.harms);
     }
 
@@ -54,8 +57,9 @@ impl Tally {
 /// The table, for a terminal.
 pub(super) fn table(rows: &[Tally]) -> String {
     let wide = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
-    let mut lines = vec![format!("{:wide$}  {:>6}", "", "points")];
-    lines.extend(rows.iter().map(|row| format!("{:wide$}  {:>6}", row.name, row.points)));
+    let mut lines = vec![format!("{:wide$}  {:>6}  {:>8}", "", "points", "cut off")];
+    let line = |row: &Tally| format!("{:wide$}  {:>6}  {:>8}", row.name, row.points, row.cut);
+    lines.extend(rows.iter().map(line));
     for (harm, heading) in COLUMNS {
         let cells = std::iter::once(heading.to_owned());
         let cells = cells.chain(rows.iter().map(|row| row.count(harm).to_string()));
@@ -84,8 +88,11 @@ mod tests {
         row.add(Tally { points: 10, harms, ..Tally::default() });
         let table = table(&[row, Tally::new("kill: x")]);
         let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(cells[0], ["points", "losses", "orphans", "double", "runs", "litter", "broken"]);
-        assert_eq!(cells[1], ["kill:", "local", "40", "0", "2", "0", "0", "0"]);
-        assert_eq!(cells[2], ["kill:", "x", "0", "0", "0", "0", "0", "0"]);
+        assert_eq!(
+            cells[0],
+            ["points", "cut", "off", "losses", "orphans", "double", "runs", "litter", "broken"]
+        );
+        assert_eq!(cells[1], ["kill:", "local", "40", "0", "0", "2", "0", "0", "0"]);
+        assert_eq!(cells[2], ["kill:", "x", "0", "0", "0", "0", "0", "0", "0"]);
     }
 }
