@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+/// How many calls a prompt leads to; the first is a command.
+pub(super) const CALLS: u64 = 3;
+
 /// A small generator (xorshift), so that a seed says it all.
 pub(super) struct Random(u64);
 
@@ -36,11 +39,21 @@ pub(super) enum Aim {
 }
 
 impl Aim {
+    /// The prompt of the life, counted from 0, whose command is to be killed: it must not end by itself before that is seen.
+    pub(super) fn command_of(self) -> Option<u64> {
+        match self {
+            Self::Call(call, _) if (call - 1) % CALLS == 0 => Some((call - 1) / CALLS),
+            _ => None,
+        }
+    }
+
     /// A third in the first 50 ms, a third between any two lines, a third while calls begin to run.
     pub(super) fn draw(point: usize, random: &mut Random) -> Self {
         match point % 3 {
             0 => Self::Start(random.micros(50_000)),
             1 => Self::Line(1 + random.below(60), random.micros(3_000)),
+            // Half of them at a command.
+            _ if random.below(2) == 0 => Self::Call(1 + CALLS * random.below(2), random.micros(45_000)),
             _ => Self::Call(1 + random.below(6), random.micros(45_000)),
         }
     }
@@ -70,5 +83,7 @@ mod tests {
         assert_ne!(draw(7), draw(8));
         let early = |aim: &&Aim| matches!(aim, Aim::Start(time) if *time < Duration::from_millis(50));
         assert_eq!(draw(1).iter().filter(early).count(), 10);
+        let of = |call| Aim::Call(call, Duration::ZERO).command_of();
+        assert_eq!([of(1), of(2), of(4)], [Some(0), None, Some(1)]);
     }
 }

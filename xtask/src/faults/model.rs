@@ -1,6 +1,7 @@
 //! The model of the kills: for the prompt `step N` it changes what carries that number, and it objects to conversations in which a call
 //! has no result, or two.
 
+use super::aim::CALLS;
 use super::kind::Kind;
 use crate::peers::http::Request;
 use crate::peers::{model, wire};
@@ -49,32 +50,34 @@ fn answer(request: &Request, objections: &Objections) -> Option<Vec<String>> {
         let mut all = objections.lock().expect("nobody panics with the lock held");
         all.entry(story.to_owned()).or_default().extend(wrong);
     }
-    let (at, number) = messages.iter().enumerate().rev().find_map(|(at, message)| {
+    let (at, number, waits) = messages.iter().enumerate().rev().find_map(|(at, message)| {
         let text = (message["role"] == "user").then(|| message["content"].to_string())?;
         let digits: String = text.split_once("step ")?.1.chars().take_while(char::is_ascii_digit).collect();
-        Some((at, digits.parse().ok()?))
+        Some((at, digits.parse().ok()?, text.contains(super::story::WAITING)))
     })?;
     let is_result = |message: &&Value| message["role"] == "tool";
     let made = messages[at..].iter().filter(is_result).count();
     let all = messages.iter().filter(is_result).count();
-    let (event, reason) = match calls(kind, number).get(made) {
+    let (event, reason) = match calls(kind, number, waits).get(made) {
         Some((tool, arguments)) => (wire::tool_call(all, tool, arguments), "tool_calls"),
         None => (wire::text(&super::story::done(number)), "stop"),
     };
     Some(vec![event, wire::end(reason), wire::usage(), wire::DONE.to_owned()])
 }
 
-/// What the model does for a prompt.
-fn calls(kind: Kind, number: u64) -> Vec<(&'static str, Value)> {
+/// What the model does for a prompt: a command first, which takes its time if it is to be killed.
+fn calls(kind: Kind, number: u64, waits: bool) -> Vec<(&'static str, Value)> {
     // What is started in the background must end with its command, and with the program. An editor's terminal has no such promise.
     let background = if kind == Kind::Delegated { "" } else { "sleep 300 >/dev/null 2>&1 &" };
-    let command = format!("echo {number} >> ran; {background} sleep 0.02");
+    let time = if waits { "20" } else { "0.02" };
+    let command = format!("echo {number} >> ran; {background} sleep {time}");
     let edit = json!({ "path": "log.txt", "old_string": "end", "new_string": format!("{number}\nend") });
     let mut calls = vec![("bash", json!({ "command": command })), ("file_edit", edit)];
     calls.push(match kind {
         Kind::Servers => ("mcp__srv__act", json!({ "number": number })),
         _ => ("file_write", json!({ "path": format!("new-{number}.txt"), "content": "new\n" })),
     });
+    debug_assert_eq!(calls.len() as u64, CALLS);
     calls
 }
 

@@ -47,6 +47,9 @@ impl Plan {
     }
 }
 
+/// What a prompt ends with whose command is to be killed.
+pub(super) const WAITING: &str = " and wait";
+
 /// What the model says last to the prompt with a number.
 pub(super) fn done(number: u64) -> String {
     format!("done {number}")
@@ -126,7 +129,7 @@ impl Story<'_> {
     /// A life that is killed, and one that shows what is left.
     fn point(&mut self, aim: Aim) -> Result<()> {
         let mut life = self.life(Some(aim))?;
-        let talked = self.talk(&mut life, PROMPTS);
+        let talked = self.talk(&mut life, PROMPTS, aim.command_of());
         self.calls.extend(life.killed());
         if let Err(error) = talked {
             let text = format!("{error:#}");
@@ -140,7 +143,7 @@ impl Story<'_> {
         }
 
         let mut life = self.life(None)?;
-        let talked = self.talk(&mut life, 1);
+        let talked = self.talk(&mut life, 1, None);
         if let Err(error) = talked {
             self.calls.extend(life.killed());
             return Err(error.context("after the kill"));
@@ -160,8 +163,8 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// Opens the session, looks at what is there of it, and sends prompts.
-    fn talk(&mut self, life: &mut Life, prompts: u64) -> Result<()> {
+    /// Opens the session, looks at what is there of it, and sends prompts; the command of one of them takes its time.
+    fn talk(&mut self, life: &mut Life, prompts: u64, waits: Option<u64>) -> Result<()> {
         life.initialize()?;
         let servers = self.home.servers(self.kind);
         match self.session.clone() {
@@ -185,10 +188,11 @@ impl Story<'_> {
             }
         }
         life.opened();
-        for _ in 0..prompts {
+        for prompt in 0..prompts {
             self.asked += 1;
             let number = self.asked;
-            let content = json!([{ "type": "text", "text": format!("step {number}") }]);
+            let waiting = if waits == Some(prompt) { WAITING } else { "" };
+            let content = json!([{ "type": "text", "text": format!("step {number}{waiting}") }]);
             let prompt = json!({ "sessionId": self.session, "prompt": content });
             let reply = life.ask("session/prompt", &prompt)?;
             self.answered.push(number);
@@ -255,7 +259,7 @@ impl Replayed {
             let id = update["messageId"].as_str();
             let kind = update["sessionUpdate"].as_str().unwrap_or_default();
             match kind {
-                "user_message_chunk" => replayed.said.push(text.to_owned()),
+                "user_message_chunk" => replayed.said.push(text.trim_end_matches(WAITING).to_owned()),
                 "agent_message_chunk" => match replayed.answers.last_mut() {
                     Some(last) if message == id => last.push_str(text),
                     _ => replayed.answers.push(text.to_owned()),
