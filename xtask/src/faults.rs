@@ -17,7 +17,8 @@ use crate::process::{debug_binary, side_by_side, target_dir};
 use anyhow::{Context, Result, bail};
 use kind::Kind;
 use model::Model;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 use story::Plan;
 use suites::SUITES;
@@ -35,7 +36,7 @@ usage: cargo xtask faults [--points N] [--seed S] [--binary PATH] [--only NAME]â
   --points N     how often the program is killed, 300 by default
   --seed S       which moments; printed with every run
   --binary PATH  kill this binary instead of building the debug one
-  --only NAME    one of: agent, acp (every operation fails, in tests); local, delegated, servers (kills). May be repeated
+  --only NAME    one of: agent, acp (every operation fails, in tests); local, unconfined, delegated, servers (kills). May be repeated
 ";
 
 /// What the command line asks for.
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         if cfg!(target_os = "linux") {
             let binary = options.binary.clone().map_or_else(debug_binary, Ok)?;
             let seed = options.seed.map_or_else(any_seed, Ok)?;
-            rows.extend(kill(&kinds, options.points, seed, binary)?);
+            rows.extend(kill(&kinds, options.points, seed, &binary)?);
         } else {
             println!("faults: the kills are skipped: what lives on is looked for in /proc");
         }
@@ -89,12 +90,17 @@ pub(crate) fn run_built() -> Result<()> {
 }
 
 /// Kills the program again and again; a row for each kind.
-fn kill(kinds: &[Kind], points: usize, seed: u64, binary: PathBuf) -> Result<Vec<Tally>> {
+fn kill(kinds: &[Kind], points: usize, seed: u64, binary: &Path) -> Result<Vec<Tally>> {
     println!("faults: {points} kills, --seed {seed}");
     let begun = Instant::now();
     let model = Model::start()?;
+    // Where whoever plays a story can start it.
+    let folder = tempfile::tempdir()?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+    let copy = folder.path().join("tiller");
+    std::fs::copy(binary, &copy).with_context(|| format!("{}: build it first", binary.display()))?;
     let plans = Plan::all(kinds, points, seed);
-    let played = side_by_side(&plans, WORKERS, |plan| story::play(*plan, &binary, &model));
+    let played = side_by_side(&plans, WORKERS, |plan| story::play(*plan, &copy, &model));
     let mut rows: Vec<Tally> = Vec::new();
     for tally in played {
         match rows.iter_mut().find(|row| row.name == tally.name) {

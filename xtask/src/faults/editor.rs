@@ -2,12 +2,13 @@
 //! it was told. It pulls the trigger when the program has come as far as the aim says.
 
 use super::aim::Aim;
+use super::home::Home;
 use crate::peers::client::{Answer, Host};
 use crate::peers::terminals::Terminals;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -34,8 +35,7 @@ pub(super) struct Editor {
     pub(super) calls: BTreeMap<String, String>,
     victim: Victim,
     aim: Option<Aim>,
-    /// Put into the environment of what runs in its terminals.
-    mark: (String, String),
+    home: Arc<Home>,
     /// Whether the session is open: what is told before that is the past.
     open: bool,
     lines: u64,
@@ -43,9 +43,9 @@ pub(super) struct Editor {
 }
 
 impl Editor {
-    pub(super) fn new(victim: Victim, aim: Option<Aim>, mark: (String, String)) -> Self {
+    pub(super) fn new(victim: Victim, aim: Option<Aim>, home: Arc<Home>) -> Self {
         let (terminals, calls) = (Terminals::default(), BTreeMap::new());
-        Self { terminals, calls, victim, aim, mark, open: false, lines: 0, begun: 0 }
+        Self { terminals, calls, victim, aim, home, open: false, lines: 0, begun: 0 }
     }
 
     /// The session is open: from here on lines and calls are counted.
@@ -79,11 +79,9 @@ impl Editor {
 
     fn create(&mut self, params: &Value) -> Result<Value, String> {
         let program = text(params, "command")?;
-        let mut command = Command::new(program);
+        let mut command = self.home.command(program);
         let args = params["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        command.args(args).current_dir(text(params, "cwd")?).env_clear().process_group(0);
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        command.env(&self.mark.0, &self.mark.1);
+        command.args(args).current_dir(text(params, "cwd")?).process_group(0);
         for variable in params["env"].as_array().into_iter().flatten() {
             command.env(text(variable, "name")?, text(variable, "value")?);
         }

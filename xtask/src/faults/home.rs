@@ -6,6 +6,9 @@ use crate::leftovers;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -35,21 +38,59 @@ while read -r line; do
 done
 "#;
 
+/// The user that stories may be played as who is not the superuser, and its group.
+const NOBODY: u32 = 65_534;
+
 /// The home of one story.
 pub(super) struct Home {
     folder: TempDir,
     story: String,
+    /// Who plays it, if that is somebody else.
+    user: Option<u32>,
 }
 
 impl Home {
-    pub(super) fn make(story: &str) -> Result<Self> {
+    /// A home for a story of a kind. Whoever is the superuser may have it played by somebody who is not.
+    pub(super) fn make(story: &str, kind: Kind, ordinary: bool) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("tiller-faults-").tempdir()?;
-        let home = Self { folder, story: format!("{}-{story}", std::process::id()) };
-        std::fs::create_dir(home.project())?;
-        std::fs::create_dir(home.path("tmp"))?;
-        std::fs::write(home.project().join("log.txt"), "end\n")?;
+        let superuser = std::fs::metadata(folder.path())?.uid() == 0;
+        let user = (superuser && ordinary).then_some(NOBODY);
+        let home = Self { folder, story: format!("{}-{story}", std::process::id()), user };
+        for folder in ["project", "tmp", "tiller"] {
+            std::fs::create_dir(home.path(folder))?;
+        }
+        let level = if kind == Kind::Unconfined { "off" } else { "workspace-write" };
+        std::fs::write(home.path("tiller/config.toml"), format!("[sandbox]\nlevel = \"{level}\"\n"))?;
+        std::fs::write(home.path("project/log.txt"), "end\n")?;
         std::fs::write(home.path("server.sh"), SERVER)?;
+        std::fs::write(home.path("stderr"), "")?;
+        if let Some(user) = user {
+            let all = [
+                "",
+                "project",
+                "project/log.txt",
+                "tmp",
+                "tiller",
+                "tiller/config.toml",
+                "server.sh",
+                "stderr",
+            ];
+            for path in all {
+                chown(home.path(path), Some(user), Some(user))?;
+            }
+        }
         Ok(home)
+    }
+
+    /// A program as whoever plays the story.
+    pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.project()).env_clear().env(MARK, &self.story);
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        command
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -60,18 +101,13 @@ impl Home {
         self.path("project")
     }
 
-    pub(super) fn mark(&self) -> (String, String) {
-        (MARK.to_owned(), self.story.clone())
-    }
-
     /// The program as an editor starts it, with nothing of this process's environment but `PATH`.
     pub(super) fn program(&self, binary: &Path, base_url: &str, kind: Kind) -> Result<Command> {
         let mode = if kind == Kind::Delegated { "argus" } else { "prometheus" };
-        let mut command = Command::new(binary);
-        command.args(["acp", "--permission-mode", mode]).current_dir(self.project()).env_clear();
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        let mut command = self.command(binary);
+        command.args(["acp", "--permission-mode", mode]);
         command.env("HOME", self.folder.path()).env("TILLER_HOME", self.path("tiller"));
-        command.env("TMPDIR", self.path("tmp")).env(MARK, &self.story);
+        command.env("TMPDIR", self.path("tmp"));
         command.env("OPENAI_BASE_URL", base_url).env("OPENAI_API_KEY", "test");
         command.env("TILLER_MODEL", "openai/faults");
         let log = std::fs::File::options().create(true).append(true).open(self.path("stderr"))?;
@@ -146,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_is_done_twice_or_never_and_what_lies_about_is_found() {
-        let home = Home::make("test").unwrap();
+        let home = Home::make("test", Kind::Local, false).unwrap();
         let write = |name: &str, text: &str| std::fs::write(home.project().join(name), text).unwrap();
         write("ran", "1\n2\n2\n");
         write("log.txt", "1\n2\n3\nend\n");
@@ -161,9 +197,8 @@ mod tests {
 
     #[test]
     fn what_carries_the_mark_is_an_orphan_and_is_ended() {
-        let home = Home::make("orphan").unwrap();
-        let (name, value) = home.mark();
-        let mut child = Command::new("sleep").arg("60").env(name, value).spawn().unwrap();
+        let home = Home::make("orphan", Kind::Local, false).unwrap();
+        let mut child = home.command("sleep").arg("60").spawn().unwrap();
         while leftovers::found(&format!("{MARK}={}", home.story), Path::new("/nonexistent")).is_empty() {
             std::thread::yield_now();
         }

@@ -5,6 +5,8 @@
 pub(super) enum Kind {
     /// Files and confined commands of this machine.
     Local,
+    /// Files and commands of this machine that nothing confines.
+    Unconfined,
     /// The editor's files and terminals, and its questions.
     Delegated,
     /// A server of the Model Context Protocol beside local tools.
@@ -12,11 +14,12 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Local, Self::Delegated, Self::Servers];
+    pub(super) const ALL: [Self; 4] = [Self::Local, Self::Unconfined, Self::Delegated, Self::Servers];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
+            Self::Unconfined => "unconfined",
             Self::Delegated => "delegated",
             Self::Servers => "servers",
         }

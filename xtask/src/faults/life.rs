@@ -28,7 +28,7 @@ pub(super) struct Life {
 impl Life {
     /// Starts it, with an aim if it is to be killed.
     pub(super) fn start(
-        home: &Home,
+        home: &Arc<Home>,
         binary: &Path,
         base_url: &str,
         kind: Kind,
@@ -48,7 +48,7 @@ impl Life {
                 kill(&victim);
             });
         }
-        let editor = Editor::new(Arc::clone(&victim), aim, home.mark());
+        let editor = Editor::new(Arc::clone(&victim), aim, Arc::clone(home));
         Ok(Self { client: Client::new(stdout, stdin, editor), victim, kind })
     }
 

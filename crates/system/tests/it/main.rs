@@ -6,5 +6,6 @@
     reason = "the tests look at the disk from outside of the system they test, and may fail anywhere"
 )]
 
+mod names;
 mod sandbox;
 mod wall;
