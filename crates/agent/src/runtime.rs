@@ -11,6 +11,7 @@ use crate::{
     gate::Gate,
     limits::EVENTS_PAGE,
     log::SessionLog,
+    model::get_in_time,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
     sanitise,
@@ -192,7 +193,7 @@ impl Runtime {
             Some(model) => model.clone(),
             None => models.default_id().await,
         };
-        models.get(&model).await?;
+        get_in_time(models.as_ref(), &model).await?;
         let state = SessionState {
             mode: options.mode,
             permission_mode: options.permission_mode,

@@ -5,6 +5,7 @@ use crate::{
     RewindTarget, RuntimeOptions, SessionEvent, SessionId, SlashCommand, StopReason, StoreError, Surface,
     Usage, commands,
     log::Told,
+    model::get_in_time,
     server::ClientServer,
     session_task::{Message, Queued},
     settings::Live,
@@ -285,7 +286,7 @@ impl SessionHandle {
     /// Changes the model, from the next request on. The client is notified; it is recorded. A model that cannot be had is an error,
     /// and the session stays on the one it was on.
     pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
-        self.models.get(id).await?;
+        get_in_time(self.models.as_ref(), id).await?;
         self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
     }
 

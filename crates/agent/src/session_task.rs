@@ -272,6 +272,7 @@ impl Session {
     /// Reads the log, so that the next turn starts from what is really stored. Given up half-way, it is done again.
     async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
+        self.log.tell_missed().await?;
         let restored = read_log(self.store.as_ref(), &self.id).await?;
         self.log.record(restored.repairs.clone()).await?;
         self.restore(restored);

@@ -5,5 +5,5 @@ mod model;
 mod store;
 
 pub use client::FakeClient;
-pub use model::{FakeModel, FakeModels, Reply};
+pub use model::{FakeModel, FakeModels, Reply, check_request};
 pub use store::MemoryStore;

@@ -5,6 +5,7 @@
 mod cancel;
 mod compaction;
 mod conversation;
+mod every_operation;
 mod fatigue;
 mod faults;
 mod faulty;

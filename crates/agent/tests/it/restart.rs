@@ -171,8 +171,8 @@ async fn long(turns: usize, end: Vec<SessionEvent>) -> (Arc<FaultyStore>, Arc<Pl
     }
     inner.append(&lease, end).await.unwrap();
     let counted = Plan::none();
-    let victim = Mutex::new(Some(("long".into(), counted.clone())));
-    (Arc::new(FaultyStore { inner, victim }), counted)
+    let victim = Mutex::new(Some((Some("long".into()), counted.clone())));
+    (Arc::new(FaultyStore { inner: Arc::new(inner), victim }), counted)
 }
 
 async fn open_long(
