@@ -93,6 +93,7 @@ impl Fold for AnthropicFold {
 
 impl AnthropicFold {
     fn begin(&mut self, index: u64, block: BlockStart, sink: &mut Sink) {
+        self.make_way(index, &block, sink);
         let open = match block {
             BlockStart::Text { text } => {
                 sink.text(text);
@@ -111,13 +112,22 @@ impl AnthropicFold {
             }
             BlockStart::Other => Open::Unknown,
         };
-        self.open.retain(|(at, _)| *at != index);
         self.open.push((index, open));
     }
 
+    /// Ends the block whose index is used again, which is whole then; a call that begins twice and
+    /// was given nothing yet is one call.
+    fn make_way(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
+        self.open.retain(|(at, open)| {
+            *at != index
+                || !matches!((open, next), (Open::Call { id, input, .. }, BlockStart::ToolUse { id: again, .. })
+                    if input.is_empty() && !id.is_empty() && id == again)
+        });
+        self.end(index, sink);
+    }
+
     fn extend(&mut self, index: u64, delta: Delta, sink: &mut Sink) {
-        let open = self.open.iter_mut().find(|(at, _)| *at == index).map(|(_, open)| open);
-        match (delta, open) {
+        match (delta, self.continued(index)) {
             // Text is text even where the start of its block was lost.
             (Delta::Text { text }, _) => sink.text(text),
             (Delta::Thinking { thinking: more }, Some(Open::Thinking { thinking, .. })) => {
@@ -132,6 +142,14 @@ impl AnthropicFold {
             }
             _ => {}
         }
+    }
+
+    /// The block that a piece belongs to: the one with its index, or else the last that has begun.
+    /// Arguments that go astray would leave a call without any.
+    fn continued(&mut self, index: u64) -> Option<&mut Open> {
+        let place = self.open.iter().position(|(at, _)| *at == index);
+        let place = place.or_else(|| self.open.len().checked_sub(1))?;
+        Some(&mut self.open[place].1)
     }
 
     fn end(&mut self, index: u64, sink: &mut Sink) {

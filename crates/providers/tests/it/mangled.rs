@@ -208,6 +208,163 @@ async fn chat_calls_in_the_wild() {
     .await;
 }
 
+/// What begins a call and what goes on with one is told by id, index and name together: whichever
+/// of them is missing, late, shared or wrong, calls neither merge nor lose their arguments.
+#[tokio::test]
+async fn chat_calls_stay_apart_whatever_their_ids_and_indexes_are() {
+    let piece = |head: &str, name: &str, arguments: &str| {
+        let arguments = arguments.replace('"', "\\\"");
+        let name = if name.is_empty() { String::new() } else { format!(r#""name":"{name}","#) };
+        call(&format!(r#"{{{head}"function":{{{name}"arguments":"{arguments}"}}}}"#))
+    };
+    let (a, b) = (r#"{"a":1}"#, r#"{"b":2}"#);
+    let (at0, at1, id) = (r#""index":0,"#, r#""index":1,"#, r#""id":"c1","#);
+    let (c1, c2) = (|at: &str| format!(r#"{at}"id":"c1","#), |at: &str| format!(r#"{at}"id":"c2","#));
+    let cases: Vec<(&str, Vec<String>, [&str; 2])> = vec![
+        ("one id, two indexes", vec![piece(&c1(at0), "f", a), piece(&c1(at1), "g", b)], ["c1", "c1"]),
+        (
+            "one id, two indexes, in pieces that alternate",
+            vec![
+                piece(&c1(at0), "f", r#"{"a""#),
+                piece(&c1(at1), "g", r#"{"b""#),
+                piece(at0, "", ":1}"),
+                piece(at1, "", ":2}"),
+            ],
+            ["c1", "c1"],
+        ),
+        (
+            "one id with every piece, two indexes",
+            vec![
+                piece(&c1(at0), "f", r#"{"a""#),
+                piece(&c1(at1), "g", r#"{"b""#),
+                piece(&c1(at0), "", ":1}"),
+                piece(&c1(at1), "", ":2}"),
+            ],
+            ["c1", "c1"],
+        ),
+        (
+            "one index, two ids, in pieces",
+            vec![
+                piece(&c1(at0), "f", r#"{"a""#),
+                piece(&c1(at0), "", ":1}"),
+                piece(&c2(at0), "g", r#"{"b""#),
+                piece(at0, "", ":2}"),
+            ],
+            ["c1", "c2"],
+        ),
+        ("indexes out of order", vec![piece(&c1(at1), "f", a), piece(&c2(at0), "g", b)], ["c1", "c2"]),
+        (
+            "the index comes late",
+            vec![
+                piece(id, "f", r#"{"a""#),
+                piece(at0, "", ":1}"),
+                piece(&c2(at1), "g", r#"{"b""#),
+                piece(at1, "", ":2}"),
+            ],
+            ["c1", "c2"],
+        ),
+        (
+            "the index changes on the way",
+            vec![piece(&c1(at0), "f", r#"{"a""#), piece(at1, "", ":1}"), piece(&c2(at1), "g", b)],
+            ["c1", "c2"],
+        ),
+        (
+            "the id comes late, with an index",
+            vec![piece(at0, "f", r#"{"a""#), piece(&c1(at0), "", ":1}"), piece(&c2(at1), "g", b)],
+            ["c1", "c2"],
+        ),
+        (
+            "the id comes late, without an index",
+            vec![piece("", "f", r#"{"a""#), piece(id, "", ":1}"), piece(&c2(""), "g", b)],
+            ["c1", "c2"],
+        ),
+        (
+            "no id, then an id at the same index",
+            vec![piece(at0, "f", a), piece(&c2(at0), "g", b)],
+            ["call_0", "c2"],
+        ),
+    ];
+    for (name, mut pieces, [first, second]) in cases {
+        pieces.extend([CALLS.to_owned(), DONE.to_owned()]);
+        let script = send(&pieces.iter().map(String::as_str).collect::<Vec<_>>());
+        let expected = [format!("call: {first} f {a}"), format!("call: {second} g {b}")];
+        check(name, Wire::Chat, script, &[&expected[0], &expected[1], "stop: ToolCalls"]).await;
+    }
+}
+
+#[tokio::test]
+async fn messages_calls_stay_apart_whatever_their_ids_and_indexes_are() {
+    let begin = |index: &str, id: &str, name: &str| {
+        format!(
+            r#"{{"type":"content_block_start",{index}"content_block":{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}}}"#
+        )
+    };
+    let input = |index: &str, json: &str| {
+        let json = json.replace('"', "\\\"");
+        format!(
+            r#"{{"type":"content_block_delta",{index}"delta":{{"type":"input_json_delta","partial_json":"{json}"}}}}"#
+        )
+    };
+    let stop = |index: &str| format!(r#"{{"type":"content_block_stop",{index}"x":0}}"#);
+    let (a, b) = (r#"{"a":1}"#, r#"{"b":2}"#);
+    let (at0, at1) = (r#""index":0,"#, r#""index":1,"#);
+    let cases: Vec<(&str, Vec<String>, [&str; 2])> = vec![
+        (
+            "one id, two indexes",
+            vec![
+                begin(at0, "t1", "f"),
+                begin(at1, "t1", "g"),
+                input(at1, b),
+                input(at0, a),
+                stop(at0),
+                stop(at1),
+            ],
+            ["t1", "t1"],
+        ),
+        (
+            "one index, two ids",
+            vec![begin(at0, "t1", "f"), input(at0, a), begin(at0, "t2", "g"), input(at0, b), stop(at0)],
+            ["t1", "t2"],
+        ),
+        (
+            "no index",
+            vec![begin("", "t1", "f"), input("", a), stop(""), begin("", "t2", "g"), input("", b), stop("")],
+            ["t1", "t2"],
+        ),
+        (
+            "arguments at another index",
+            vec![
+                begin(at0, "t1", "f"),
+                input(at1, a),
+                stop(at0),
+                begin(at1, "t2", "g"),
+                input(at1, b),
+                stop(at1),
+            ],
+            ["t1", "t2"],
+        ),
+        (
+            "a call that begins twice",
+            vec![
+                begin(at0, "t1", "f"),
+                begin(at0, "t1", "f"),
+                input(at0, a),
+                begin(at1, "t2", "g"),
+                input(at1, b),
+            ],
+            ["t1", "t2"],
+        ),
+    ];
+    let end = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#;
+    for (name, mut events, [first, second]) in cases {
+        events.extend([end.to_owned(), r#"{"type":"message_stop"}"#.to_owned()]);
+        let script = send(&events.iter().map(String::as_str).collect::<Vec<_>>());
+        let expected = [format!("call: {first} f {a}"), format!("call: {second} g {b}")];
+        let expected = [&expected[0], &expected[1], "usage: 0+0 (0 read, 0 written)", "stop: ToolCalls"];
+        check(name, Wire::Anthropic, script, &expected).await;
+    }
+}
+
 #[tokio::test]
 async fn chat_errors_in_place_of_an_answer() {
     let a = text("a");
@@ -403,6 +560,10 @@ async fn responses_mangled() {
     let text = r#"{"type":"response.output_text.delta","delta":"a"}"#;
     check("cut after a call", wire, send(&[text, read]), &["text: a", CUT]).await;
     check("idle", wire, vec![Faker::events(&sse(&[text])), Step::Hang], &["text: a", IDLE]).await;
+    let again = r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"list","arguments":"{}"}}"#;
+    let calls = &[r#"call: c1 read {"path":"a"}"#, "call: c1 list {}", "stop: ToolCalls"];
+    let end = r#"{"type":"response.completed","response":{}}"#;
+    check("one id, two calls", wire, send(&[read, again, end]), calls).await;
     let whole = r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]},{"type":"function_call","call_id":"c1","name":"f","arguments":""}]}}"#;
     check("only the end", wire, send(&[whole]), &["text: hi", "call: c1 f {}", "stop: ToolCalls"]).await;
     let incomplete =
