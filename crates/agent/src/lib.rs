@@ -5,6 +5,7 @@
 
 mod access;
 mod attachments;
+mod bounded;
 mod calls;
 mod checkpoint;
 mod client;
@@ -79,7 +80,7 @@ pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
-pub use limits::{ContextLimits, Limits, ToolLimits};
+pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,

@@ -13,7 +13,7 @@ use crate::{
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
     sanitise,
-    session_task::{Controls, Heeded, Session, SessionTask, missing_end},
+    session_task::{Controls, Heeded, Running, Session, SessionTask, missing_end},
     settings::{Fixed, Live, Settings},
     shown::{self, Cleaner},
     steering::Steering,
@@ -519,6 +519,7 @@ impl Runtime {
         };
         let (inbox, messages) = mpsc::unbounded_channel();
         let (state, seen) = watch::channel(state);
+        let running = Arc::new(Running::default());
         let controls = Controls {
             state,
             log,
@@ -526,6 +527,7 @@ impl Runtime {
             steering: Steering::default(),
             settings: settings.clone(),
             heeded: Mutex::new(heeded),
+            running: running.clone(),
         };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
@@ -540,6 +542,7 @@ impl Runtime {
             watchers,
             prompts: Arc::default(),
             settings,
+            running,
         };
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();

@@ -6,7 +6,7 @@ use crate::{
     Usage, commands,
     log::Told,
     server::ClientServer,
-    session_task::{Message, Queued},
+    session_task::{Message, Queued, Running},
     settings::Live,
     source::Sources,
     watchers::Watchers,
@@ -31,6 +31,7 @@ pub struct SessionHandle {
     pub(crate) watchers: Arc<Watchers>,
     pub(crate) prompts: Arc<AtomicU64>,
     pub(crate) settings: Arc<Live>,
+    pub(crate) running: Arc<Running>,
 }
 
 /// A prompt that was handed to its session, to be waited for or taken back.
@@ -246,8 +247,11 @@ impl SessionHandle {
         self.told.is_lost()
     }
 
-    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing happens when none runs.
+    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing
+    /// happens when none runs. It overtakes what the session has been sent and has not taken yet:
+    /// the running turn hears of it at once.
     pub fn cancel(&self) {
+        self.running.cancel();
         // A task that is gone runs nothing that could be cancelled.
         let _ = self.inbox.send(Message::Cancel);
     }
