@@ -1,11 +1,10 @@
 //! Asks a model for an answer of a bounded size: what a runaway model says beyond it is not read.
 
 use crate::{
-    LanguageModel, ModelError, ModelEvent, ModelRequest,
+    LanguageModel, ModelError, ModelEvent, ModelRequest, json_bytes,
     limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE},
 };
 use futures::{StreamExt as _, stream, stream::BoxStream};
-use std::io;
 
 /// Asks a model. The stream ends with [`ModelError::AnswerTooLong`] where the answer would become
 /// longer than [`ANSWER_BYTES`]: text, reasoning and the arguments of calls together. What came
@@ -67,7 +66,7 @@ fn size(event: &ModelEvent) -> usize {
         ModelEvent::ReasoningDone(reasoning) => reasoning.opaque.as_ref().map_or(0, String::len),
         ModelEvent::ToolCall { provider_id, name, arguments } => {
             let arguments = match arguments {
-                Ok(arguments) => written(arguments),
+                Ok(arguments) => json_bytes(arguments),
                 Err(malformed) => malformed.raw.len(),
             };
             provider_id.len() + name.len() + arguments
@@ -87,25 +86,6 @@ fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
         ModelEvent::Reasoning(text) => head(text).map(ModelEvent::Reasoning),
         _ => None,
     }
-}
-
-/// Bytes of a value as JSON.
-fn written(value: &serde_json::Value) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // Counting cannot fail, and keys of JSON values are strings.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod history;
 mod hooks;
 mod ids;
 mod inner;
+mod json_bytes;
 mod limits;
 mod live;
 mod log;
@@ -80,6 +81,7 @@ pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
+pub use json_bytes::json_bytes;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{

@@ -1,19 +1,16 @@
 //! What grows with what a model says has a bound, and a cancel waits for none of it.
 
 use crate::stage::{Setting, Stage, stage};
-use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
+use agent::fake::{FakeClient, FakeModels, MemoryStore, Reply, WatchedModel};
 use agent::{
-    ANSWER_BYTES, Client, Content, CreateSession, LanguageModel, Mode, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, PermissionOutcome, PermissionRequest, Runtime, RuntimeOptions, SessionEvent,
-    SessionHandle, StopReason, Surface,
+    ANSWER_BYTES, Client, Content, CreateSession, Mode, ModelEvent, ModelStop, PermissionOutcome,
+    PermissionRequest, Runtime, RuntimeOptions, SessionEvent, SessionHandle, StopReason, Surface,
 };
 use async_trait::async_trait;
-use futures::{StreamExt as _, stream::BoxStream};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use system::{AbsPath, FakeSystem};
-use tokio::sync::{Semaphore, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Semaphore;
 
 const MIB: usize = 1024 * 1024;
 
@@ -77,31 +74,9 @@ impl Client for Slow {
     }
 }
 
-/// A model that tells how many of its events were taken, and when its answer was dropped.
-struct Watched {
-    inner: Arc<FakeModel>,
-    taken: watch::Sender<usize>,
-    dropped: CancellationToken,
-}
-
-impl LanguageModel for Watched {
-    fn info(&self) -> &ModelInfo {
-        self.inner.info()
-    }
-
-    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-        let (taken, dropped) = (self.taken.clone(), self.dropped.clone().drop_guard());
-        let count = move |_: &_| {
-            let _until_dropped = &dropped;
-            taken.send_modify(|taken| *taken += 1);
-        };
-        self.inner.stream(request).inspect(count).boxed()
-    }
-}
-
 struct Scene {
     client: Arc<Slow>,
-    model: Arc<Watched>,
+    model: Arc<WatchedModel>,
     store: Arc<MemoryStore>,
     session: SessionHandle,
 }
@@ -109,8 +84,7 @@ struct Scene {
 /// A session whose client has room so many times.
 async fn scene(reply: Reply, room: usize) -> Scene {
     let client = Arc::new(Slow { inner: FakeClient::new([]), room: Semaphore::new(room) });
-    let (taken, dropped) = (watch::Sender::default(), CancellationToken::new());
-    let model = Arc::new(Watched { inner: FakeModel::new([reply]), taken, dropped });
+    let model = WatchedModel::new([reply]);
     let store = Arc::new(MemoryStore::default());
     let models = Arc::new(FakeModels(model.clone()));
     let runtime = Runtime::new(store.clone(), models, RuntimeOptions::default());
