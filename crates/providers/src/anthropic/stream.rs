@@ -103,7 +103,10 @@ impl AnthropicFold {
                 sink.reasoning(thinking.as_str());
                 Open::Thinking { thinking, signature }
             }
-            BlockStart::RedactedThinking { data } => Open::Redacted { data },
+            BlockStart::RedactedThinking { data } => {
+                sink.count(data.len());
+                Open::Redacted { data }
+            }
             BlockStart::ToolUse { id, name, input } => {
                 // A call is an answer under way: it is not asked for a second time.
                 sink.began = true;
@@ -135,10 +138,12 @@ impl AnthropicFold {
                 sink.reasoning(more);
             }
             (Delta::Signature { signature: more }, Some(Open::Thinking { signature, .. })) => {
+                sink.count(more.len());
                 signature.push_str(&more);
             }
             (Delta::InputJson { partial_json }, Some(Open::Call { input, .. })) => {
-                input.push_str(&partial_json)
+                sink.count(partial_json.len());
+                input.push_str(&partial_json);
             }
             _ => {}
         }

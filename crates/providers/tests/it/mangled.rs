@@ -2,10 +2,12 @@
 
 use crate::{
     faker::{CHUNKED, Faker, HEAD, Step},
-    support::{KEY, answer, model_with},
+    support::{KEY, answer, model_with, request},
 };
+use agent::{ModelError, ModelEvent};
+use futures::StreamExt as _;
 use providers::Wire;
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 /// Plays a script, three times over if it is asked again, and compares the whole answer.
 async fn check(name: &str, wire: Wire, script: Vec<Step>, expected: &[&str]) {
@@ -580,4 +582,81 @@ async fn responses_mangled() {
     let limited = r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down"}"#;
     let told = "error: Overloaded: openai is overloaded: slow down; wait a little or choose another model";
     check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", told]).await;
+}
+
+/// Text and arguments in pieces of 1 MiB: a runaway is cut off, whichever way it runs.
+#[tokio::test]
+async fn a_runaway_answer_ends_at_its_bound_on_every_wire() {
+    let piece = "x".repeat(1024 * 1024);
+    let chat_arguments = call(&format!(r#"{{"index":0,"function":{{"arguments":"{piece}"}}}}"#));
+    let chat_call = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":""}}"#);
+    let begin = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f"}}"#;
+    let delta = |kind: &str, field: &str| {
+        format!(
+            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"{kind}","{field}":"{piece}"}}}}"#
+        )
+    };
+    let item = format!(
+        r#"{{"type":"response.output_item.done","item":{{"type":"function_call","call_id":"c1","name":"f","arguments":"{piece}"}}}}"#
+    );
+    let cases = [
+        ("text", Wire::Chat, STOP.to_owned(), text(&piece)),
+        ("arguments", Wire::Chat, chat_call, chat_arguments),
+        ("text", Wire::Anthropic, r#"{"type":"ping"}"#.to_owned(), delta("text_delta", "text")),
+        ("arguments", Wire::Anthropic, begin.to_owned(), delta("input_json_delta", "partial_json")),
+        (
+            "text",
+            Wire::Responses,
+            r#"{"type":"response.created"}"#.to_owned(),
+            format!(r#"{{"type":"response.output_text.delta","delta":"{piece}"}}"#),
+        ),
+        ("arguments", Wire::Responses, r#"{"type":"response.created"}"#.to_owned(), item),
+    ];
+    for (name, wire, first, more) in cases {
+        let mut events = vec![first.as_str()];
+        events.extend(std::iter::repeat_n(more.as_str(), 9));
+        let faker = Faker::start(vec![vec![Faker::events(&sse(&events)), Step::Hang]]).await;
+        let model = model_with(wire, &faker, |_| {}).await;
+        let items: Vec<_> = model.stream(request("hi")).collect().await;
+        assert_eq!(items.last(), Some(&Err(ModelError::AnswerTooLong)), "{name} over {wire:?}");
+        let is_text = |item: &_| matches!(item, Ok(ModelEvent::Text(_)));
+        assert_eq!(items.iter().any(is_text), name == "text", "{wire:?}: what came before is handed on");
+        assert_eq!(faker.seen().len(), 1, "it is not asked again");
+    }
+}
+
+/// What has come in at once is taken in slices: whoever else has something to do comes between.
+#[tokio::test]
+async fn a_flood_leaves_the_thread_to_others() {
+    let flood = text("some text");
+    let mut events = vec![flood.as_str(); 20_000];
+    events.extend([STOP, DONE]);
+    let faker = Faker::start(vec![send(&events)]).await;
+    let model = model_with(Wire::Chat, &faker, |_| {}).await;
+    let since_others = Cell::new(0);
+    let (mut most, mut all) = (0, 0);
+    let answered = async {
+        let mut stream = model.stream(request("hi"));
+        while let Some(event) = stream.next().await {
+            if let Ok(ModelEvent::Text(text)) = event {
+                since_others.set(since_others.get() + text.len());
+                most = most.max(since_others.get());
+                all += text.len();
+            }
+        }
+    };
+    let others = async {
+        loop {
+            since_others.set(0);
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = answered => {}
+        () = others => {}
+    }
+    assert_eq!(all, 20_000 * "some text".len());
+    // A ninth of what comes over the wire is text.
+    assert!(most <= 4 * 1024, "{most} bytes of text in one go");
 }
