@@ -5,6 +5,7 @@
 
 mod access;
 mod attachments;
+mod bounded;
 mod calls;
 mod checkpoint;
 mod client;
@@ -24,6 +25,7 @@ mod history;
 mod hooks;
 mod ids;
 mod inner;
+mod json_bytes;
 mod limits;
 mod live;
 mod log;
@@ -82,7 +84,8 @@ pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
-pub use limits::{ContextLimits, Limits, ToolLimits};
+pub use json_bytes::json_bytes;
+pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,

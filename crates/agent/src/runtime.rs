@@ -16,7 +16,7 @@ use crate::{
     sampling::Spent,
     sanitise,
     session_locks::SessionLocks,
-    session_task::{Controls, Heeded, Session, SessionTask, missing_end},
+    session_task::{Controls, Heeded, Running, Session, SessionTask, missing_end},
     settings::{Fixed, Live, Settings},
     shown,
     steering::Steering,
@@ -514,6 +514,7 @@ impl Runtime {
         };
         let (inbox, messages) = mpsc::unbounded_channel();
         let (state, seen) = watch::channel(state);
+        let running = Arc::new(Running::default());
         let controls = Controls {
             state,
             log,
@@ -521,6 +522,7 @@ impl Runtime {
             steering: Steering::default(),
             settings: settings.clone(),
             heeded: Mutex::new(heeded),
+            running: running.clone(),
         };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
@@ -535,6 +537,7 @@ impl Runtime {
             watchers,
             prompts: Arc::default(),
             settings,
+            running,
         };
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
