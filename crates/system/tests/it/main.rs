@@ -8,5 +8,6 @@
 
 mod birth;
 mod litter;
+mod names;
 mod sandbox;
 mod wall;
