@@ -35,6 +35,7 @@ mod outside;
 mod plain;
 mod policy;
 mod prompt;
+mod recent;
 mod redact;
 mod runtime;
 mod sampling;
