@@ -36,6 +36,7 @@ mod outside;
 mod plain;
 mod policy;
 mod prompt;
+mod recent;
 mod redact;
 mod runtime;
 mod sampling;

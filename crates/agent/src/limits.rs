@@ -191,6 +191,11 @@ pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
 /// Characters of one line of a command's output in which carriage returns and the like are applied;
 /// what comes before stays as it is.
 pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
+/// Answers for "always" that one session remembers; those beyond it count once.
+pub(crate) const GRANTS: usize = 1_000;
+/// Files of which a session remembers what the model has seen: half of them at the least, those it
+/// dealt with last. One that was forgotten is read again before it is edited.
+pub(crate) const TRACKED_FILES: usize = 8_000;
 /// Answers that one question to the user offers.
 pub(crate) const CHOICES: usize = 20;
 /// Characters of a question that its title shows.

@@ -49,7 +49,12 @@ pub(crate) fn run() -> Result<Exit> {
     let environment = Environment::read();
     logging::init(&environment)?;
     // One thread carries everything: sessions wait far more than they compute, and a process that starts in milliseconds has few threads.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // What comes in is looked for often: a cancel must not wait for a round of all sessions that are busy.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .event_interval(limits::EVENT_INTERVAL)
+        .global_queue_interval(limits::EVENT_INTERVAL)
+        .enable_all()
+        .build()?;
     let code = runtime.block_on(async {
         tokio::select! {
             biased;
