@@ -257,18 +257,16 @@ async fn live(world: &World, cancels: bool, when: &str) -> (SessionId, Vec<Strin
             tokio::time::timeout(DEADLINE, steered.settled()).await.expect("so does what is steered");
         (first, steered)
     };
-    let cancel = async {
-        if cancels && !healthy {
-            plan.coming().await;
-            session.cancel();
-            tokio::time::sleep(CANCELLED).await;
-            panic!("{when}: a cancelled turn went on");
-        }
-        std::future::pending::<()>().await
+    tokio::pin!(both);
+    let cancelled = async {
+        plan.coming().await;
+        session.cancel();
     };
     let (first, steered) = tokio::select! {
-        both = both => both,
-        () = cancel => unreachable!(),
+        both = &mut both => both,
+        () = cancelled, if cancels && !healthy => {
+            tokio::time::timeout(CANCELLED, both).await.expect("what is cancelled ends")
+        }
     };
     if first.is_ok() && steered.is_ok() && !plan.came() {
         answered.extend([long, "also this".to_owned()]);
