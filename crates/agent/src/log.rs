@@ -21,6 +21,8 @@ pub(crate) struct SessionLog {
     client: Arc<dyn Client>,
     told: Arc<Told>,
     cleaner: Arc<Cleaner>,
+    /// Held from storing events until they are told: they are told in the order they are stored in.
+    recording: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// How far the client was told.
@@ -78,12 +80,13 @@ impl SessionLog {
     ) -> Self {
         let told =
             Arc::new(Told { state: Mutex::new(State { last, live: Live::default() }), ..Told::default() });
-        Self { store, lease, client, told, cleaner: Arc::default() }
+        Self { store, lease, client, told, cleaner: Arc::default(), recording: Arc::default() }
     }
 
     /// Stores the durable ones among the events, all or none, and then tells the client of each of them, in order. When storing fails the
     /// client is told of nothing: what it saw would not be there after a restart.
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
+        let _in_order = self.recording.lock().await;
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
         let mut state = self.told.lock();
@@ -119,7 +122,7 @@ impl SessionLog {
     }
 
     fn notify(&self, state: &mut State, event: &SessionEvent) {
-        let shown = self.cleaner.event(event);
+        let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);
         self.client.notify(&shown);
     }

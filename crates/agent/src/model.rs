@@ -251,4 +251,7 @@ pub enum ModelError {
     /// The provider answered with something that is no answer.
     #[error("{0}")]
     BadResponse(String),
+    /// The answer grew past [`ANSWER_BYTES`](crate::ANSWER_BYTES); what came before is the answer.
+    #[error("the answer is longer than {} MiB and was cut off; ask for less at a time", crate::ANSWER_BYTES >> 20)]
+    AnswerTooLong,
 }

@@ -7,7 +7,7 @@ use crate::{
     log::Told,
     model::get_in_time,
     server::ClientServer,
-    session_task::{Message, Queued},
+    session_task::{Message, Queued, Running},
     settings::Live,
     source::Sources,
     watchers::Watchers,
@@ -32,6 +32,7 @@ pub struct SessionHandle {
     pub(crate) watchers: Arc<Watchers>,
     pub(crate) prompts: Arc<AtomicU64>,
     pub(crate) settings: Arc<Live>,
+    pub(crate) running: Arc<Running>,
 }
 
 /// A prompt that was handed to its session, to be waited for or taken back.
@@ -247,8 +248,11 @@ impl SessionHandle {
         self.told.is_lost()
     }
 
-    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing happens when none runs.
+    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing
+    /// happens when none runs. It overtakes what the session has been sent and has not taken yet:
+    /// the running turn hears of it at once.
     pub fn cancel(&self) {
+        self.running.cancel();
         // A task that is gone runs nothing that could be cancelled.
         let _ = self.inbox.send(Message::Cancel);
     }

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "`cargo xtask faults` reads how many operations there were")]
 
 mod auth;
+mod bounds;
 mod conversation;
 mod delegated;
 mod golden;

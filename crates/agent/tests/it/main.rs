@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "`cargo xtask faults` reads how many operations there were")]
 
+mod bounds;
 mod cancel;
 mod compaction;
 mod conversation;
