@@ -269,6 +269,22 @@ fn an_idle_agent_ends_when_its_editor_closes_the_output() {
 }
 
 #[test]
+fn an_idle_gateway_ends_when_its_client_closes_the_output() {
+    let home = Home::new();
+    let server = ["sh", "-c", "echo $$ > pid; exec sleep 300"];
+    assert!(home.run(&[&["mcp", "add", "quiet", "--"][..], &server].concat()).status.success());
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut child = {
+        let mut command = home.tiller(&["mcp", "serve", "--upstream", "quiet"]);
+        command.stdin(Stdio::piped()).stdout(writer).spawn().unwrap()
+    };
+    let pid = pid(&home);
+    drop(reader);
+    assert_eq!(end(&mut child).code(), Some(0));
+    assert!(!lives(&pid), "the server outlived the gateway");
+}
+
+#[test]
 fn an_agent_in_the_middle_of_a_turn_ends_when_its_editor_closes_the_output() {
     let home = Home::new();
     let mut agent = Wire::start(&home);
