@@ -15,10 +15,16 @@ use agent::{
     Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId,
     SessionRecord, ToolStatus, TurnEnd, one_line,
 };
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use std::{io::Write, path::Path, sync::Arc};
+use std::{fs::File, io::Write, path::Path, sync::Arc};
 use system::{AbsPath, System};
+
+/// Opens what `tiller sessions export` wrote. It may be larger than `System::read` reads at once.
+#[expect(clippy::disallowed_methods, reason = "an exported file is read as a stream, and is in no editor")]
+fn exported_file(path: &AbsPath) -> Result<File> {
+    File::open(path.as_str()).with_context(|| format!("cannot open {path}"))
+}
 
 /// Does what the command says. Files are restored on this machine.
 pub(crate) async fn run(
@@ -55,8 +61,7 @@ pub(crate) async fn run(
             }
             let file = environment::absolute(base, &file)?;
             environment::check_file("FILE", &file)?;
-            let bytes = system.read(&file).await?;
-            transfer::import(runtime, bytes.as_slice(), cwd, &mut stdout).await
+            transfer::import(runtime, exported_file(&file)?, cwd, &mut stdout).await
         }
         SessionsCommand::Delete { id } => {
             let id = SessionId(id);

@@ -18,6 +18,7 @@ mod golden;
 mod headless;
 mod home;
 mod integrations;
+mod killed;
 mod leaks;
 mod legacy;
 mod local_commands;
