@@ -1,7 +1,7 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SetupArgs},
+    args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs},
     config::{self, Flags},
     demo, doctor,
     environment::{self, Environment},
@@ -90,6 +90,11 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
+        // What is to be repaired is not opened before.
+        Some(Command::Sessions(SessionsCommand::Repair { check, json })) => {
+            let Settled { options, .. } = settle(environment, None, Flags::default()).await?;
+            sessions::repair::run(&options.folders, check, json)
+        }
         Some(Command::Sessions(command)) => {
             let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
