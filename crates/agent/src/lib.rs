@@ -11,6 +11,7 @@ mod client;
 mod commands;
 mod content;
 mod context;
+mod conversation;
 mod effort;
 mod event;
 mod explain;
@@ -26,6 +27,7 @@ mod inner;
 mod limits;
 mod live;
 mod log;
+mod memory;
 mod mentions;
 mod mode;
 mod model;
@@ -68,8 +70,8 @@ pub use context::{Compaction, CompactionStep};
 pub use effort::Effort;
 pub use event::{
     LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning,
-    SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
-    TurnEnd, UsageUpdate,
+    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind,
+    ToolResult, ToolStatus, TurnEnd, UsageUpdate,
 };
 pub use explain::{Step, decision_time, explain};
 pub use found::found_rules;

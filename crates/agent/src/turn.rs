@@ -40,7 +40,7 @@ pub(crate) async fn run(
             "the prompt is empty; send text, an image or a resource".to_owned(),
         ));
     }
-    let turn = session.next_turn();
+    let turn = session.conversation().next_turn();
     let mut course = Course::default();
     let end = attempt(session, controls, &turn, prompt, cancel, &mut course).await;
     let end = session.stored().await.map_err(TurnError::from).and(end);
@@ -59,7 +59,12 @@ pub(crate) async fn run(
         return Err(error.into());
     }
     let Course { usage, requests, .. } = course;
-    end.map(|stop_reason| PromptOutcome { stop_reason, usage, total: session.usage, requests })
+    end.map(|stop_reason| PromptOutcome {
+        stop_reason,
+        usage,
+        total: session.conversation().usage(),
+        requests,
+    })
 }
 
 /// Tells hooks that the turn stops. They may take their time: the answer is stored before.
@@ -120,7 +125,7 @@ async fn attempt(
         // What was said is kept whatever becomes of what it names.
         looked.unwrap_or(content)
     };
-    let command = single_text(&content).and_then(commands::parse);
+    let command = commands::of(&content);
     let (content, denial) = match command {
         Some(_) => (content, None),
         None => match session.say_command(content, &state(), cancel).await {
@@ -128,7 +133,7 @@ async fn attempt(
             refused => refused,
         },
     };
-    let message = session.next_message();
+    let message = session.conversation().next_message();
     let mut prompt = prompt_events(controls, turn, &message, &content);
     if command.is_none() && denial.is_none() {
         prompt.push(SessionEvent::Phase(Phase::Thinking));
@@ -142,7 +147,6 @@ async fn attempt(
         session.stored().await?;
         return Ok(command::say(session, reason, course));
     }
-    session.history.push_user(attachments::for_model(&content));
 
     let mut repetition = Repetition::default();
     loop {
@@ -180,32 +184,23 @@ async fn attempt(
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
         }
-        request.messages = session.history.messages().to_vec();
+        request.messages = session.conversation().history().messages().to_vec();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
             course.overflowed = true;
             let shorter = session.make_room_by_all_means(&with, &mut course.usage).await?;
             // Whoever cancels meanwhile is told that, and not of an answer that was none.
             if shorter || cancel.is_cancelled() {
-                answer.take_back(session);
                 continue;
             }
         }
-        course.usage += answer.usage;
-        session.usage += answer.usage;
-        let shrunk = session.context.fill.is_unknown();
-        session.context.fill.count(answer.usage.input, session.history.messages().len());
-        let context = session.filled(answer.usage, with.around);
-        course.context = if shrunk { context } else { course.context.max(context) };
-        session.context.told = course.context;
-
+        let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
         let (mut candidates, announced) = calls::announce(session, &answer.response.calls);
-        let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
-        events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), course.context, course.usage)));
+        let mut events =
+            vec![SessionEvent::ModelResponse(answer.response.clone()), SessionEvent::Usage(usage)];
         events.extend(announced);
         if answer.response.calls.is_empty() {
             course.last = events;
-            session.history.push_response(answer.response, Vec::new());
             let stop = answer.stop?;
             tokio::task::yield_now().await;
             if controls.steering.is_waiting() && stop == ModelStop::EndTurn && !cancel.is_cancelled() {
@@ -218,13 +213,11 @@ async fn attempt(
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
         let repeated = repetition.count(&answer.response.calls);
-        let round = calls::run(session, controls, candidates, cancel).await;
+        let over = calls::run(session, controls, candidates, cancel).await;
         let sampled = session.take_sampled();
-        course.usage += sampled;
-        session.usage += sampled;
-        let round = round?;
-        session.history.push_response(answer.response, round.results);
-        if round.cancelled {
+        let over = over?;
+        session.record_sampled(model.as_ref(), sampled, course).await?;
+        if over {
             return Ok(StopReason::Cancelled);
         }
         if repeated >= session.settings().limits.identical_calls {
@@ -255,10 +248,9 @@ async fn take_steering(
             said.settle(Err(TurnError::BadPrompt(reason)));
             continue;
         }
-        let message = session.next_message();
-        let event = SessionEvent::UserMessage { id: message.clone(), content: content.clone() };
+        let message = session.conversation().next_message();
+        let event = SessionEvent::UserMessage { id: message.clone(), content };
         session.log.record(vec![event]).await?;
-        session.history.push_user(attachments::for_model(&content));
         said.inserted(message);
     }
     Ok(())
@@ -278,7 +270,6 @@ fn prompt_events(
     if controls.state().title.is_none()
         && let Some(title) = title(content)
     {
-        controls.update(|state| state.title = Some(title.clone()));
         events.push(SessionEvent::TitleChanged(title));
     }
     events
@@ -289,13 +280,6 @@ fn stop_reason(stop: ModelStop) -> StopReason {
         ModelStop::EndTurn | ModelStop::ToolCalls => StopReason::EndTurn,
         ModelStop::MaxTokens => StopReason::MaxTokens,
         ModelStop::Refusal => StopReason::Refusal,
-    }
-}
-
-fn single_text(content: &[Content]) -> Option<&str> {
-    match content {
-        [Content::Text(text)] => Some(text),
-        _ => None,
     }
 }
 
@@ -412,12 +396,9 @@ impl Session {
         message: MessageId,
         recorded: oneshot::Sender<MessageId>,
     ) {
-        let log = self.log.clone();
-        self.storing = Some(tokio::spawn(async move {
-            log.record(events).await?;
+        self.storing = Some(self.log.record_ahead(events, move || {
             // Most clients only wait for the end.
             let _ = recorded.send(message);
-            Ok(())
         }));
     }
 
@@ -475,23 +456,59 @@ impl Session {
         }
     }
 
-    /// Tokens in the model's context after an answer: as counted, or estimated where the answer
-    /// ended before anything was counted.
-    fn filled(&self, last: Usage, around: u64) -> u64 {
-        match last.input {
-            0 => self.context.fill.used(&self.history, around).max(self.context.told),
-            counted => counted + last.output,
-        }
+    /// What an answer took, and how full the model's context is after it.
+    fn answer_usage(
+        &self,
+        model: &dyn LanguageModel,
+        last: Usage,
+        around: u64,
+        course: &mut Course,
+    ) -> UsageUpdate {
+        let conversation = self.conversation();
+        // An answer that ended before anything was counted is estimated.
+        let counted = (last.input > 0).then_some(last.input);
+        let context = match counted {
+            None => conversation.used(around).max(conversation.context_used()),
+            Some(counted) => counted + last.output,
+        };
+        let shrunk = conversation.is_uncounted();
+        course.context = if shrunk { context } else { course.context.max(context) };
+        course.usage += last;
+        UsageUpdate { counted, ..self.usage_update(model, course.context, last, course.usage) }
     }
 
-    /// The tokens of the session so far; `context` of them are in the model's context.
-    pub(crate) fn usage_update(&self, model: &dyn LanguageModel, context: u64, turn: Usage) -> UsageUpdate {
+    /// Records what servers used of the model in a round of calls, if anything.
+    async fn record_sampled(
+        &self,
+        model: &dyn LanguageModel,
+        sampled: Usage,
+        course: &mut Course,
+    ) -> Result<(), StoreError> {
+        if sampled == Usage::default() {
+            return Ok(());
+        }
+        course.usage += sampled;
+        let usage = self.usage_update(model, course.context, sampled, course.usage);
+        self.log.record(vec![SessionEvent::Usage(usage)]).await
+    }
+
+    /// The tokens of the session so far, with what was just used of them; `context` are in the model's context.
+    pub(crate) fn usage_update(
+        &self,
+        model: &dyn LanguageModel,
+        context: u64,
+        used: Usage,
+        turn: Usage,
+    ) -> UsageUpdate {
+        let mut total = self.conversation().usage();
+        total += used;
         UsageUpdate {
             model: model.info().id.clone(),
             context_used: context,
             context_size: model.info().context_size,
-            total: self.usage,
+            total,
             turn,
+            counted: None,
         }
     }
 }

@@ -17,13 +17,14 @@ pub struct MemoryStore {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     sessions: HashMap<SessionId, Held>,
     clock: i64,
     fail_after: Option<usize>,
 }
 
+#[derive(Clone)]
 struct Held {
     record: SessionRecord,
     events: Vec<SessionEvent>,
@@ -36,6 +37,16 @@ impl MemoryStore {
     /// Lets so many more appends pass, and fails those after them, as a full disk would.
     pub fn fail_after(&self, appends: usize) {
         self.lock().fail_after = Some(appends);
+    }
+
+    /// Lets every append pass again.
+    pub fn heal(&self) {
+        self.lock().fail_after = None;
+    }
+
+    /// A store of its own that holds what this one holds now.
+    pub fn copy(&self) -> Self {
+        Self { state: Mutex::new(State { fail_after: None, ..self.lock().clone() }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

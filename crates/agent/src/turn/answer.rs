@@ -21,11 +21,6 @@ impl Answer {
         let ModelResponse { text, reasoning, .. } = &self.response;
         matches!(self.stop, Err(ModelError::ContextOverflow(_))) && text.is_empty() && reasoning.is_empty()
     }
-
-    /// Gives the ids back that nothing was said under.
-    pub(super) fn take_back(self, session: &mut Session) {
-        session.messages -= 2;
-    }
 }
 
 /// Asks the model and passes on what it says while it says it. A cancelled or broken answer keeps its text and loses its calls.
@@ -35,7 +30,8 @@ pub(super) async fn ask(
     request: ModelRequest,
     cancel: &CancellationToken,
 ) -> Result<Answer, StoreError> {
-    let (id, thought_id) = (session.next_message(), session.next_message());
+    let conversation = session.conversation();
+    let (id, thought_id) = conversation.next_answer();
     let mut response = ModelResponse {
         id: id.clone(),
         thought_id: thought_id.clone(),
@@ -82,7 +78,7 @@ pub(super) async fn ask(
             }
             Some(Ok(ModelEvent::ToolCall { provider_id, name, arguments })) => {
                 response.calls.push(ToolCallRequest {
-                    id: session.next_call(),
+                    id: conversation.next_call(response.calls.len()),
                     provider_id,
                     name,
                     arguments,
@@ -129,8 +125,8 @@ pub(crate) fn retrying(attempt: u32, after: Duration, reason: String) -> Session
 
 impl Session {
     /// What a stand-in for a language model must say first, once per session and model.
-    fn disclose(&mut self, info: &ModelInfo) -> Option<String> {
+    fn disclose(&self, info: &ModelInfo) -> Option<String> {
         let disclosure = info.disclosure.as_ref()?;
-        self.disclosed.insert(info.id.clone()).then(|| format!("{disclosure}\n\n"))
+        (!self.conversation().has_answered(&info.id)).then(|| format!("{disclosure}\n\n"))
     }
 }

@@ -9,6 +9,7 @@ mod fatigue;
 mod faults;
 mod faulty;
 mod permission;
+mod replay;
 mod restart;
 mod rewind;
 mod settings;
