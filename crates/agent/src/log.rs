@@ -4,6 +4,7 @@ use crate::{
     Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
     StoreError, Surface,
     conversation::Conversation,
+    limits::EVENTS_PAGE,
     live::Live,
     memory::Memory,
     shown::{self, Cleaner},
@@ -54,6 +55,8 @@ pub(crate) struct Told {
     state: Mutex<State>,
     /// Somebody else has taken the session over.
     lost: AtomicBool,
+    /// Something may have been stored that nobody was told of.
+    missed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +106,7 @@ impl SessionLog {
         let told = Arc::new(Told {
             state: Mutex::new(State { last, live: Live::default() }),
             lost: AtomicBool::new(false),
+            missed: AtomicBool::new(false),
         });
         Self { store, lease, client, told, cleaner: Arc::default(), memory, state, order: Arc::default() }
     }
@@ -130,18 +134,40 @@ impl SessionLog {
 
     async fn record_in_order(&self, events: Vec<SessionEvent>, apply: bool) -> Result<(), StoreError> {
         let _order = self.order.lock().await;
+        if self.told.missed.load(Ordering::Acquire) && !self.told.is_lost() {
+            self.tell_missed().await?;
+        }
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
         if apply {
             self.memory.apply(&events);
         }
-        for event in &events {
-            self.state.send_if_modified(|state| state.apply(event));
-        }
         let mut told = self.told.lock();
         told.last = told.last.max(stored.unwrap_or_default());
-        events.iter().for_each(|event| self.notify(&mut told, event));
+        events.iter().for_each(|event| self.apply_and_notify(&mut told, event));
         Ok(())
+    }
+
+    /// Tells of what was stored without being acknowledged. The conversation is read anew before the next turn.
+    async fn tell_missed(&self) -> Result<(), StoreError> {
+        loop {
+            let after = self.told.lock().last;
+            let page = self.store.events(&self.lease.session, after, EVENTS_PAGE).await?;
+            if page.is_empty() {
+                self.told.missed.store(false, Ordering::Release);
+                return Ok(());
+            }
+            let mut told = self.told.lock();
+            for (number, event) in &page {
+                told.last = *number;
+                self.apply_and_notify(&mut told, event);
+            }
+        }
+    }
+
+    fn apply_and_notify(&self, told: &mut State, event: &SessionEvent) {
+        self.state.send_if_modified(|state| state.apply(event));
+        self.notify(told, event);
     }
 
     /// What the log comes to. To be asked for by turns alone: they begin when it was read.
@@ -188,7 +214,7 @@ impl SessionLog {
     }
 
     async fn append(&self, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
-        let mut doubt = Doubt(Some(&self.memory));
+        let mut doubt = Doubt(Some(self));
         let stored = self.noting_loss(self.store.append(&self.lease, events).await)?;
         doubt.0 = None;
         Ok(stored)
@@ -203,12 +229,13 @@ impl SessionLog {
 }
 
 /// Whatever keeps an append from being acknowledged: the events may be stored or not.
-struct Doubt<'a>(Option<&'a Memory>);
+struct Doubt<'a>(Option<&'a SessionLog>);
 
 impl Drop for Doubt<'_> {
     fn drop(&mut self) {
-        if let Some(memory) = self.0 {
-            memory.doubt();
+        if let Some(log) = self.0 {
+            log.memory.doubt();
+            log.told.missed.store(true, Ordering::Release);
         }
     }
 }

@@ -22,6 +22,16 @@ struct State {
     sessions: HashMap<SessionId, Held>,
     clock: i64,
     fail_after: Option<usize>,
+    trip: Option<Trip>,
+}
+
+/// One append that is not acknowledged.
+#[derive(Clone, Copy)]
+struct Trip {
+    /// How many appends go well before it.
+    after: usize,
+    /// Whether what it appends is there all the same.
+    stored: bool,
 }
 
 #[derive(Clone)]
@@ -39,14 +49,20 @@ impl MemoryStore {
         self.lock().fail_after = Some(appends);
     }
 
+    /// Lets so many more appends pass, and acknowledges the one after them not, whether it was stored or not.
+    pub fn trip_after(&self, appends: usize, stored: bool) {
+        self.lock().trip = Some(Trip { after: appends, stored });
+    }
+
     /// Lets every append pass again.
     pub fn heal(&self) {
-        self.lock().fail_after = None;
+        let mut state = self.lock();
+        (state.fail_after, state.trip) = (None, None);
     }
 
     /// A store of its own that holds what this one holds now.
     pub fn copy(&self) -> Self {
-        Self { state: Mutex::new(State { fail_after: None, ..self.lock().clone() }) }
+        Self { state: Mutex::new(State { fail_after: None, trip: None, ..self.lock().clone() }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -120,6 +136,18 @@ impl SessionStore for MemoryStore {
             Some(left) => *left -= 1,
             None => {}
         }
+        let tripped = match &mut state.trip {
+            Some(Trip { after: 0, .. }) => state.trip.take(),
+            Some(trip) => {
+                trip.after -= 1;
+                None
+            }
+            None => None,
+        };
+        let unacknowledged = || StoreError::Io("no answer came".to_owned());
+        if tripped.is_some_and(|trip| !trip.stored) {
+            return Err(unacknowledged());
+        }
         let now = state.tick();
         let held = state.held(&lease.session)?;
         if held.epoch != lease.epoch || !held.leased {
@@ -145,7 +173,10 @@ impl SessionStore for MemoryStore {
         }
         held.record.updated_at = now;
         held.record.last_seq = held.events.len() as u64;
-        Ok(held.record.last_seq)
+        match tripped {
+            Some(_) => Err(unacknowledged()),
+            None => Ok(held.record.last_seq),
+        }
     }
 
     async fn events(

@@ -8,6 +8,7 @@ mod conversation;
 mod fatigue;
 mod faults;
 mod faulty;
+mod law;
 mod permission;
 mod replay;
 mod restart;
