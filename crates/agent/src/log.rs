@@ -239,6 +239,3 @@ impl Drop for Doubt<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

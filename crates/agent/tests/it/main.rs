@@ -10,6 +10,7 @@ mod faults;
 mod faulty;
 mod law;
 mod permission;
+mod recording;
 mod replay;
 mod restart;
 mod rewind;
