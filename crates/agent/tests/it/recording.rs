@@ -20,6 +20,10 @@ async fn events_that_are_recorded_at_the_same_time_are_told_in_the_order_of_thei
     let stage = stage(Setting { script: vec![Reply::Hang(Vec::new())], ..Setting::default() }).await;
     stage.store.answer_late();
     let mut prompt = stage.session.start(vec![Content::text("go")]);
+    while stage.runtime.record(stage.session.id()).await.unwrap().last_seq == 0 {
+        tokio::task::yield_now().await;
+    }
+    // The prompt is stored by now, and the store has not said so.
     stage.session.set_title("Mine".to_owned()).await.unwrap();
     prompt.inserted().await.unwrap();
     assert_eq!(told(&stage), stage.stored().await);

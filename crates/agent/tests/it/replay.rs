@@ -35,7 +35,7 @@ fn long(tokens: usize) -> String {
 
 /// What is left out is left out early.
 fn limits() -> Limits {
-    let context = ContextLimits { prune_min_savings: 5_000, ..ContextLimits::default() };
+    let context = ContextLimits { prune_protect: 1, prune_min_savings: 5_000, ..ContextLimits::default() };
     Limits { context, ..Limits::default() }
 }
 
@@ -96,17 +96,17 @@ async fn a_summary_before_an_answer_longer_than_the_tail_is_sent_by_the_next_pro
 
 #[tokio::test]
 async fn results_that_were_left_out_are_left_out_by_the_next_process_too() {
-    let read = || {
-        Reply::ok(vec![
-            ModelEvent::ToolCall {
-                provider_id: "p".to_owned(),
-                name: "file_read".to_owned(),
-                arguments: Ok(serde_json::json!({ "path": "long.txt" })),
-            },
-            ModelEvent::Stop(ModelStop::ToolCalls),
-        ])
+    let read = |path: &str| {
+        let call = ModelEvent::ToolCall {
+            provider_id: "p".to_owned(),
+            name: "file_read".to_owned(),
+            arguments: Ok(serde_json::json!({ "path": path })),
+        };
+        Reply::ok(vec![call, ModelEvent::Stop(ModelStop::ToolCalls)])
     };
-    let stage = on(vec![read(), read(), read(), says("Done."), says("Next.")]).await;
+    let long = || read("long.txt");
+    // The last long result stays: it was the newest when room was made, and is no more when the next process begins.
+    let stage = on(vec![long(), long(), long(), read("a.txt"), says("Done."), says("Next.")]).await;
     stage.system.add_file("/w/long.txt", "a line of text of some length\n".repeat(1_600));
     stage.prompt("look at long.txt").await.unwrap();
     let (running, resumed) = next_requests(&stage).await;
