@@ -131,11 +131,17 @@ impl Conversation {
         self.settle();
         self.messages += 1;
         // What is said to a running turn goes to the model, whatever it looks like.
-        if matches!(self.last, Last::Beginning) && commands::of(content).is_some() {
-            self.last = Last::Command(content.to_vec());
-            return;
+        let command = commands::of(content).filter(|_| matches!(self.last, Last::Beginning));
+        match command {
+            None => self.push_prompt(content),
+            Some(command) => {
+                // What a user asks for is tried again, however often it failed.
+                if matches!(command, commands::Action::Compact(_)) {
+                    self.failures = 0;
+                }
+                self.last = Last::Command(content.to_vec());
+            }
         }
-        self.push_prompt(content);
     }
 
     fn push_prompt(&mut self, content: &[Content]) {

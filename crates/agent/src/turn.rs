@@ -2,31 +2,26 @@
 
 mod answer;
 mod command;
+mod prompted;
+mod usage;
 
 pub(crate) use answer::{next, retrying};
+pub(crate) use prompted::Prompted;
+use prompted::prompt_events;
 
 use crate::{
-    Content, HookEvent, LanguageModel, MessageId, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
+    Content, HookEvent, LanguageModel, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
     SessionState, Severity, StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage,
-    UsageUpdate, attachments, calls, commands,
+    calls, commands,
     context::{self, Summing},
-    limits::{LOOK_WAIT, MODEL_WAIT, TITLE_CHARS},
-    mentions, prompt,
-    sanitise::label,
+    limits::{LOOK_WAIT, MODEL_WAIT},
+    prompt,
     session_task::{Controls, Session},
     source::{self, Offer, SourceNotice},
 };
 use serde_json::json;
 use std::{mem::take, sync::Arc};
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-
-/// What a turn begins with.
-pub(crate) struct Prompted {
-    pub(crate) content: Vec<Content>,
-    /// Told the id of its message once that is recorded.
-    pub(crate) recorded: oneshot::Sender<MessageId>,
-}
 
 /// Runs a prompt's turn and records how it ended.
 pub(crate) async fn run(
@@ -256,40 +251,12 @@ async fn take_steering(
     Ok(())
 }
 
-/// What begins a turn.
-fn prompt_events(
-    controls: &Controls,
-    turn: &TurnId,
-    message: &MessageId,
-    content: &[Content],
-) -> Vec<SessionEvent> {
-    let mut events = vec![
-        SessionEvent::TurnStarted { turn: turn.clone() },
-        SessionEvent::UserMessage { id: message.clone(), content: content.to_vec() },
-    ];
-    if controls.state().title.is_none()
-        && let Some(title) = title(content)
-    {
-        events.push(SessionEvent::TitleChanged(title));
-    }
-    events
-}
-
 fn stop_reason(stop: ModelStop) -> StopReason {
     match stop {
         ModelStop::EndTurn | ModelStop::ToolCalls => StopReason::EndTurn,
         ModelStop::MaxTokens => StopReason::MaxTokens,
         ModelStop::Refusal => StopReason::Refusal,
     }
-}
-
-fn title(content: &[Content]) -> Option<String> {
-    content.iter().find_map(|item| match item {
-        Content::Text(text) => {
-            text.lines().map(|line| label(line, TITLE_CHARS)).find(|line| !line.is_empty())
-        }
-        _ => None,
-    })
 }
 
 /// Counts how often the model asks for the same thing in a row.
@@ -309,76 +276,6 @@ impl Repetition {
 }
 
 impl Session {
-    /// A prompt with what it links to and mentions.
-    async fn look_at(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
-        let system = self.gate.system.as_ref();
-        let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
-        let content = attachments::expand(content, system, &open).await;
-        for path in attachments::files(&content) {
-            // Searches ask the editor for it, as far as the tools may read it.
-            let canonical = system.resolve(&path).await;
-            if canonical.is_ok_and(|canonical| open(&path, &canonical).is_some()) {
-                self.files.named(&path);
-            }
-        }
-        if self.sources.is_empty() {
-            return content;
-        }
-        let refused = |function: &str| self.gate.refuses(state, function);
-        let (content, problems) = mentions::attach(content, &self.sources, system, &open, &refused).await;
-        for title in problems {
-            self.log.tell(SessionEvent::Notice { severity: Severity::Warning, title, description: None });
-        }
-        content
-    }
-
-    /// A prompt that is a command of a source, with what the user says with it; and why that cannot be, if it cannot.
-    async fn say_command(
-        &self,
-        mut content: Vec<Content>,
-        state: &SessionState,
-        cancel: &CancellationToken,
-    ) -> (Vec<Content>, Option<String>) {
-        let Some(Content::Text(text)) = content.first() else { return (content, None) };
-        let Some((name, arguments)) = commands::named(text) else { return (content, None) };
-        let said = async {
-            match self.gate.refuses(state, name) {
-                Some(reason) => Some(Err(reason)),
-                None => self.sources.say(name, arguments).await,
-            }
-        };
-        let said = tokio::select! {
-            biased;
-            () = cancel.cancelled() => None,
-            said = said => said,
-        };
-        match said {
-            None => (content, None),
-            Some(Ok(more)) => {
-                content.extend(more);
-                (content, None)
-            }
-            Some(Err(why)) => (content, Some(why)),
-        }
-    }
-
-    /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.
-    async fn ask_hooks(
-        &self,
-        mut content: Vec<Content>,
-        cancel: &CancellationToken,
-    ) -> (Vec<Content>, Option<String>) {
-        let text = |item: &Content| match item {
-            Content::Text(text) => Some(text.clone()),
-            _ => None,
-        };
-        let about = || json!({ "prompt": content.iter().filter_map(text).collect::<Vec<_>>().join("\n") });
-        let hooks = self.look_at_settings().await.hooks.clone();
-        let said = hooks.run(HookEvent::Prompt, &self.cwd, None, about, cancel).await;
-        content.extend(said.notes.into_iter().map(Content::text));
-        (content, said.denial)
-    }
-
     /// Tells hooks that the turn is over; what they say is shown.
     async fn tell_hooks(&self, stop: StopReason, cancel: &CancellationToken) {
         let about = || json!({ "stop_reason": stop.id() });
@@ -387,19 +284,6 @@ impl Session {
         for title in said.notes.into_iter().chain(said.denial) {
             self.log.tell(SessionEvent::Notice { severity: Severity::Info, title, description: None });
         }
-    }
-
-    /// Begins to store what begins a turn; whoever needs it stored awaits [`Session::stored`].
-    fn begin_storing(
-        &mut self,
-        events: Vec<SessionEvent>,
-        message: MessageId,
-        recorded: oneshot::Sender<MessageId>,
-    ) {
-        self.storing = Some(self.log.record_ahead(events, move || {
-            // Most clients only wait for the end.
-            let _ = recorded.send(message);
-        }));
     }
 
     /// Asks the sources of tools what they have now; returns what is new about them.
@@ -453,62 +337,6 @@ impl Session {
             shell: self.gate.system.shell(),
             instructions: self.instructions.as_deref(),
             append: self.append_system_prompt.as_deref(),
-        }
-    }
-
-    /// What an answer took, and how full the model's context is after it.
-    fn answer_usage(
-        &self,
-        model: &dyn LanguageModel,
-        last: Usage,
-        around: u64,
-        course: &mut Course,
-    ) -> UsageUpdate {
-        let conversation = self.conversation();
-        // An answer that ended before anything was counted is estimated.
-        let counted = (last.input > 0).then_some(last.input);
-        let context = match counted {
-            None => conversation.used(around).max(conversation.context_used()),
-            Some(counted) => counted + last.output,
-        };
-        let shrunk = conversation.is_uncounted();
-        course.context = if shrunk { context } else { course.context.max(context) };
-        course.usage += last;
-        UsageUpdate { counted, ..self.usage_update(model, course.context, last, course.usage) }
-    }
-
-    /// Records what servers used of the model in a round of calls, if anything.
-    async fn record_sampled(
-        &self,
-        model: &dyn LanguageModel,
-        sampled: Usage,
-        course: &mut Course,
-    ) -> Result<(), StoreError> {
-        if sampled == Usage::default() {
-            return Ok(());
-        }
-        course.usage += sampled;
-        let usage = self.usage_update(model, course.context, sampled, course.usage);
-        self.log.record(vec![SessionEvent::Usage(usage)]).await
-    }
-
-    /// The tokens of the session so far, with what was just used of them; `context` are in the model's context.
-    pub(crate) fn usage_update(
-        &self,
-        model: &dyn LanguageModel,
-        context: u64,
-        used: Usage,
-        turn: Usage,
-    ) -> UsageUpdate {
-        let mut total = self.conversation().usage();
-        total += used;
-        UsageUpdate {
-            model: model.info().id.clone(),
-            context_used: context,
-            context_size: model.info().context_size,
-            total,
-            turn,
-            counted: None,
         }
     }
 }

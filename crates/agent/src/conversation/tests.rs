@@ -182,6 +182,8 @@ fn attempts_to_sum_up_are_counted_until_one_works() {
     let failed = || compaction(CompactionStep::Failed("busy".to_owned()));
     let mut events = vec![failed(), failed(), compaction(CompactionStep::Cancelled)];
     assert_eq!(reduced(&events).failures(), 2);
+    let asked = [events.clone(), vec![began("r"), said("/compact"), failed()]].concat();
+    assert_eq!(reduced(&asked).failures(), 1, "what the user asks for is tried again");
     events.push(compaction(CompactionStep::Completed { summary: "sum".to_owned(), kept: 0 }));
     let conversation = reduced(&events);
     assert_eq!((conversation.failures(), conversation.next_compaction().0), (0, "compaction_5".into()));

@@ -30,8 +30,7 @@ pub(super) async fn ask(
     request: ModelRequest,
     cancel: &CancellationToken,
 ) -> Result<Answer, StoreError> {
-    let conversation = session.conversation();
-    let (id, thought_id) = conversation.next_answer();
+    let (id, thought_id) = session.conversation().next_answer();
     let mut response = ModelResponse {
         id: id.clone(),
         thought_id: thought_id.clone(),
@@ -78,7 +77,7 @@ pub(super) async fn ask(
             }
             Some(Ok(ModelEvent::ToolCall { provider_id, name, arguments })) => {
                 response.calls.push(ToolCallRequest {
-                    id: conversation.next_call(response.calls.len()),
+                    id: session.conversation().next_call(response.calls.len()),
                     provider_id,
                     name,
                     arguments,

@@ -57,9 +57,9 @@ async fn next_requests(stage: &Stage) -> (ModelRequest, ModelRequest) {
     (stage.model.requests().last().unwrap().clone(), model.requests().last().unwrap().clone())
 }
 
-fn texts(request: &ModelRequest) -> Vec<&str> {
-    let text = |message| match message {
-        &Message::Assistant(ref answer) => answer.text.as_str(),
+fn texts<'a>(request: &'a ModelRequest) -> Vec<&'a str> {
+    let text = |message: &'a Message| match message {
+        Message::Assistant(answer) => answer.text.as_str(),
         Message::User(content) => match content.first() {
             Some(Content::Text(text)) => text,
             other => panic!("{other:?}"),

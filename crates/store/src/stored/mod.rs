@@ -92,6 +92,17 @@ mod tests {
                 }),
             ),
             (
+                r#"{"kind":"usage","model":"m","context_used":1,"context_size":2,"total":{"input":3,"output":4,"cache_read":0,"cache_write":0}}"#,
+                SessionEvent::Usage(agent::UsageUpdate {
+                    model: "m".to_owned(),
+                    context_used: 1,
+                    context_size: 2,
+                    total: agent::Usage { input: 3, output: 4, ..agent::Usage::default() },
+                    turn: agent::Usage::default(),
+                    counted: None,
+                }),
+            ),
+            (
                 r#"{"kind":"turn_ended","turn":"run_1","end":{"stopped":"end_turn"}}"#,
                 SessionEvent::TurnEnded {
                     turn: "run_1".into(),

@@ -5,10 +5,14 @@ mod model;
 mod script;
 mod world;
 
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use agent::{CompactionStep, SessionEvent, StopReason, ToolStatus, TurnEnd};
+use proptest::{
+    strategy::{Strategy as _, ValueTree as _},
+    test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner},
+};
 use script::{Script, scripts};
 use std::{
-    collections::hash_map::RandomState,
+    collections::{BTreeMap, BTreeSet, hash_map::RandomState},
     hash::{BuildHasher as _, Hasher as _},
 };
 use world::{Next, World};
@@ -18,9 +22,14 @@ const SCRIPTS: u32 = 10_000;
 /// The parts, which run side by side.
 const PARTS: u32 = 16;
 
+/// A number that the one who runs the tests has set.
+#[expect(clippy::disallowed_methods, reason = "a test has no other way to be told a seed")]
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap())
+}
+
 /// Plays one part of the scripts. `TILLER_SCRIPTS_SEED` plays those of a run that failed again, `TILLER_SCRIPTS` another number of them.
 fn part(part: u8) {
-    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let seed = number("TILLER_SCRIPTS_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let scripts_in_all = number("TILLER_SCRIPTS").map_or(SCRIPTS, |count| u32::try_from(count).unwrap());
     let mut bytes = [0; 32];
@@ -33,20 +42,25 @@ fn part(part: u8) {
         ..Config::default()
     };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    if let Err(error) = runner.run(&scripts(), |script| holds(script)) {
+    if let Err(error) = runner.run(&scripts(), holds) {
         panic!("the law does not hold; TILLER_SCRIPTS_SEED={seed} plays the same scripts again\n{error}");
     }
 }
 
-/// Plays a script, and compares what comes next.
-fn holds(script: Script) -> Result<(), TestCaseError> {
+/// Plays a script; what comes next in the running session, and in one that is opened over the same log.
+fn played(script: Script) -> (Next, Next) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let (running, resumed) = runtime.block_on(async {
+    runtime.block_on(async {
         let mut world = World::new(script).await;
         world.play().await;
         world.next().await
-    });
+    })
+}
+
+/// Whether both do the same next.
+fn holds(script: Script) -> Result<(), TestCaseError> {
+    let (running, resumed) = played(script);
     if running == resumed {
         return Ok(());
     }
@@ -59,6 +73,58 @@ fn shown(next: &Next) -> String {
     let events: Vec<_> = next.events.iter().rev().take(8).collect();
     let systems: Vec<_> = next.requests.iter().map(|request| request.system.len()).collect();
     format!("{requests:?}\nsystems of {systems:?} bytes, {:?} tokens, last events {events:?}", next.total)
+}
+
+/// What is worth reaching, by name.
+fn reached(events: &[SessionEvent]) -> impl Iterator<Item = &'static str> {
+    let mut steered = false;
+    let mut reached = Vec::new();
+    for event in events {
+        let what = match event {
+            SessionEvent::UserMessage { .. } if steered => "steering",
+            SessionEvent::ToolCall(update) => match update.status {
+                Some(ToolStatus::Interrupted) => "a call that was interrupted",
+                Some(ToolStatus::Cancelled) => "a call that was cancelled",
+                Some(ToolStatus::Failed) => "a call that failed or was denied",
+                _ => "a call",
+            },
+            SessionEvent::Compaction(compaction) => match compaction.step {
+                CompactionStep::Completed { .. } => "a summary",
+                CompactionStep::Failed(_) => "a summary that failed",
+                _ => "a summary that was cancelled",
+            },
+            SessionEvent::ResultsLeftOut(_) => "results that were left out",
+            SessionEvent::Rewound(_) => "a rewind",
+            SessionEvent::ModeChanged(_) => "another mode",
+            SessionEvent::ModelChanged(_) => "another model",
+            SessionEvent::TurnEnded { end: TurnEnd::Failed(_), .. } => "a turn that failed",
+            SessionEvent::TurnEnded { end: TurnEnd::Stopped(StopReason::Cancelled), .. } => "a cancel",
+            SessionEvent::ModelResponse(response) if response.model.is_empty() => "a command",
+            _ => "the rest",
+        };
+        steered = match event {
+            SessionEvent::ModelResponse(_) => true,
+            SessionEvent::TurnStarted { .. } => false,
+            _ => steered,
+        };
+        reached.push(what);
+    }
+    reached.into_iter()
+}
+
+#[test]
+fn the_scripts_reach_all_that_the_law_is_about() {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let mut counts = BTreeMap::<_, u32>::new();
+    for _ in 0..SCRIPTS / 40 {
+        let script = scripts().new_tree(&mut runner).unwrap().current();
+        let (running, _) = played(script);
+        let once: BTreeSet<_> = reached(&running.events).collect();
+        once.into_iter().for_each(|what| *counts.entry(what).or_default() += 1);
+    }
+    assert_eq!(counts.len(), 16, "{counts:?}");
+    assert!(counts.values().all(|count| *count >= 4), "{counts:?}");
 }
 
 /// The parts as tests of their own, so that they run side by side.
