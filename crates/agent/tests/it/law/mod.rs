@@ -20,7 +20,7 @@ use world::{Next, World};
 /// Scripts of all parts together.
 const SCRIPTS: u32 = 10_000;
 /// The parts, which run side by side.
-const PARTS: u32 = 16;
+const PARTS: u32 = 25;
 
 /// A number that the one who runs the tests has set.
 #[expect(clippy::disallowed_methods, reason = "a test has no other way to be told a seed")]
@@ -156,4 +156,13 @@ parts! {
     part_13 13
     part_14 14
     part_15 15
+    part_16 16
+    part_17 17
+    part_18 18
+    part_19 19
+    part_20 20
+    part_21 21
+    part_22 22
+    part_23 23
+    part_24 24
 }
