@@ -186,7 +186,7 @@ impl SessionLog {
     }
 
     fn notify(&self, state: &mut State, event: &SessionEvent) {
-        let shown = self.cleaner.event(event);
+        let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);
         self.client.notify(&shown);
     }

@@ -5,7 +5,7 @@ mod message;
 mod reading;
 mod session;
 
-pub(crate) use controls::{Controls, Heeded};
+pub(crate) use controls::{Controls, Heeded, Running};
 pub(crate) use message::{Message, Queued};
 pub(crate) use reading::missing_end;
 pub(crate) use session::Session;
@@ -93,7 +93,7 @@ impl SessionTask {
     }
 
     async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
-        let cancel = CancellationToken::new();
+        let cancel = self.controls.running.begin();
         self.controls.update(|state| state.busy = true);
         self.controls.heed_settings().await;
         self.session.renew_model();
@@ -112,26 +112,28 @@ impl SessionTask {
                 }
                 turn::run(session, controls, prompt, &cancel).await
             };
-            let mut turn = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
-            let mut heard = true;
-            loop {
-                tokio::select! {
-                    biased;
-                    // First, so that a cancel that was sent before the turn began is seen before the model is asked.
-                    message = inbox.recv(), if heard => match message {
-                        Some(message) => {
-                            take(controls, waiting, closing, message, Some((number, &cancel))).await;
-                        }
+            let over = CancellationToken::new();
+            // Beside the turn: what a message waits for, the turn does not.
+            let hear = async {
+                while let Some(message) = over.run_until_cancelled(inbox.recv()).await {
+                    let Some(message) = message else {
                         // Nobody is left who could want the result.
-                        None => {
-                            heard = false;
-                            cancel.cancel();
-                        }
-                    },
-                    result = &mut turn => break result,
+                        cancel.cancel();
+                        break;
+                    };
+                    take(controls, waiting, closing, message, Some((number, &cancel))).await;
                 }
-            }
+            };
+            let turn = async {
+                let result = AssertUnwindSafe(work).catch_unwind().await;
+                over.cancel();
+                result
+            };
+            // Heard first, so that a cancel that was sent before the turn began is seen before the model is asked.
+            let ((), result) = futures::join!(hear, turn);
+            result
         };
+        self.controls.running.end();
         self.controls.update(|state| state.busy = false);
         // What the turn did not live to hear is a prompt like any other, and the next.
         self.controls.steering.drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));

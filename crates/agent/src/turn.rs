@@ -14,7 +14,8 @@ use crate::{
     SessionState, Severity, StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage,
     calls, commands,
     context::{self, Summing},
-    limits::{LOOK_WAIT, MODEL_WAIT},
+    limits::LOOK_WAIT,
+    model::get_in_time,
     prompt,
     session_task::{Controls, Session},
     source::{self, Offer, SourceNotice},
@@ -311,12 +312,7 @@ impl Session {
         {
             return Ok(model.clone());
         }
-        let model = tokio::time::timeout(MODEL_WAIT, self.models.get(id)).await.unwrap_or_else(|_| {
-            let seconds = MODEL_WAIT.as_secs();
-            Err(ModelError::Transport(format!(
-                "the model {id} could not be got at within {seconds} s; try again"
-            )))
-        })?;
+        let model = get_in_time(self.models.as_ref(), id).await?;
         self.current_model = Some((id.to_owned(), model.clone()));
         Ok(model)
     }

@@ -10,11 +10,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::AbsPath;
+use tokio::sync::watch;
 
 /// A store in memory, with the same fencing as the real one.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
+    /// Whether appends wait.
+    paused: watch::Sender<bool>,
 }
 
 #[derive(Clone, Default)]
@@ -68,7 +71,13 @@ impl MemoryStore {
 
     /// A store of its own that holds what this one holds now.
     pub fn copy(&self) -> Self {
-        Self { state: Mutex::new(State { fail_after: None, trip: None, late: false, ..self.lock().clone() }) }
+        let state = State { fail_after: None, trip: None, late: false, ..self.lock().clone() };
+        Self { state: Mutex::new(state), ..Self::default() }
+    }
+
+    /// Makes appends wait, as a slow disk would, or lets them go on.
+    pub fn pause(&self, paused: bool) {
+        self.paused.send_replace(paused);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -191,6 +200,8 @@ impl SessionStore for MemoryStore {
     }
 
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
+        // The sender is ours, so the channel cannot close while we wait.
+        let _ = self.paused.subscribe().wait_for(|paused| !paused).await;
         let late = std::mem::take(&mut self.lock().late);
         let appended = self.append_now(lease, events);
         if late {

@@ -7,6 +7,33 @@ use crate::{
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use system::AbsPath;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What cancels the running turn, past the messages that wait in the session's inbox.
+#[derive(Debug, Default)]
+pub(crate) struct Running(Mutex<Option<CancellationToken>>);
+
+impl Running {
+    /// Cancels the turn that runs, if one does. Prompts that wait are the inbox's business.
+    pub(crate) fn cancel(&self) {
+        if let Some(cancel) = &*self.lock() {
+            cancel.cancel();
+        }
+    }
+
+    /// A turn begins; what cancels it.
+    pub(super) fn begin(&self) -> CancellationToken {
+        self.lock().insert(CancellationToken::new()).clone()
+    }
+
+    pub(super) fn end(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<CancellationToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The modes that a session has from the settings; `None` once somebody has chosen one for it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,6 +62,7 @@ pub(crate) struct Controls {
     pub(crate) settings: Arc<Live>,
     /// What the session's modes were made from.
     pub(crate) heeded: Mutex<Heeded>,
+    pub(crate) running: Arc<Running>,
 }
 
 impl Controls {

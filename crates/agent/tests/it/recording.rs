@@ -2,7 +2,7 @@
 
 use crate::faulty::{FaultyStore, Plan};
 use crate::stage::{Setting, Stage, stage};
-use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
+use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
 use agent::{
     Content, CreateSession, Runtime, RuntimeOptions, SessionEvent, SessionHandle, StoreError, Surface,
     TurnError,
@@ -67,7 +67,7 @@ struct Many {
 
 impl Many {
     fn new(prompts: usize) -> Self {
-        let store = Arc::new(FaultyStore { inner: MemoryStore::default(), victim: Mutex::default() });
+        let store = Arc::new(FaultyStore { inner: Arc::default(), victim: Mutex::default() });
         let model = FakeModel::new((0..prompts).map(|_| Reply::text("A.")));
         let models = Arc::new(FakeModels(model.clone()));
         let runtime = Runtime::new(store.clone(), models, RuntimeOptions::default());
@@ -87,7 +87,7 @@ impl Many {
     /// Runs a turn; how often the store was asked for something, and how many messages the model was sent.
     async fn turn(&self, session: &SessionHandle, content: Content) -> (usize, usize) {
         let counted = Plan::none();
-        *self.store.victim.lock().unwrap() = Some((session.id().clone(), counted.clone()));
+        *self.store.victim.lock().unwrap() = Some((Some(session.id().clone()), counted.clone()));
         session.prompt(vec![content]).await.unwrap();
         (counted.count(), self.model.requests().last().unwrap().messages.len())
     }
