@@ -102,6 +102,7 @@ fn may_write(place: &Place) -> Result<(), SystemError> {
 /// A file beside the one that is to be replaced; removed on whatever failure, or by a later process if this one is killed.
 struct Temporary<'a> {
     place: &'a Place,
+    leftovers: &'a Leftovers,
     name: String,
     kept: bool,
 }
@@ -112,6 +113,7 @@ impl Drop for Temporary<'_> {
             && let Err(error) = rustix::fs::unlinkat(&self.place.folder, &self.name, AtFlags::empty())
         {
             tracing::debug!(%error, "a temporary file could not be removed");
+            self.leftovers.leave();
         }
     }
 }
@@ -136,12 +138,12 @@ fn by_rename(
 }
 
 /// A name that nobody else has, and that nobody can have put a link at.
-fn temporary<'a>(place: &'a Place, mode: u32, leftovers: &Leftovers) -> io::Result<(Temporary<'a>, File)> {
+fn temporary<'a>(place: &'a Place, mode: u32, leftovers: &'a Leftovers) -> io::Result<(Temporary<'a>, File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for _ in 0..TEMPORARY_TRIES {
         let name = leftovers.file_name(place)?;
         match rustix::fs::openat(&place.folder, &name, flags, Mode::from_raw_mode(mode)) {
-            Ok(file) => return Ok((Temporary { place, name, kept: false }, file.into())),
+            Ok(file) => return Ok((Temporary { place, leftovers, name, kept: false }, file.into())),
             Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
