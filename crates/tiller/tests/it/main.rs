@@ -10,6 +10,8 @@ mod agent;
 mod cli;
 mod dead_servers;
 mod demo;
+#[cfg(target_os = "linux")]
+mod descriptors;
 mod durability;
 mod editor;
 mod end;
