@@ -12,6 +12,8 @@ mod cli;
 mod damage;
 mod dead_servers;
 mod demo;
+#[cfg(target_os = "linux")]
+mod descriptors;
 mod durability;
 mod editor;
 mod end;
