@@ -8,7 +8,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use store::SqliteStore;
+use store::{Repaired, SqliteStore};
 use tempfile::TempDir;
 
 const PAGE: usize = 4096;
@@ -70,7 +70,8 @@ async fn check(bytes: &[u8], what: &str, hit: &BTreeSet<&str>) -> Vec<PathBuf> {
     let listed = store.list(ListQuery { limit: 99, ..ListQuery::default() }).await;
     let listed = listed.unwrap_or_else(|error| panic!("{what}: {error}")).sessions;
     let ids: BTreeSet<&str> = listed.iter().map(|record| record.id.as_str()).collect();
-    let whole: BTreeSet<&str> = SESSIONS.into_iter().filter(|id| !hit.contains(id)).chain(["<new>"]).collect();
+    let whole: BTreeSet<&str> =
+        SESSIONS.into_iter().filter(|id| !hit.contains(id)).chain(["<new>"]).collect();
     assert!(ids.is_superset(&whole), "{what}: {ids:?}");
     assert!(!ids.contains("<gone>"), "{what}: what was deleted does not come back");
     let query = SearchQuery { text: "more".to_owned(), limit: 99, ..SearchQuery::default() };
@@ -168,6 +169,24 @@ async fn a_session_that_is_open_goes_on_over_the_damage_or_says_that_its_log_is_
 }
 
 #[tokio::test]
+async fn a_session_of_which_nothing_is_left_is_named() {
+    let (_folder, path) = place();
+    sample(&path).await;
+    let mut bytes = read(&path);
+    // The pages that name it anywhere but in the index of folders: its row, and all of its events.
+    for page in bytes.chunks_mut(PAGE) {
+        let has = |text: &str| page.windows(text.len()).any(|part| part == text.as_bytes());
+        if has("<one>") && (has("offline/pilot") || has("<one><one>")) {
+            page.fill(0);
+        }
+    }
+    write(&path, &bytes);
+    let Ok(Repaired::Salvaged(salvaged)) = store::repair(&path) else { panic!("not salvaged") };
+    let one = salvaged.cut.iter().find(|cut| cut.id == "<one>").expect("it is named");
+    assert_eq!((one.kept, one.lost.contains("lost")), (0, true), "{salvaged:?}");
+}
+
+#[tokio::test]
 async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
     let (_folder, path) = place();
     sample(&path).await;
@@ -185,7 +204,8 @@ async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
 #[expect(clippy::disallowed_methods, reason = "the test looks beside the store's own file")]
 fn set_aside(path: &Path) -> Vec<PathBuf> {
     let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
-    let is_file = |name: &str| name.contains(".damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm");
+    let is_file =
+        |name: &str| name.contains(".damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm");
     names.filter(|path| is_file(&path.to_string_lossy())).collect()
 }
 
