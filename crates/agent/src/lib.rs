@@ -5,12 +5,14 @@
 
 mod access;
 mod attachments;
+mod bounded;
 mod calls;
 mod checkpoint;
 mod client;
 mod commands;
 mod content;
 mod context;
+mod conversation;
 mod effort;
 mod event;
 mod event_pages;
@@ -24,9 +26,11 @@ mod history;
 mod hooks;
 mod ids;
 mod inner;
+mod json_bytes;
 mod limits;
 mod live;
 mod log;
+mod memory;
 mod mentions;
 mod mode;
 mod model;
@@ -34,6 +38,7 @@ mod outside;
 mod plain;
 mod policy;
 mod prompt;
+mod recent;
 mod redact;
 mod runtime;
 mod sampling;
@@ -70,8 +75,8 @@ pub use context::{Compaction, CompactionStep};
 pub use effort::Effort;
 pub use event::{
     LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning,
-    SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
-    TurnEnd, UsageUpdate,
+    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind,
+    ToolResult, ToolStatus, TurnEnd, UsageUpdate,
 };
 pub use event_pages::EventPages;
 pub use explain::{Step, decision_time, explain};
@@ -82,7 +87,8 @@ pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
-pub use limits::{ContextLimits, Limits, ToolLimits};
+pub use json_bytes::json_bytes;
+pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,

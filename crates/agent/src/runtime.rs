@@ -6,16 +6,17 @@ use crate::{
     SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, TaskList,
     ToolProviders,
     checkpoint::Timeline,
-    context::ContextState,
     event_pages::EventPages,
     gate::Gate,
     limits::EVENTS_PAGE,
     log::SessionLog,
+    memory::{IdleSessions, Memory},
+    model::get_in_time,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
     sanitise,
     session_locks::SessionLocks,
-    session_task::{Controls, Heeded, Session, SessionTask, missing_end},
+    session_task::{Controls, Heeded, Running, Session, SessionTask, missing_end},
     settings::{Fixed, Live, Settings},
     shown,
     steering::Steering,
@@ -26,7 +27,7 @@ use crate::{
 };
 use futures::FutureExt as _;
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -40,6 +41,7 @@ pub struct Runtime {
     settings: Arc<dyn Settings>,
     tool_providers: ToolProviders,
     open: Mutex<HashMap<SessionId, SessionHandle>>,
+    idle: Arc<IdleSessions>,
     /// Held while a stored session is being opened, changed or removed.
     locks: SessionLocks,
 }
@@ -128,6 +130,7 @@ impl Runtime {
             settings,
             tool_providers,
             open: Mutex::default(),
+            idle: Arc::default(),
             locks: SessionLocks::default(),
         })
     }
@@ -192,7 +195,7 @@ impl Runtime {
             Some(model) => model.clone(),
             None => models.default_id().await,
         };
-        models.get(&model).await?;
+        get_in_time(models.as_ref(), &model).await?;
         let state = SessionState {
             mode: options.mode,
             permission_mode: options.permission_mode,
@@ -469,10 +472,13 @@ impl Runtime {
         let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
         let sources = self.tool_providers.open(&scope);
         let watchers = Arc::new(Watchers::new(surface.clone()));
-        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last);
+        // A log that says something is read before the first turn.
+        let memory = if last == 0 { Memory::empty() } else { Arc::default() };
+        let additional_directories = state.additional_directories.clone();
+        let (state, seen) = watch::channel(state);
+        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
-        let additional_directories = state.additional_directories.clone();
         let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
         let session = Session {
             id: id.clone(),
@@ -489,7 +495,6 @@ impl Runtime {
             log: log.clone(),
             watchers: watchers.clone(),
             store: self.store.clone(),
-            history: crate::History::default(),
             own_tools: tools.clone(),
             told: Told::default(),
             tools,
@@ -499,20 +504,15 @@ impl Runtime {
             models: models.clone(),
             current_model: None,
             model_of: None,
-            disclosed: HashSet::new(),
             instructions: None,
             append_system_prompt: options.append_system_prompt.clone(),
-            usage: crate::Usage::default(),
-            context: ContextState::default(),
             sampled: Spent::default(),
-            turns: 0,
-            calls: 0,
-            messages: 0,
+            warned: false,
             storing: None,
-            unsure: last > 0,
+            idle: self.idle.clone(),
         };
         let (inbox, messages) = mpsc::unbounded_channel();
-        let (state, seen) = watch::channel(state);
+        let running = Arc::new(Running::default());
         let controls = Controls {
             state,
             log,
@@ -520,6 +520,7 @@ impl Runtime {
             steering: Steering::default(),
             settings: settings.clone(),
             heeded: Mutex::new(heeded),
+            running: running.clone(),
         };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
@@ -534,6 +535,7 @@ impl Runtime {
             watchers,
             prompts: Arc::default(),
             settings,
+            running,
         };
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();

@@ -27,7 +27,7 @@ pub(crate) struct Wired {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) catalog: Arc<Catalog>,
     /// The folder of sessions that are not kept.
-    _temporary: Option<tempfile::TempDir>,
+    _temporary: Option<system::TemporaryFolder>,
 }
 
 /// Where sessions are kept.
@@ -48,7 +48,7 @@ pub(crate) fn wire(
 ) -> Result<Wired> {
     let temporary = match keep {
         Keep::InData => None,
-        Keep::ForThisRun => Some(tempfile::Builder::new().prefix("tiller-").tempdir()?),
+        Keep::ForThisRun => Some(system::TemporaryFolder::new()?),
     };
     let folder = match &temporary {
         None => options.folders.data.clone(),

@@ -88,9 +88,18 @@ pub(crate) struct Client<H> {
     last_id: u64,
 }
 
+/// A response to whichever request.
+pub(crate) struct Response {
+    /// The request.
+    pub(crate) id: u64,
+    /// When it was read.
+    pub(crate) at: Instant,
+    pub(crate) result: Value,
+}
+
 /// A request on its way.
 pub(crate) struct Pending {
-    id: u64,
+    pub(crate) id: u64,
     asked: Instant,
 }
 
@@ -129,6 +138,16 @@ impl<H: Host> Client<H> {
         Ok(Pending { id: self.last_id, asked })
     }
 
+    /// Closes the agent's input.
+    pub(crate) fn hang_up(&self) {
+        *self.pipe.lock().expect("nobody panics with the lock held") = Box::new(std::io::sink());
+    }
+
+    /// Waits until the agent's output has ended and all of it was read and answered, or was silent for so long.
+    pub(crate) fn drain(&self, patience: Duration) {
+        while self.incoming.recv_timeout(patience).is_ok() {}
+    }
+
     /// Sends a notification.
     pub(crate) fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
         write_line(&self.pipe, &json!({ "jsonrpc": "2.0", "method": method, "params": params }))
@@ -162,10 +181,31 @@ impl<H: Host> Client<H> {
     }
 }
 
+impl<H> Client<H> {
+    /// The next response, whatever request it is for; updates and events before it are passed over.
+    /// An error response is an error.
+    pub(crate) fn next_response(&mut self, patience: Duration) -> Result<Response> {
+        loop {
+            if let Incoming::Response { at, id, outcome } =
+                self.incoming.recv_timeout(patience).context("the agent did not answer")?
+            {
+                return match outcome {
+                    Ok(result) => Ok(Response { id, at, result }),
+                    Err(error) => bail!("the agent answered request {id} with an error: {error}"),
+                };
+            }
+        }
+    }
+}
+
 fn read<H: Host>(mut from: impl BufRead, pipe: &Pipe, host: &Mutex<H>, to: &Sender<Incoming>) -> Result<()> {
     let mut line = String::new();
     while from.read_line(&mut line)? > 0 {
         let at = Instant::now();
+        // An agent that is killed leaves half a line.
+        if !line.ends_with('\n') {
+            break;
+        }
         let mut message: Value = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
         let mut host = host.lock().expect("nobody panics with the lock held");
         host.saw(&line);

@@ -209,6 +209,10 @@ impl<W: Wire> Client for AcpClient<W> {
         self.tools.clone()
     }
 
+    async fn room(&self) {
+        self.outbox.room().await;
+    }
+
     async fn flush(&self) {
         self.outbox.flush(&self.session);
     }

@@ -165,6 +165,7 @@ fn model(error: &ModelError) -> Error {
         ModelError::Overloaded(_) => "model_overloaded",
         ModelError::Transport(_) => "model_transport",
         ModelError::BadResponse(_) => "model_bad_response",
+        ModelError::AnswerTooLong => "model_answer_too_long",
     };
     internal(error.to_string(), reason)
 }

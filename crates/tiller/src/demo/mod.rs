@@ -29,10 +29,7 @@ const PILOT: &str = "offline/pilot";
 /// Plays the demo; the exit code says whether the story happened.
 pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<Exit> {
     let system = wiring::local(Vec::new(), Vec::new());
-    let temp = tempfile::Builder::new()
-        .prefix("tiller-demo-")
-        .tempdir()
-        .context("cannot make a temporary folder")?;
+    let temp = system::TemporaryFolder::new().context("cannot make a temporary folder")?;
     let base = system.resolve(&AbsPath::from_os(temp.path())?).await?;
     let root = match &args.project {
         Some(path) => {

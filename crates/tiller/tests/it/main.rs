@@ -19,6 +19,7 @@ mod golden;
 mod headless;
 mod home;
 mod integrations;
+mod killed;
 mod leaks;
 mod legacy;
 mod local_commands;
