@@ -9,7 +9,8 @@ use std::{
 };
 use store::SqliteStore;
 
-/// Something that keeps a file from being opened, for as long as it is there: a connection of somebody else, where it is one.
+/// Something that keeps a file from being opened, for as long as it is there: a connection of
+/// somebody else, where it is one.
 struct Cause {
     name: &'static str,
     begin: fn(&Path) -> Option<Connection>,

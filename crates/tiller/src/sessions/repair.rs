@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use std::{io::Write, path::Path};
 use store::{CutSession, Health, Look, Remedy, Repaired};
 
-/// Looks the file over and, unless it is only to be checked, repairs it. The exit code says whether something is wrong that was not mended.
+/// Looks the file over and, unless it is only to be checked, repairs it. The exit code says whether
+/// something is wrong that was not mended.
 pub(crate) fn run(folders: &Folders, check: bool, as_json: bool) -> Result<Exit> {
     let path = wiring::sessions_file(&folders.data);
     let path = path.as_std();

@@ -1,4 +1,5 @@
-//! The file of all sessions is damaged, deleted or out of reach: what the program says and does then.
+//! The file of all sessions is damaged, deleted or out of reach: what the program says and does
+//! then.
 
 use crate::home::{Home, stderr, stdout};
 use serde_json::Value;
