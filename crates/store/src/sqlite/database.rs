@@ -17,8 +17,8 @@ use std::{
     time::Instant,
 };
 
-/// What makes each version of the schema out of the one before; the first makes it out of nothing. A step that was released does not
-/// change any more.
+/// What makes each version of the schema out of the one before; the first makes it out of nothing.
+/// A step that was released does not change any more.
 const STEPS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -53,7 +53,8 @@ impl Database {
         }
     }
 
-    /// Before what is at the path now is opened: what is only in this file's log is kept, and the log is not taken for that of another file.
+    /// Before what is at the path now is opened: what is only in this file's log is kept, and the
+    /// log is not taken for that of another file.
     pub(super) fn leave(&self) -> Result<(), StoreError> {
         let _alone = quarantine::lock(&self.path).ok();
         let log = self.log_now();
@@ -73,15 +74,16 @@ impl Database {
     }
 }
 
-/// Opens the file to write, and makes what is missing. Of a file that is damaged as a whole, what can be read is kept.
+/// Opens the file to write, and makes what is missing. Of a file that is damaged as a whole, what
+/// can be read is kept.
 pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
     let (database, version) = attempt(path)?;
     check(version, path)?;
     Ok(database)
 }
 
-/// Opens the file to read. Never changes a session, though it may be the one that makes the file. A file of a newer schema can be read, as far
-/// as that one has what this program asks for.
+/// Opens the file to read. Never changes a session, though it may be the one that makes the file. A
+/// file of a newer schema can be read, as far as that one has what this program asks for.
 pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
     let (database, version) = attempt(path)?;
     if version <= SCHEMA_VERSION {
@@ -128,7 +130,8 @@ fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
     }
 }
 
-/// Opens the file as it is, to look into it or to copy from it: nothing is made, migrated or repaired.
+/// Opens the file as it is, to look into it or to copy from it: nothing is made, migrated or
+/// repaired.
 pub(super) fn open_raw(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -136,7 +139,8 @@ pub(super) fn open_raw(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes a file of the newest schema, for what is salvaged. It is not shared before it is done, and all of it is in the one file.
+/// Makes a file of the newest schema, for what is salvaged. It is not shared before it is done, and
+/// all of it is in the one file.
 pub(super) fn make(path: &Path) -> Result<Connection, StoreError> {
     let (connection, _) = prepare(connect(path)?).map_err(|error| failed_at(path, &error))?;
     Ok(connection)
@@ -148,8 +152,8 @@ pub(super) fn close(connection: Connection) -> rusqlite::Result<()> {
     connection.close().map_err(|(_, error)| error)
 }
 
-/// A file of 0 bytes where a store was is no fresh start without a word. Sessions may still be in its write-ahead log, which SQLite would
-/// delete.
+/// A file of 0 bytes where a store was is no fresh start without a word. Sessions may still be in
+/// its write-ahead log, which SQLite would delete.
 fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
     {
         // Another process may be making the file; it has done so when this lock is ours.
@@ -196,7 +200,8 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     .map_err(|error| failed_at(path, &error))
 }
 
-/// Moves the write-ahead log into the database once it is long. SQLite would do it inside the commit, before the answer.
+/// Moves the write-ahead log into the database once it is long. SQLite would do it inside the
+/// commit, before the answer.
 pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     let pages: i64 =
         connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get(1))?;
@@ -258,9 +263,10 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Makes the schema in an empty file, or brings an older one up to date, and returns the version that is there then; 0 for another
-/// program's file. Another process may be doing the same; the one that comes second finds it done. Cut off anywhere, nothing has
-/// happened, and it is done again at the next start.
+/// Makes the schema in an empty file, or brings an older one up to date, and returns the version
+/// that is there then; 0 for another program's file. Another process may be doing the same; the one
+/// that comes second finds it done. Cut off anywhere, nothing has happened, and it is done again at
+/// the next start.
 fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
     if version(connection)? == 0 {
         let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -278,7 +284,8 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
     version(connection)
 }
 
-/// Switches to write-ahead logging. SQLite does not wait when two processes try at the same time, so this does.
+/// Switches to write-ahead logging. SQLite does not wait when two processes try at the same time,
+/// so this does.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let begun = Instant::now();
     loop {

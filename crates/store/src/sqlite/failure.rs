@@ -1,4 +1,5 @@
-//! What the errors of SQLite mean to the caller: what happened, to which file, and what can be done.
+//! What the errors of SQLite mean to the caller: what happened, to which file, and what can be
+//! done.
 
 use super::place::beside;
 use crate::limits::BUSY_TIMEOUT;
@@ -120,8 +121,9 @@ fn no_locks(error: &str) -> String {
     )
 }
 
-/// Why there are no locks beside the file, if there are none: SQLite calls that a lock of another process. The lock file is tried, never
-/// the database: closing that would drop the locks of this process on it.
+/// Why there are no locks beside the file, if there are none: SQLite calls that a lock of another
+/// process. The lock file is tried, never the database: closing that would drop the locks of this
+/// process on it.
 fn lock_probe(path: &Path) -> Option<io::Error> {
     let file = OpenOptions::new().write(true).open(beside(path, ".lock")).ok()?;
     let error: io::Error = fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).err()?.into();

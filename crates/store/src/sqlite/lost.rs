@@ -1,5 +1,5 @@
-//! Sessions that this process has open and whose log is no longer in the file: it was deleted, moved or replaced, or a part of it was
-//! lost to damage.
+//! Sessions that this process has open and whose log is no longer in the file: it was deleted,
+//! moved or replaced, or a part of it was lost to damage.
 
 use agent::{SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -21,7 +21,8 @@ struct State {
     replaced: bool,
     /// Whether it was replaced and what is there now was not compared yet.
     pending: bool,
-    /// The sessions that somebody held in the file before, each with the number of its last event; until they are found in the next one.
+    /// The sessions that somebody held in the file before, each with the number of its last event;
+    /// until they are found in the next one.
     before: HashMap<String, u64>,
     /// The sessions whose log is not what was written.
     gone: HashSet<String>,

@@ -1,7 +1,8 @@
 //! Sessions in one SQLite file.
 //!
-//! One thread owns the connection that writes, another, once something is read, the one that reads. Writes that wait at the same time share one
-//! commit, and with it one flush to the disk; each is answered after that commit, never before.
+//! One thread owns the connection that writes, another, once something is read, the one that reads.
+//! Writes that wait at the same time share one commit, and with it one flush to the disk; each is
+//! answered after that commit, never before.
 
 mod contents;
 mod cursor;
@@ -42,7 +43,8 @@ use worker::{Durable, Worker};
 
 /// A [`SessionStore`] in one SQLite file, which several processes may use at once.
 ///
-/// What is acknowledged is on disk. Dropping the store does not wait: what was acknowledged needs no closing.
+/// What is acknowledged is on disk. Dropping the store does not wait: what was acknowledged needs
+/// no closing.
 pub struct SqliteStore {
     writer: Worker,
     reader: LateReader,
@@ -53,17 +55,18 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database at `path`, or creates it with its folder (0700) and file (0600).
     ///
-    /// Blocks for about a millisecond when the file exists; for the flushes to the disk when it must be created; for 5 s at the most when
-    /// another process holds its lock.
+    /// Blocks for about a millisecond when the file exists; for the flushes to the disk when it
+    /// must be created; for 5 s at the most when another process holds its lock.
     ///
     /// # Errors
-    /// [`StoreError::Format`] when the file is newer than this program, or no database of ours; [`StoreError::Io`] when it cannot be
-    /// made, opened or locked.
+    /// [`StoreError::Format`] when the file is newer than this program, or no database of ours;
+    /// [`StoreError::Io`] when it cannot be made, opened or locked.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_as(path, Holder::this_process())
     }
 
-    /// Opens the database like [`SqliteStore::open`], its leases to be taken in another name than this process's own.
+    /// Opens the database like [`SqliteStore::open`], its leases to be taken in another name than
+    /// this process's own.
     ///
     /// # Errors
     /// As [`SqliteStore::open`].
@@ -73,8 +76,9 @@ impl SqliteStore {
         Self::with(path, holder, Some(database))
     }
 
-    /// Opens the database on a thread of its own and returns at once, so that a start does not wait for the disk. What
-    /// [`SqliteStore::open`] would have said, every call says until it can be opened: each tries again.
+    /// Opens the database on a thread of its own and returns at once, so that a start does not wait
+    /// for the disk. What [`SqliteStore::open`] would have said, every call says until it can be
+    /// opened: each tries again.
     ///
     /// # Errors
     /// [`StoreError::Io`] when there can be no further thread.
@@ -125,8 +129,8 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| write::release(connection, &lease)).await
     }
 
-    /// Appends events. One that is not [durable](SessionEvent::is_durable) has no business here: a debug build panics, a
-    /// release build leaves it out.
+    /// Appends events. One that is not [durable](SessionEvent::is_durable) has no business here: a
+    /// debug build panics, a release build leaves it out.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
         let lease = lease.clone();
         let changes = write::Changes::of(&events);
@@ -229,7 +233,8 @@ fn check_length(row: &stored::Row) -> Result<(), StoreError> {
     }
 }
 
-/// The thread that reads. It begins with the first thing that is read: most sessions are never read back by the process that made them.
+/// The thread that reads. It begins with the first thing that is read: most sessions are never read
+/// back by the process that made them.
 struct LateReader {
     path: PathBuf,
     worker: Mutex<Option<Arc<Worker>>>,

@@ -1,4 +1,5 @@
-//! Which file a path names, so that a file that was deleted, moved or replaced while it was open is noticed.
+//! Which file a path names, so that a file that was deleted, moved or replaced while it was open is
+//! noticed.
 
 use std::{
     fs::{self, Metadata},

@@ -1,5 +1,6 @@
-//! A file that is damaged: it is set aside with what belongs to it, and another takes its place. Nothing is deleted, and a process that is
-//! killed in the middle leaves nothing that the next one would not finish.
+//! A file that is damaged: it is set aside with what belongs to it, and another takes its place.
+//! Nothing is deleted, and a process that is killed in the middle leaves nothing that the next one
+//! would not finish.
 
 use super::{
     failure::{MOVE, lacks_locks},
@@ -14,14 +15,17 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// What comes after the name of a file that was set aside; then when, in milliseconds since the epoch.
+/// What comes after the name of a file that was set aside; then when, in milliseconds since the
+/// epoch.
 const ASIDE: &str = ".damaged-";
-/// What comes after the name of a finished file that is to take the place of a damaged one; then the same number.
+/// What comes after the name of a finished file that is to take the place of a damaged one; then
+/// the same number.
 const FINISHED: &str = ".salvaged-";
 
-/// Keeps others from setting the file aside until it is dropped: whoever opened the file meanwhile would go on with the old one, and
-/// with the write-ahead log of the new one. `None` where no such lock can be had: SQLite's own are taken all the same, and say what is
-/// wrong if they cannot be had either.
+/// Keeps others from setting the file aside until it is dropped: whoever opened the file meanwhile
+/// would go on with the old one, and with the write-ahead log of the new one. `None` where no such
+/// lock can be had: SQLite's own are taken all the same, and say what is wrong if they cannot be
+/// had either.
 pub(super) fn share(path: &Path) -> Option<File> {
     let locked = lock_file(path).and_then(|file| file.lock_shared().map(|()| file));
     locked
@@ -51,8 +55,8 @@ fn lock_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(beside(path, ".lock"))
 }
 
-/// Sets the file aside with its write-ahead log, puts `finished` in its place, and returns where the damaged one is. Whoever has it open
-/// goes on with what was set aside, and notices.
+/// Sets the file aside with its write-ahead log, puts `finished` in its place, and returns where
+/// the damaged one is. Whoever has it open goes on with what was set aside, and notices.
 pub(super) fn replace(path: &Path, finished: &Path) -> Result<PathBuf, StoreError> {
     let now = now();
     // From here on the next process would finish it.
@@ -61,7 +65,8 @@ pub(super) fn replace(path: &Path, finished: &Path) -> Result<PathBuf, StoreErro
     put_in_place(path, &now.to_string())
 }
 
-/// Finishes what a killed process began: the file was set aside, and the one that was to take its place is ready.
+/// Finishes what a killed process began: the file was set aside, and the one that was to take its
+/// place is ready.
 pub(super) fn finish(path: &Path) -> Result<(), StoreError> {
     if identity(path).is_some() {
         return Ok(());
@@ -86,8 +91,8 @@ fn put_in_place(path: &Path, number: &str) -> Result<PathBuf, StoreError> {
     Ok(aside)
 }
 
-/// Sets a write-ahead log aside that belongs to no file, or to one that is no longer there: SQLite would delete it, or take it for that of
-/// the file at the path.
+/// Sets a write-ahead log aside that belongs to no file, or to one that is no longer there: SQLite
+/// would delete it, or take it for that of the file at the path.
 pub(super) fn set_log_aside(path: &Path) -> Result<(), StoreError> {
     let aside = beside(path, &format!("{ASIDE}{}", now()));
     for suffix in ["-wal", "-shm"] {

@@ -92,10 +92,12 @@ pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
     }
 }
 
-/// Repairs a file: its indexes where only they are damaged, else by keeping what can be read of it in a fresh one.
+/// Repairs a file: its indexes where only they are damaged, else by keeping what can be read of it
+/// in a fresh one.
 ///
 /// # Errors
-/// [`StoreError::Format`] when it is not ours to mend; [`StoreError::Io`] when it cannot be read or written. The file stays as it is then.
+/// [`StoreError::Format`] when it is not ours to mend; [`StoreError::Io`] when it cannot be read or
+/// written. The file stays as it is then.
 pub fn repair(path: &Path) -> Result<Repaired, StoreError> {
     quarantine::finish(path)?;
     let Some(health) = examine(path, Look::Thorough)? else { return Ok(Repaired::Nothing) };

@@ -8,8 +8,8 @@ use crate::{
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-/// Takes up the words of events that are just appended after event `before`: of each its text, if it has one. A session that is behind
-/// stays so until [`take_up`] gets to it.
+/// Takes up the words of events that are just appended after event `before`: of each its text, if
+/// it has one. A session that is behind stays so until [`take_up`] gets to it.
 pub(super) fn follow(
     connection: &Connection,
     id: &SessionId,
@@ -34,7 +34,8 @@ pub(super) fn follow(
     work().map_err(|error| failed(&error))
 }
 
-/// A step of [`take_up`] in a transaction of its own, which needs no flush: what is lost of it is done again.
+/// A step of [`take_up`] in a transaction of its own, which needs no flush: what is lost of it is
+/// done again.
 pub(super) fn catch_up(connection: &mut Connection) -> bool {
     let step = |connection: &mut Connection| -> Result<bool, StoreError> {
         let sql = |error: rusqlite::Error| failed(&error);
@@ -55,8 +56,8 @@ pub(super) fn catch_up(connection: &mut Connection) -> bool {
     })
 }
 
-/// Takes up words that an older program stored, or that were salvaged, some at a time so that others can write in between. Whether
-/// there may be more.
+/// Takes up words that an older program stored, or that were salvaged, some at a time so that
+/// others can write in between. Whether there may be more.
 pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
     let work = || -> rusqlite::Result<bool> {
         let mut behind = connection.prepare_cached(
@@ -117,7 +118,8 @@ fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Res
     Ok(())
 }
 
-/// The first of the newest messages that match, as many as are ranked: to rank each of very many takes long, and tells them apart badly.
+/// The first of the newest messages that match, as many as are ranked: to rank each of very many
+/// takes long, and tells them apart badly.
 fn oldest_ranked(connection: &Connection, matching: &str, cwd: Option<&str>) -> rusqlite::Result<i64> {
     let sql = match cwd {
         None => "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2",

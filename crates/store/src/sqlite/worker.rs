@@ -35,13 +35,15 @@ pub(super) trait Job: Send {
     /// When what it writes must have reached the disk.
     fn durable(&self) -> Durable;
 
-    /// Does the work and keeps what came of it. Done again, what came of it before counts no more. Returns whether it succeeded.
+    /// Does the work and keeps what came of it. Done again, what came of it before counts no more.
+    /// Returns whether it succeeded.
     fn run(&mut self, connection: &Connection) -> bool;
 
     /// Whether the work found the file damaged.
     fn found_damage(&self) -> bool;
 
-    /// Answers with what came of the work on the file at `path`, or with the error that made it void.
+    /// Answers with what came of the work on the file at `path`, or with the error that made it
+    /// void.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>, path: &Path);
 }
 
@@ -66,8 +68,8 @@ pub(super) trait Service: Send + 'static {
 }
 
 impl Worker {
-    /// Starts the thread. It opens its file when the first request comes. If that fails, the requests that wait get the error, and the
-    /// next ones have it tried again.
+    /// Starts the thread. It opens its file when the first request comes. If that fails, the
+    /// requests that wait get the error, and the next ones have it tried again.
     pub(super) fn spawn(name: &str, service: impl Service) -> Result<Self, StoreError> {
         let (queue, requests) = mpsc::channel::<Box<dyn Job>>(QUEUED_REQUESTS);
         thread::Builder::new()
@@ -81,7 +83,8 @@ impl Worker {
         Ok(Self { queue })
     }
 
-    /// Has the work done on the thread; what it wrote is on disk then. Dropping the future does not undo it.
+    /// Has the work done on the thread; what it wrote is on disk then. Dropping the future does not
+    /// undo it.
     pub(super) async fn call<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -168,7 +171,8 @@ impl<S: Service> Thread<S> {
         self.requests.blocking_recv()
     }
 
-    /// Does the work of requests: once more where the file turned out to be damaged or was replaced, on what is there then.
+    /// Does the work of requests: once more where the file turned out to be damaged or was
+    /// replaced, on what is there then.
     fn serve(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         let mut again = true;
         loop {
@@ -226,7 +230,8 @@ fn unsteady(path: &Path) -> StoreError {
     ))
 }
 
-/// Does all the writes in one transaction, each in a savepoint of its own: one that is refused does not void the others.
+/// Does all the writes in one transaction, each in a savepoint of its own: one that is refused does
+/// not void the others.
 pub(super) fn commit(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
     if jobs.iter().any(|job| job.durable() == Durable::Now) {
         return transact(connection, jobs);
@@ -261,7 +266,8 @@ fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Re
     Ok(Ok(()))
 }
 
-/// Moves the write-ahead log into the database when it is long. A failure changes nothing that was acknowledged; the next write tries again.
+/// Moves the write-ahead log into the database when it is long. A failure changes nothing that was
+/// acknowledged; the next write tries again.
 pub(super) fn tidy(connection: &Connection) {
     if let Err(error) = database::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log could not be moved into the database");

@@ -58,6 +58,7 @@ async fn what_was_acknowledged_survives_kill() {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "what this process says goes to the test that kills it")]
 async fn append_until_killed(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     let (lease, mut seq) = match store.get(&"s1".into()).await {

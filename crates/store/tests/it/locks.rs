@@ -1,5 +1,5 @@
-//! A file system without locks, which a filter of system calls stands for: a healthy file is not called damaged there, and stays where
-//! it is.
+//! A file system without locks, which a filter of system calls stands for: a healthy file is not
+//! called damaged there, and stays where it is.
 
 #![cfg(target_os = "linux")]
 
@@ -11,7 +11,8 @@ use seccompiler::{
 use std::{collections::BTreeMap, path::Path, thread::JoinHandle};
 use store::SqliteStore;
 
-/// Has a system call fail with an error on this thread and those that it starts: always, or with these second arguments.
+/// Has a system call fail with an error on this thread and those that it starts: always, or with
+/// these second arguments.
 fn fail(call: i64, arguments: &[i32], error: i32) {
     let with = |argument: &i32| {
         let argument = u64::try_from(*argument).unwrap();

@@ -49,11 +49,13 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
         }
     }
     assert_eq!(pages, 200);
-    // An unoptimised build on a busy machine is given ten times what a page may take; a scan would take more.
+    // An unoptimised build on a busy machine is given ten times what a page may take; a scan would
+    // take more.
     assert!(slowest < 500, "the slowest page took {slowest} ms");
 }
 
-/// What is said in one of many sessions: words that all have, that some have, and that it alone has.
+/// What is said in one of many sessions: words that all have, that some have, and that it alone
+/// has.
 fn talk(n: usize) -> Vec<agent::SessionEvent> {
     let topic = ["parser", "socket", "renderer", "ledger"][n % 4];
     (0..6)
@@ -97,10 +99,12 @@ async fn ten_thousand_sessions_are_searched_at_once_from_the_first_time() {
     let store = SqliteStore::open(&path).unwrap();
     let times = search_times(&store).await;
     println!("the first searches of 10,000 sessions took {times:?} ms");
-    // An unoptimised build on a busy machine is given ten times what a search may take; taking all of it up would take more.
+    // An unoptimised build on a busy machine is given ten times what a search may take; taking all
+    // of it up would take more.
     assert!(times.iter().all(|time| *time < 1_000), "{times:?} ms");
 
-    // What an older program stored is taken up once, in the background or by whoever searches first.
+    // What an older program stored is taken up once, in the background or by whoever searches
+    // first.
     raw.execute_batch("DELETE FROM searchable; UPDATE sessions SET searched = 0").unwrap();
     let begun = std::time::Instant::now();
     search_times(&store).await;

@@ -9,11 +9,12 @@ use std::{
 };
 use store::SqliteStore;
 
-/// Something that keeps a file from being opened, for as long as it is there.
+/// Something that keeps a file from being opened, for as long as it is there: a connection of
+/// somebody else, where it is one.
 struct Cause {
     name: &'static str,
-    begin: fn(&Path) -> Box<dyn std::any::Any>,
-    end: fn(&Path, Box<dyn std::any::Any>),
+    begin: fn(&Path) -> Option<Connection>,
+    end: fn(&Path),
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -25,13 +26,13 @@ fn folder(path: &Path) -> &Path {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test puts a folder in the way of the store's own file")]
-fn directory_at(path: &Path) -> Box<dyn std::any::Any> {
+fn directory_at(path: &Path) -> Option<Connection> {
     fs::create_dir_all(path.join("in the way")).unwrap();
-    Box::new(())
+    None
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test makes the store's own file")]
-fn directory_beside(path: &Path, suffix: &str) -> Box<dyn std::any::Any> {
+fn directory_beside(path: &Path, suffix: &str) -> Option<Connection> {
     fs::create_dir_all(folder(path)).unwrap();
     fs::write(path, "").unwrap();
     directory_at(&beside(path, suffix))
@@ -43,44 +44,52 @@ fn causes() -> Vec<Cause> {
     vec![
         Cause {
             name: "a file in the place of the folder",
-            begin: |path| Box::new(fs::write(folder(path), "no folder").unwrap()),
-            end: |path, _| fs::remove_file(folder(path)).unwrap(),
+            begin: |path| {
+                fs::write(folder(path), "no folder").unwrap();
+                None
+            },
+            end: |path| fs::remove_file(folder(path)).unwrap(),
         },
         Cause {
             name: "a link that leads nowhere in the place of the folder",
-            begin: |path| Box::new(std::os::unix::fs::symlink("/nowhere/at/all", folder(path)).unwrap()),
-            end: |path, _| fs::remove_file(folder(path)).unwrap(),
+            begin: |path| {
+                std::os::unix::fs::symlink("/nowhere/at/all", folder(path)).unwrap();
+                None
+            },
+            end: |path| fs::remove_file(folder(path)).unwrap(),
         },
         Cause {
             name: "a folder in the place of the file",
             begin: directory_at,
-            end: |path, _| fs::remove_dir_all(path).unwrap(),
+            end: |path| fs::remove_dir_all(path).unwrap(),
         },
         Cause {
             name: "a folder in the place of the log",
             begin: |path| directory_beside(path, "-wal"),
-            end: |path, _| fs::remove_dir_all(beside(path, "-wal")).unwrap(),
+            end: |path| fs::remove_dir_all(beside(path, "-wal")).unwrap(),
         },
         Cause {
             name: "a folder in the place of the shared memory",
             begin: |path| directory_beside(path, "-shm"),
-            end: |path, _| fs::remove_dir_all(beside(path, "-shm")).unwrap(),
+            end: |path| fs::remove_dir_all(beside(path, "-shm")).unwrap(),
         },
         Cause {
             name: "another program's file",
             begin: |path| {
                 fs::create_dir_all(folder(path)).unwrap();
-                Box::new(Connection::open(path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap())
+                Connection::open(path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+                None
             },
-            end: |path, _| fs::remove_file(path).unwrap(),
+            end: |path| fs::remove_file(path).unwrap(),
         },
         Cause {
             name: "a newer program's file",
             begin: |path| {
                 drop(SqliteStore::open(path).unwrap());
-                Box::new(Connection::open(path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap())
+                Connection::open(path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+                None
             },
-            end: |path, _| fs::remove_file(path).unwrap(),
+            end: |path| fs::remove_file(path).unwrap(),
         },
         Cause {
             name: "a lock of another process",
@@ -88,9 +97,9 @@ fn causes() -> Vec<Cause> {
                 fs::create_dir_all(folder(path)).unwrap();
                 let other = Connection::open(path).unwrap();
                 other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
-                Box::new(other)
+                Some(other)
             },
-            end: |_, other| drop(other),
+            end: |_| (),
         },
     ]
 }
@@ -115,7 +124,8 @@ async fn what_could_not_be_opened_is_opened_once_the_cause_is_gone() {
             let unread = store.list(ListQuery { limit: 9, ..ListQuery::default() }).await;
             assert!(unread.is_err() || name.contains("newer"), "{name}: {unread:?}");
         }
-        end(&path, kept);
+        drop(kept);
+        end(&path);
         let lease = store.create(session("s1")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         store.append(&lease, vec![said("1")]).await.unwrap();
         let listed = store.list(ListQuery { limit: 9, ..ListQuery::default() }).await;
@@ -132,7 +142,6 @@ async fn an_empty_file_is_begun_afresh_and_a_log_beside_it_is_kept() {
     store.append(&lease, vec![said("1"), said("2")]).await.unwrap();
     // As after a crash of the machine that took the file and left its log.
     let copy = folder(&path).join("copy.db");
-    #[expect(clippy::disallowed_methods, reason = "the test stands for what a crash leaves")]
     for (from, to) in [("", ""), ("-wal", "-wal")] {
         fs::copy(beside(&path, from), beside(&copy, to)).unwrap();
     }

@@ -71,7 +71,7 @@ async fn a_gap_in_a_log_costs_what_is_behind_it_and_is_told() {
     assert_eq!((salvaged.whole, salvaged.cut.len(), salvaged.cut[0].kept), (1, 1, 4));
     let health = examine(&path, Look::Thorough).unwrap().unwrap();
     assert_eq!((health.problems, health.remedy), (Vec::new(), Remedy::Nothing));
-    assert_eq!(health.set_aside, [salvaged.aside.clone()]);
+    assert_eq!(health.set_aside, std::slice::from_ref(&salvaged.aside));
     let name = salvaged.aside.file_name().unwrap().to_str().unwrap();
     assert!(
         health.cut[0].lost.contains("events 5 to 9") && health.cut[0].lost.contains(name),

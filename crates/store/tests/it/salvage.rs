@@ -20,8 +20,8 @@ fn events(id: &str) -> Vec<SessionEvent> {
     (1..=30).map(|n| said(&text(n))).collect()
 }
 
-/// A file with a few sessions, all in it and nothing in its log, that had another which was deleted; and for each page the sessions whose
-/// events it has.
+/// A file with a few sessions, all in it and nothing in its log, that had another which was
+/// deleted; and for each page the sessions whose events it has.
 async fn sample(path: &Path) -> Vec<BTreeSet<&'static str>> {
     let store = SqliteStore::open(path).unwrap();
     for id in SESSIONS.into_iter().chain(["<gone>"]) {
@@ -134,7 +134,8 @@ async fn a_single_byte_may_change_anywhere() {
     }
 }
 
-/// Opens a copy and asks for everything; what comes of it is not certain where rows of other tables still read, and wrongly.
+/// Opens a copy and asks for everything; what comes of it is not certain where rows of other tables
+/// still read, and wrongly.
 async fn opens(bytes: &[u8], what: &str) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("sessions.db");
@@ -191,7 +192,8 @@ async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
     let (_folder, path) = place();
     sample(&path).await;
     let at = |suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
-    // The damaged file is out of the way, with the log still in its place, and the salvaged one is ready.
+    // The damaged file is out of the way, with the log still in its place, and the salvaged one is
+    // ready.
     rename(&path, &at(".salvaged-17"));
     write(&at("-wal"), b"the log of the damaged file");
     write(&at(".damaged-17"), b"the damaged file");

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use std::{io::Write, path::Path};
 use store::{CutSession, Health, Look, Remedy, Repaired};
 
-/// Looks the file over and, unless it is only to be checked, repairs it. The exit code says whether something is wrong that was not mended.
+/// Looks the file over and, unless it is only to be checked, repairs it. The exit code says whether
+/// something is wrong that was not mended.
 pub(crate) fn run(folders: &Folders, check: bool, as_json: bool) -> Result<Exit> {
     let path = wiring::sessions_file(&folders.data);
     let path = path.as_std();
@@ -76,9 +77,11 @@ fn lines(path: &Path, found: Option<&Health>, done: &Repaired, left: Option<&Hea
         (Repaired::Nothing, Remedy::Refuse) => "it is not for this program to repair".to_owned(),
     });
     let Some(left) = left else { return lines };
-    lines.extend(left.cut.iter().map(|cut| {
-        format!("cut        {}: {} events are kept; {}", cut.id, cut.kept, cut.lost)
-    }));
+    lines.extend(
+        left.cut
+            .iter()
+            .map(|cut| format!("cut        {}: {} events are kept; {}", cut.id, cut.kept, cut.lost)),
+    );
     lines.extend(left.set_aside.iter().map(|aside| format!("set aside  {}", aside.display())));
     lines
 }

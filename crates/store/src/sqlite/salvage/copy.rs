@@ -1,4 +1,5 @@
-//! Rows of a damaged file into the tables of a fresh one. A row is known by its shape: which tree it was in may not be readable.
+//! Rows of a damaged file into the tables of a fresh one. A row is known by its shape: which tree
+//! it was in may not be readable.
 
 use super::{
     pages::Pages,

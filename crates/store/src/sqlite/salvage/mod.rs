@@ -1,4 +1,5 @@
-//! What can be read of a damaged file goes into a fresh one, session by session, and takes its place; the damaged one is set aside.
+//! What can be read of a damaged file goes into a fresh one, session by session, and takes its
+//! place; the damaged one is set aside.
 
 mod copy;
 mod pages;
@@ -61,8 +62,8 @@ impl Salvaged {
     }
 }
 
-/// Puts what can be read of the file at `path` in its place. `None` when somebody else has done it since: the file is no longer the one
-/// that was found damaged.
+/// Puts what can be read of the file at `path` in its place. `None` when somebody else has done it
+/// since: the file is no longer the one that was found damaged.
 ///
 /// The file stays as it is when this fails.
 pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<Salvaged>, StoreError> {
@@ -100,8 +101,8 @@ fn needs_it(path: &Path) -> bool {
         })
 }
 
-/// Keeps other processes from writing to the file, where that much of it can be read. SQLite deletes the log of an empty file, so that is
-/// not opened.
+/// Keeps other processes from writing to the file, where that much of it can be read. SQLite
+/// deletes the log of an empty file, so that is not opened.
 fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
     if place::length(path) == Some(0) {
         return Ok(None);

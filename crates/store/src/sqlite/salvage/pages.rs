@@ -1,4 +1,5 @@
-//! The pages of a database file as its write-ahead log has them, read without SQLite: no damage anywhere keeps the others from being read.
+//! The pages of a database file as its write-ahead log has them, read without SQLite: no damage
+//! anywhere keeps the others from being read.
 
 use super::super::place::beside;
 use std::{
@@ -80,7 +81,8 @@ impl Pages {
         Some(i64::from(u32_at(&first, 60).cast_signed()))
     }
 
-    /// The pages that hold nothing any more, as far as the list of them can be read. What was deleted may still stand in them.
+    /// The pages that hold nothing any more, as far as the list of them can be read. What was
+    /// deleted may still stand in them.
     pub(super) fn free(&self) -> Free {
         let header = self.header();
         let said = header.as_ref().map(|first| u32_at(first, 36) as usize);
@@ -99,7 +101,8 @@ impl Pages {
         self.get(1).filter(|first| first.starts_with(MAGIC))
     }
 
-    /// Finds the pages of the log up to its last commit. A frame that is damaged ends it, as it does for SQLite.
+    /// Finds the pages of the log up to its last commit. A frame that is damaged ends it, as it
+    /// does for SQLite.
     fn read_log(&mut self) -> io::Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
         let mut header = [0; LOG_HEADER];
@@ -146,7 +149,8 @@ fn page_size(said: u32) -> Option<usize> {
     }
 }
 
-/// The checksum of the log: over pairs of words, each word read in the order of bytes that the log names.
+/// The checksum of the log: over pairs of words, each word read in the order of bytes that the log
+/// names.
 fn checksum((mut first, mut second): (u32, u32), bytes: &[u8], big_endian: bool) -> (u32, u32) {
     let word = |bytes: &[u8]| {
         let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];

@@ -1,4 +1,5 @@
-//! The rows on a page of a database file, as its format has them. Whatever does not fit is left out.
+//! The rows on a page of a database file, as its format has them. Whatever does not fit is left
+//! out.
 
 use super::pages::{Pages, u16_at, u32_at};
 use rusqlite::types::Value;
@@ -12,7 +13,8 @@ pub(super) enum Row {
     Keyed(Vec<Value>),
 }
 
-/// A kind of page with rows: the length of its header, of what stands before each row, and whether rows have numbers.
+/// A kind of page with rows: the length of its header, of what stands before each row, and whether
+/// rows have numbers.
 struct Kind {
     header: usize,
     before_row: usize,

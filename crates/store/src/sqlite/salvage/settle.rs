@@ -1,4 +1,5 @@
-//! What was copied becomes sessions again: each has the events from its first to its last without a gap, and a row.
+//! What was copied becomes sessions again: each has the events from its first to its last without a
+//! gap, and a row.
 
 use super::{CutSession, Salvaged, copy::Found};
 use crate::stored;
@@ -6,7 +7,8 @@ use agent::{Effort, Mode, PermissionMode, SessionEvent};
 use rusqlite::{Connection, params};
 use system::AbsPath;
 
-/// Cuts each log at its first gap, makes the rows that are missing, and marks the sessions of which a part was lost.
+/// Cuts each log at its first gap, makes the rows that are missing, and marks the sessions of which
+/// a part was lost.
 pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salvaged> {
     let logs: Vec<(String, i64, i64)> = fresh
         .prepare("SELECT session_id, count(*), max(seq) FROM events GROUP BY session_id")?
@@ -130,7 +132,8 @@ fn rebuild(fresh: &Connection, id: &str, folder: Option<&String>) -> rusqlite::R
     Ok(CutSession { id: id.to_owned(), kept: 0, lost: lost.to_owned() })
 }
 
-/// Marks a session of which a part was lost. Whoever has it open goes on no more: its log is not what was written.
+/// Marks a session of which a part was lost. Whoever has it open goes on no more: its log is not
+/// what was written.
 fn mark(fresh: &Connection, cut: &CutSession) -> rusqlite::Result<()> {
     fresh
         .prepare_cached(
