@@ -10,4 +10,4 @@ mod limits;
 mod sqlite;
 mod stored;
 
-pub use sqlite::{Holder, SqliteStore};
+pub use sqlite::{Holder, Machine, SqliteStore};

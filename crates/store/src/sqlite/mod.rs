@@ -7,6 +7,9 @@ mod contents;
 mod cursor;
 mod database;
 mod holder;
+mod lease;
+mod machine;
+mod presence;
 mod quarantine;
 mod read;
 mod search;
@@ -14,6 +17,7 @@ mod worker;
 mod write;
 
 pub use holder::Holder;
+pub use machine::Machine;
 
 use crate::stored;
 use agent::{
@@ -21,6 +25,7 @@ use agent::{
     SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
+use presence::Presence;
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
@@ -35,7 +40,7 @@ use worker::{Durable, Worker};
 pub struct SqliteStore {
     writer: Worker,
     reader: Reader,
-    holder: Arc<Holder>,
+    presence: Arc<Presence>,
 }
 
 impl SqliteStore {
@@ -81,8 +86,8 @@ impl SqliteStore {
     ) -> Result<Self, StoreError> {
         Ok(Self {
             writer: Worker::spawn("store-writer", writing, worker::commit)?,
+            presence: Arc::new(Presence::new(&path, holder)),
             reader: Reader { path, worker: OnceLock::new() },
-            holder: Arc::new(holder),
         })
     }
 }
@@ -90,9 +95,9 @@ impl SqliteStore {
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
-        let holder = Arc::clone(&self.holder);
+        let me = Arc::clone(&self.presence);
         // Nothing was said in it yet: what is said first takes it to the disk.
-        let create = move |connection: &Connection| write::create(connection, &session, &holder);
+        let create = move |connection: &Connection| write::create(connection, &session, &me);
         self.writer.call_durably(Durable::WithTheNext, create).await
     }
 
@@ -102,13 +107,14 @@ impl SessionStore for SqliteStore {
     }
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
-        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::acquire(connection, &id, &holder, take_over)).await
+        let (id, me) = (id.clone(), Arc::clone(&self.presence));
+        // A refusal is what came of it, and nothing that makes it void.
+        self.writer.call(move |connection| Ok(lease::acquire(connection, &id, &me, take_over))).await?
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let lease = lease.clone();
-        self.writer.call(move |connection| write::release(connection, &lease)).await
+        self.writer.call(move |connection| lease::release(connection, &lease)).await
     }
 
     /// Appends events. One that is not [durable](SessionEvent::is_durable) has no business here: a debug build panics, a
@@ -168,18 +174,18 @@ impl SessionStore for SqliteStore {
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
-        let (from, holder) = (from.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::fork(connection, &from, &session, &holder)).await
+        let (from, me) = (from.clone(), Arc::clone(&self.presence));
+        self.writer.call(move |connection| write::fork(connection, &from, &session, &me)).await
     }
 
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
-        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::delete(connection, &id, &holder)).await
+        let (id, me) = (id.clone(), Arc::clone(&self.presence));
+        self.writer.call(move |connection| write::delete(connection, &id, &me)).await
     }
 
     async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
-        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::set_archived(connection, &id, &holder, archived)).await
+        let (id, me) = (id.clone(), Arc::clone(&self.presence));
+        self.writer.call(move |connection| write::set_archived(connection, &id, &me, archived)).await
     }
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {

@@ -4,6 +4,7 @@
 
 mod crash;
 mod damage;
+mod holders;
 mod many;
 mod migrate;
 mod processes;
@@ -23,12 +24,10 @@ async fn keeps_the_contract() {
     contract::check(|| {
         count.set(count.get() + 1);
         let path = folder.path().join(format!("{}.db", count.get()));
-        // A live process that is not this one: whoever started the tests.
-        let other = Holder::process(std::os::unix::process::parent_id());
         async move {
             Fixture {
                 store: Arc::new(SqliteStore::open(&path).unwrap()),
-                other: Some(Arc::new(SqliteStore::open_as(&path, other).unwrap())),
+                other: Some(Arc::new(SqliteStore::open_as(&path, Holder::like_this_process()).unwrap())),
             }
         }
     })
@@ -38,7 +37,9 @@ async fn keeps_the_contract() {
 #[tokio::test]
 async fn the_store_in_memory_keeps_the_contract_too() {
     contract::check(|| async {
-        Fixture { store: Arc::new(agent::fake::MemoryStore::default()), other: None }
+        let store = agent::fake::MemoryStore::default();
+        let other = store.as_another_process();
+        Fixture { store: Arc::new(store), other: Some(Arc::new(other)) }
     })
     .await;
 }

@@ -6,6 +6,7 @@ mod group;
 mod ignores;
 mod launch;
 mod place;
+mod process_table;
 mod processes;
 mod programs;
 mod read;
@@ -24,6 +25,7 @@ use crate::{
 use async_trait::async_trait;
 pub use launch::private_temp;
 use place::Pinned;
+pub use process_table::{ProcessState, ProcessTable};
 use sandbox::{Hiding, Survey};
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
