@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail like the test itself")]
 
+mod conformance;
 mod crash;
 mod damage;
 mod holders;
 mod many;
 mod migrate;
 mod processes;
+mod protocol;
 
 use agent::{Content, NewSession, SessionEvent};
 use std::{path::PathBuf, sync::Arc};
