@@ -47,7 +47,7 @@ pub(crate) struct World {
     /// Who took it; nobody once it is given back.
     holder: Option<Holder>,
     /// When the holder last wrote, by the clock of whoever looks.
-    pub(crate) seen: Seen,
+    seen: Seen,
     processes: Vec<Process>,
     /// An append whose sender is gone, or no longer waits: it may be served at any time.
     pub(crate) late: Option<Event>,
@@ -74,7 +74,7 @@ struct Holder {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Seen {
+enum Seen {
     /// Within the last 60 s.
     Lately,
     LongAgo,
@@ -316,6 +316,10 @@ impl World {
     fn others_lease(&self, process: usize) -> Option<Holder> {
         let me = Holder { process, life: self.processes[process].life };
         self.holder.filter(|holder| *holder != me)
+    }
+
+    pub(crate) fn runs(&self, process: usize) -> bool {
+        self.processes[process].runs
     }
 
     /// The lease a process believes to have.
