@@ -204,8 +204,7 @@ fn paths(protocol: &Protocol) -> Vec<Vec<Action>> {
         }
     };
     protocol.clone().checker().visitor(look).spawn_bfs().join();
-    let paths = std::mem::take(&mut found.lock().unwrap().1);
-    paths
+    found.lock().unwrap().1.clone()
 }
 
 fn process(action: Action) -> Option<usize> {
@@ -227,7 +226,6 @@ fn process(action: Action) -> Option<usize> {
 
 async fn replay_all(protocol: &Protocol, stores: &dyn Stores) {
     let paths = paths(protocol);
-    println!("{} paths", paths.len());
     assert!(paths.len() > 300, "{} paths", paths.len());
     for (nth, path) in paths.iter().enumerate() {
         replay(protocol, stores, &format!("s{nth}"), path).await;
