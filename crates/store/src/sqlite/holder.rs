@@ -10,7 +10,8 @@ pub struct Holder {
     pub process: String,
     /// The process's id.
     pub pid: u32,
-    /// Stands for the moment it started, see [`system::ProcessState`]; 0 where the system does not tell.
+    /// Stands for the moment it started, see [`system::ProcessState`]; 0 where the system does not
+    /// tell.
     pub start: u64,
     /// The machine it runs on.
     pub machine: Machine,
@@ -27,7 +28,8 @@ impl Holder {
         THIS.clone()
     }
 
-    /// What this process would be if it had been started once more: a process of the same number and machine that is another one. For tests.
+    /// What this process would be if it had been started once more: a process of the same number
+    /// and machine that is another one. For tests.
     pub fn like_this_process() -> Self {
         Self { process: uuid::Uuid::now_v7().to_string(), ..Self::this_process() }
     }

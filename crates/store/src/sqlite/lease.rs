@@ -28,7 +28,8 @@ struct Leased {
     lock: Option<(String, String)>,
 }
 
-/// Takes the lease, unless somebody else who lives holds it. What is written with a refusal is to be kept.
+/// Takes the lease, unless somebody else who lives holds it. What is written with a refusal is to
+/// be kept.
 pub(super) fn acquire(
     connection: &Connection,
     id: &SessionId,
@@ -85,7 +86,8 @@ pub(super) fn release(connection: &Connection, lease: &Lease) -> Result<(), Stor
     Ok(())
 }
 
-/// [`StoreError::Held`] when another process that lives holds the session, [`StoreError::NotFound`] when there is no such session.
+/// [`StoreError::Held`] when another process that lives holds the session, [`StoreError::NotFound`]
+/// when there is no such session.
 pub(super) fn refuse_while_held(
     connection: &Connection,
     id: &SessionId,
@@ -110,8 +112,8 @@ pub(super) fn refuse_while_held(
 
 fn leased(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Leased>> {
     let Some(host) = row.get::<_, Option<String>>(0)? else { return Ok(None) };
-    // A program that knows no locks, and had the file open before it had columns for them, leaves the lock of the lease before: it does not
-    // count.
+    // A program that knows no locks, and had the file open before it had columns for them, leaves
+    // the lock of the lease before: it does not count.
     let lock = row.get::<_, Option<String>>(5)?;
     let machine = row.get::<_, Option<String>>(6)?.unwrap_or_default();
     Ok(Some(Leased {
@@ -132,7 +134,8 @@ fn is_own(leased: &Leased, me: &Presence) -> bool {
     }
 }
 
-/// Whether the holder lives: what its lock says, and where none says anything, what its number and its start say.
+/// Whether the holder lives: what its lock says, and where none says anything, what its number and
+/// its start say.
 fn lives(leased: &Leased, me: &Presence) -> bool {
     let Some((lock, machine)) = &leased.lock else { return lives_by_number(leased, me) };
     match me.look(lock) {
@@ -156,7 +159,8 @@ fn lives_by_number(leased: &Leased, me: &Presence) -> bool {
     }
 }
 
-/// Whether a process of this number is there, where nothing more is told of it. Somebody else's may not be signalled, but it is there.
+/// Whether a process of this number is there, where nothing more is told of it. Somebody else's may
+/// not be signalled, but it is there.
 fn exists(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
@@ -166,8 +170,9 @@ fn wrote_lately(leased: &Leased) -> bool {
     now() - leased.seen < REMOTE_HOLDER_MS
 }
 
-/// A holder of another machine counts from its last write on. One that lies in the future, by a clock that was set back or that is wrong
-/// there, counts from now on: no session is held for as long as a clock is wrong.
+/// A holder of another machine counts from its last write on. One that lies in the future, by a
+/// clock that was set back or that is wrong there, counts from now on: no session is held for as
+/// long as a clock is wrong.
 fn forget_the_future(connection: &Connection, id: &SessionId) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE sessions SET lease_seen = ?2 WHERE id = ?1 AND lease_seen > ?2")

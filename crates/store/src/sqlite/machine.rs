@@ -14,10 +14,11 @@ use system::ProcessTable;
 /// The machine a process runs on, as far as the leases of that process need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// Its host name when the process first asked, for people. It may change while the process runs.
+    /// Its host name when the process first asked, for people. It may change while the process
+    /// runs.
     pub host: String,
-    /// Texts without spaces that no other machine has: of its running kernel, and of its installation. Two processes are on one machine when
-    /// they have one of these in common.
+    /// Texts without spaces that no other machine has: of its running kernel, and of its
+    /// installation. Two processes are on one machine when they have one of these in common.
     pub marks: Vec<String>,
     /// How it tells of its processes.
     pub processes: ProcessTable,
@@ -33,7 +34,8 @@ const KERNEL: &str = "/proc/sys/kernel/random/boot_id";
 const LASTING: &str = "/var/tmp";
 
 impl Machine {
-    /// The one this process runs on. What it is called is asked once: the process stays the same when the name changes.
+    /// The one this process runs on. What it is called is asked once: the process stays the same
+    /// when the name changes.
     pub fn here() -> &'static Self {
         static HERE: LazyLock<Machine> = LazyLock::new(|| Machine {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
@@ -50,7 +52,8 @@ impl Machine {
     }
 }
 
-/// The marks of a machine. Where the system has none for its installation, as macOS, one is made and kept in `lasting`.
+/// The marks of a machine. Where the system has none for its installation, as macOS, one is made
+/// and kept in `lasting`.
 fn marks(kernel: &Path, installations: &[&Path], lasting: &Path) -> Vec<String> {
     let installation = installations.iter().find_map(|path| read(path)).or_else(|| own(lasting));
     // Their own values are not for files that get copied.
@@ -65,14 +68,16 @@ fn read(path: &Path) -> Option<String> {
     (value.len() >= 16).then(|| value.to_owned())
 }
 
-/// A random text in a file of this user's, made by whoever comes first. `None` where it cannot be made, or is somebody else's.
+/// A random text in a file of this user's, made by whoever comes first. `None` where it cannot be
+/// made, or is somebody else's.
 fn own(folder: &Path) -> Option<String> {
     let path = folder.join(format!("tiller-machine-{}", rustix::process::geteuid().as_raw()));
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     if let Ok(mut file) = made {
         file.write_all(uuid::Uuid::now_v7().to_string().as_bytes()).ok()?;
     }
-    // Everybody may make files in such a folder: a link is not followed, and a pipe is not waited for.
+    // Everybody may make files in such a folder: a link is not followed, and a pipe is not waited
+    // for.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(&path).ok()?;
     let metadata = file.metadata().ok()?;

@@ -1,7 +1,9 @@
-//! A file that a process keeps locked as long as it may hold leases, and what the locks of others tell.
+//! A file that a process keeps locked as long as it may hold leases, and what the locks of others
+//! tell.
 //!
-//! The system drops a lock with its process, however that ends: a holder lives exactly as long as its file is locked. No number that is used
-//! again, no zombie and no host name has a part in it. Children do not inherit the lock: the file is closed when they execute their program.
+//! The system drops a lock with its process, however that ends: a holder lives exactly as long as
+//! its file is locked. No number that is used again, no zombie and no host name has a part in it.
+//! Children do not inherit the lock: the file is closed when they execute their program.
 
 use super::Holder;
 use std::{
@@ -10,14 +12,15 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Mutex, Once, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 /// The folder of these files, beside the database.
 const FOLDER: &str = "holders";
-/// How often a new file is made when somebody takes the one before for a leftover, in the moment before it is locked.
+/// How often a new file is made when somebody takes the one before for a leftover, in the moment
+/// before it is locked.
 const TRIES: usize = 10;
 
 /// One store's holder, and its file once it has one.
@@ -25,6 +28,8 @@ pub(super) struct Presence {
     pub(super) holder: Holder,
     folder: PathBuf,
     file: Mutex<Option<LockedFile>>,
+    /// Whether it was told that files cannot be locked.
+    told: Once,
 }
 
 /// What a lock tells of its holder.
@@ -42,11 +47,11 @@ impl Presence {
     /// The presence of a holder beside the database at `path`. Nothing is touched yet.
     pub(super) fn new(path: &Path, holder: Holder) -> Self {
         let folder = path.parent().unwrap_or(Path::new("")).join(FOLDER);
-        Self { holder, folder, file: Mutex::new(None) }
+        Self { holder, folder, file: Mutex::new(None), told: Once::new() }
     }
 
-    /// Locks this holder's file and returns its name; the lock is there before the lease is. What dead holders left is removed with the first.
-    /// `None` where files cannot be locked.
+    /// Locks this holder's file and returns its name; the lock is there before the lease is. What
+    /// dead holders left is removed with the first. `None` where files cannot be locked.
     pub(super) fn announce(&self) -> Option<String> {
         if !self.holder.machine.locks {
             return None;
@@ -63,11 +68,13 @@ impl Presence {
                 Some(name)
             }
             Err(error) => {
-                tracing::warn!(
-                    "no file can be locked in {} ({error}): whether a process that has a session open still runs is told by its number \
-                     and the moment it started",
-                    self.folder.display()
-                );
+                self.told.call_once(|| {
+                    tracing::warn!(
+                        "no file can be locked in {} ({error}): whether a process that has a session open still runs is \
+                         told by its number and the moment it started",
+                        self.folder.display()
+                    );
+                });
                 None
             }
         }
@@ -103,7 +110,8 @@ impl Presence {
             let name = format!("{}.{}", self.holder.process, COUNT.fetch_add(1, Ordering::Relaxed));
             let path = self.folder.join(&name);
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            // What makes it recognisable as a leftover of this machine comes before the lock, for whoever cannot see the lock.
+            // What makes it recognisable as a leftover of this machine comes before the lock, for
+            // whoever cannot see the lock.
             writeln!(file, "{}\n{}", self.holder.machine.marks.join(" "), self.holder)?;
             let locked = match file.try_lock() {
                 Ok(()) => LockedFile { name, path, file },
@@ -121,7 +129,8 @@ impl Presence {
         Err(io::Error::other("others remove the file before it is locked"))
     }
 
-    /// Removes the files of dead holders of this machine. Those of others are theirs to remove: their locks may not be seen here.
+    /// Removes the files of dead holders of this machine. Those of others are theirs to remove:
+    /// their locks may not be seen here.
     fn sweep(&self) {
         let leftover = |entry: &DirEntry| {
             let mut marks = String::new();

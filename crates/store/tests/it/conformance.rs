@@ -1,4 +1,5 @@
-//! The stores do what the model of leases says: paths through the model are replayed against each of them, and every answer is compared.
+//! The stores do what the model of leases says: paths through the model are replayed against each
+//! of them, and every answer is compared.
 
 use crate::{
     protocol::{Action, Event, Outcome, Protocol, World},
@@ -32,7 +33,8 @@ trait Stores {
     fn set_clock(&self, id: &SessionId, seconds: i64);
 }
 
-/// One file, reached from two machines: each finds it in a folder of its own, so that neither sees the other's locks.
+/// One file, reached from two machines: each finds it in a folder of its own, so that neither sees
+/// the other's locks.
 struct InFile {
     here: PathBuf,
     elsewhere: PathBuf,
@@ -91,13 +93,15 @@ impl Stores for MemoryStore {
     fn set_clock(&self, _id: &SessionId, _seconds: i64) {}
 }
 
-/// Plays a path through the model with real stores, and then has each process that runs ask for the session, wait, and ask again. Fails at
-/// the first answer that is not the model's, or when the log is not.
+/// Plays a path through the model with real stores, and then has each process that runs ask for the
+/// session, wait, and ask again. Fails at the first answer that is not the model's, or when the log
+/// is not.
 async fn replay(protocol: &Protocol, stores: &dyn Stores, id: &str, path: &[Action]) {
     let id = SessionId::from(id);
     let start = |process| stores.process(protocol.is_elsewhere(process));
     let mut processes: Vec<_> = (0..protocol.processes).map(|process| Some(start(process))).collect();
-    // What is late is served by the store of somebody who has no part in it: its sender may be dead.
+    // What is late is served by the store of somebody who has no part in it: its sender may be
+    // dead.
     let network = stores.process(false);
     let of = |processes: &[Option<Arc<dyn SessionStore>>], process: usize| {
         processes[process].clone().expect("the model lets only those act that run")
@@ -182,8 +186,8 @@ fn outcome<T>(answer: Result<T, StoreError>, fine: impl FnOnce(T) -> Outcome) ->
     }
 }
 
-/// Shortest paths through the model in which any two kinds of steps that can follow each other do, by the same process and by two, with every
-/// answer that each can get.
+/// Shortest paths through the model in which any two kinds of steps that can follow each other do,
+/// by the same process and by two, with every answer that each can get.
 fn paths(protocol: &Protocol) -> Vec<Vec<Action>> {
     let found = Arc::new(Mutex::new((HashSet::new(), Vec::new())));
     let (of, seen) = (protocol.clone(), Arc::clone(&found));
@@ -244,7 +248,8 @@ async fn the_store_in_memory_follows_the_model_step_by_step() {
     replay_all(&Protocol { crashes: 1, ..Protocol::of(2, 0) }, &MemoryStore::default()).await;
 }
 
-/// Long ways through a model with wide bounds, at random. A failure says the shortest way that still fails.
+/// Long ways through a model with wide bounds, at random. A failure says the shortest way that
+/// still fails.
 fn wander(protocol: &Protocol, stores: &dyn Stores) {
     let config = ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -1,4 +1,5 @@
-//! Whether the holder of a lease lives: told by its lock, whatever numbers, host names and clocks say.
+//! Whether the holder of a lease lives: told by its lock, whatever numbers, host names and clocks
+//! say.
 
 use crate::{place, said, session};
 use agent::{SessionStore as _, StoreError};
@@ -221,7 +222,8 @@ async fn a_lock_that_was_swept_away_is_made_anew_for_the_next_lease() {
     assert!(is_held(&path, Holder::like_this_process()).await);
 }
 
-/// A program of before the locks, and one that still had the file open when it got the columns for them.
+/// A program of before the locks, and one that still had the file open when it got the columns for
+/// them.
 #[tokio::test]
 async fn the_lease_of_an_older_program_is_understood() {
     const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, lease_owner = 'them', lease_host = ?1, lease_pid = ?2, \

@@ -1,6 +1,7 @@
 //! Whether a process is there and when it started, however this system tells it.
 //!
-//! The number of a process is used again after its end; together with the moment it started it is not.
+//! The number of a process is used again after its end; together with the moment it started it is
+//! not.
 
 use std::{fs, path::PathBuf, process};
 
@@ -16,8 +17,8 @@ pub enum ProcessTable {
 /// What is known of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessState {
-    /// Stands for the moment it started: the same as long as it lives, and another for the next process of its number. Comparable on one
-    /// machine and from one [`ProcessTable`] only.
+    /// Stands for the moment it started: the same as long as it lives, and another for the next
+    /// process of its number. Comparable on one machine and from one [`ProcessTable`] only.
     pub start: u64,
     /// Whether it ended, and only waits for its parent to notice.
     pub ended: bool,
@@ -30,7 +31,8 @@ impl ProcessTable {
         if folder.state(process::id()).is_some() { folder } else { Self::Program("/bin/ps".into()) }
     }
 
-    /// What is known of a process; `None` when there is none, or nothing can be told of it. Blocks: for a few milliseconds with a program.
+    /// What is known of a process; `None` when there is none, or nothing can be told of it. Blocks:
+    /// for a few milliseconds with a program.
     pub fn state(&self, pid: u32) -> Option<ProcessState> {
         match self {
             Self::Folder(folder) => {
@@ -50,7 +52,8 @@ impl ProcessTable {
     }
 }
 
-/// `pid (name) state ppid …`: the name may hold spaces and brackets, so the fields count from the last bracket. See proc_pid_stat(5).
+/// `pid (name) state ppid …`: the name may hold spaces and brackets, so the fields count from the
+/// last bracket. See proc_pid_stat(5).
 fn parse_stat(stat: &str) -> Option<ProcessState> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();

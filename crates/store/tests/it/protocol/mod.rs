@@ -1,9 +1,12 @@
-//! The protocol of leases and fences, as a model that is checked in every state it can reach, and which the stores are held to (`conformance`).
+//! The protocol of leases and fences, as a model that is checked in every state it can reach, and
+//! which the stores are held to (`conformance`).
 //!
-//! It is written against [`agent::SessionStore`] and knows nothing of SQLite: a session is a log, an epoch and a holder, and a call to the store is
-//! a message that is sent, served at once and as a whole, and answered. Between any two of these steps anything else may happen. So a process
-//! that is paused needs no action of its own: it is one that takes no step for a while. What is not in the model cannot go wrong in it: that a
-//! call is served as a whole is what the store's transactions and its contract's other tests are for.
+//! It is written against [`agent::SessionStore`] and knows nothing of SQLite: a session is a log,
+//! an epoch and a holder, and a call to the store is a message that is sent, served at once and as
+//! a whole, and answered. Between any two of these steps anything else may happen. So a process
+//! that is paused needs no action of its own: it is one that takes no step for a while. What is not
+//! in the model cannot go wrong in it: that a call is served as a whole is what the store's
+//! transactions and its contract's other tests are for.
 
 mod properties;
 
@@ -14,7 +17,8 @@ use stateright::{Model, Property};
 pub(crate) struct Protocol {
     /// How many processes there are; each may crash and be started again.
     pub(crate) processes: usize,
-    /// How many of them, the last ones, are on another machine, whose locks are not seen by the others.
+    /// How many of them, the last ones, are on another machine, whose locks are not seen by the
+    /// others.
     pub(crate) elsewhere: usize,
     /// The most epochs, events and crashes to look at.
     pub(crate) epochs: u8,
@@ -35,7 +39,8 @@ pub(crate) enum Part {
     Refusal,
     /// The end of a process frees what it held. Without: somebody of its number is always there.
     EndOfProcess,
-    /// A last write that lies in the future counts from now on. Without: until the clock has come there.
+    /// A last write that lies in the future counts from now on. Without: until the clock has come
+    /// there.
     Clamp,
 }
 
@@ -53,8 +58,8 @@ pub(crate) struct World {
     processes: Vec<Process>,
     /// An append whose sender is gone, or no longer waits: it may be served at any time.
     pub(crate) late: Option<Event>,
-    /// For the properties: what was acknowledged, how long the log was when each epoch began, how many events were sent, and whether somebody
-    /// lost the session who must not.
+    /// For the properties: what was acknowledged, how long the log was when each epoch began, how
+    /// many events were sent, and whether somebody lost the session who must not.
     acknowledged: Vec<(u64, Event)>,
     begun: Vec<usize>,
     sent: u8,
@@ -109,21 +114,26 @@ pub(crate) enum Action {
     Acquire(usize),
     /// `acquire(id, take_over: true)`, answered.
     TakeOver(usize),
-    /// `acquire(id, take_over: false)` whose answer is lost: the process does not know that it holds the session.
+    /// `acquire(id, take_over: false)` whose answer is lost: the process does not know that it
+    /// holds the session.
     AcquireUnanswered(usize),
-    /// A process that believes to hold the session calls `append` with its lease, which is the fence's token.
+    /// A process that believes to hold the session calls `append` with its lease, which is the
+    /// fence's token.
     Send(usize),
-    /// The store serves the append. It also renews the lease for those elsewhere: they see that something was written.
+    /// The store serves the append. It also renews the lease for those elsewhere: they see that
+    /// something was written.
     Serve(usize),
     /// The process learns what came of it.
     Hear(usize),
-    /// The process stops waiting, or the answer is lost. What was sent and not served is still on its way.
+    /// The process stops waiting, or the answer is lost. What was sent and not served is still on
+    /// its way.
     StopWaiting(usize),
     /// The store serves an append whose sender no longer waits, and may be dead.
     ServeLate,
     /// `release(lease)`.
     Release(usize),
-    /// `set_archived(id, …)`, which like `delete(id)` refuses while another process holds the session.
+    /// `set_archived(id, …)`, which like `delete(id)` refuses while another process holds the
+    /// session.
     Archive(usize),
     /// The process ends at this moment.
     Crash(usize),
@@ -289,8 +299,8 @@ impl Protocol {
         world.seen != Seen::LongAgo
     }
 
-    /// Whether somebody else holds the session and must keep it, unless it is taken over in so many words: who lives, and is on the same
-    /// machine or wrote lately.
+    /// Whether somebody else holds the session and must keep it, unless it is taken over in so many
+    /// words: who lives, and is on the same machine or wrote lately.
     fn must_not_lose(&self, world: &World, process: usize) -> bool {
         world.others_lease(process).is_some_and(|holder| {
             let together = self.is_elsewhere(process) == self.is_elsewhere(holder.process);

@@ -25,7 +25,8 @@ pub(super) fn all() -> Vec<Property<Protocol>> {
 }
 
 impl Protocol {
-    /// Whether every process that runs gets the session: at once, or after 60 s where the holder is elsewhere; with a takeover where it lives.
+    /// Whether every process that runs gets the session: at once, or after 60 s where the holder is
+    /// elsewhere; with a takeover where it lives.
     fn can_be_taken(&self, world: &World) -> bool {
         let taken = |world: &World, action| matches!(self.step(world, action).1, Outcome::Taken(_));
         (0..self.processes).filter(|process| world.processes[*process].runs).all(|process| {
@@ -41,7 +42,8 @@ impl Protocol {
 }
 
 impl World {
-    /// Whether each event was stored while the lease it was appended with counted: after that epoch began, and before the next did.
+    /// Whether each event was stored while the lease it was appended with counted: after that epoch
+    /// began, and before the next did.
     fn nobody_wrote_after_a_takeover(&self) -> bool {
         self.log.iter().enumerate().all(|(at, event)| {
             let epoch = usize::from(event.epoch);
@@ -81,7 +83,8 @@ fn the_protocol_of_leases_keeps_its_promises_between_two_machines() {
     check(&Protocol { crashes: 1, ..Protocol::of(3, 1) });
 }
 
-/// A property that nothing can break says nothing: each is broken once what it stands on is taken out.
+/// A property that nothing can break says nothing: each is broken once what it stands on is taken
+/// out.
 #[test]
 fn each_part_of_the_protocol_is_needed() {
     for (part, broken) in [
