@@ -4,4 +4,4 @@ ALTER TABLE sessions ADD COLUMN lease_lock TEXT;
 ALTER TABLE sessions ADD COLUMN lease_machine TEXT;
 ALTER TABLE sessions ADD COLUMN lease_lock_epoch INTEGER;
 
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
