@@ -10,4 +10,6 @@ mod limits;
 mod sqlite;
 mod stored;
 
-pub use sqlite::{Holder, Machine, SqliteStore};
+pub use sqlite::{
+    CutSession, Health, Holder, Look, Machine, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
+};

@@ -10,12 +10,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 use system::AbsPath;
+use tokio::sync::watch;
 
 /// A store in memory, with the same leases and the same fencing as the real one. A lease lives as long as the store that took it.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
     process: Arc<Alive>,
+    /// Whether appends wait.
+    paused: Arc<watch::Sender<bool>>,
 }
 
 /// Lives as long as the store that stands for a process.
@@ -45,7 +48,7 @@ impl MemoryStore {
 
     /// The same sessions as another process sees them.
     pub fn as_another_process(&self) -> Self {
-        Self { state: Arc::clone(&self.state), process: Arc::default() }
+        Self { state: Arc::clone(&self.state), process: Arc::default(), paused: Arc::clone(&self.paused) }
     }
 
     /// Refuses while another process that lives holds the session.
@@ -56,6 +59,11 @@ impl MemoryStore {
         }
         let holder = Holding { pid: 1, host: "memory".to_owned(), since: "1970-01-01T00:00:00Z".to_owned() };
         Err(StoreError::Held { session: held.record.id.clone(), holder })
+    }
+
+    /// Makes appends wait, as a slow disk would, or lets them go on.
+    pub fn pause(&self, paused: bool) {
+        self.paused.send_replace(paused);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -129,6 +137,8 @@ impl SessionStore for MemoryStore {
     }
 
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
+        // The sender is ours, so the channel cannot close while we wait.
+        let _ = self.paused.subscribe().wait_for(|paused| !paused).await;
         let mut state = self.lock();
         match &mut state.fail_after {
             Some(0) => return Err(StoreError::Io("no space left on device".to_owned())),

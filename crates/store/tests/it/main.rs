@@ -6,10 +6,15 @@ mod conformance;
 mod crash;
 mod damage;
 mod holders;
+mod locks;
 mod many;
 mod migrate;
+mod opening;
 mod processes;
 mod protocol;
+mod repair;
+mod salvage;
+mod vanished;
 
 use agent::{Content, NewSession, SessionEvent};
 use std::{path::PathBuf, sync::Arc};

@@ -11,6 +11,8 @@ mod aftermath;
 #[cfg(target_os = "linux")]
 mod capabilities;
 #[cfg(target_os = "linux")]
+mod descriptor;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod filter;
@@ -34,7 +36,10 @@ mod watch;
 mod worktree;
 
 #[cfg(target_os = "linux")]
-pub(super) use supervise::{START, TERM};
+pub(super) use {
+    descriptor::send,
+    supervise::{START, TERM},
+};
 pub(super) use {
     order::Order,
     survey::{Found, Survey, TooMany, secret_files},
@@ -141,6 +146,7 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
         env: Vec::new(),
         hiding: None,
         input: None,
+        piped: false,
         command: vec!["true".to_owned()],
     };
     let child = Command::new(program)

@@ -1,18 +1,18 @@
 //! What the launcher is to run, and how: written by the agent's process into a private pipe or
 //! socket, so that neither other processes nor a command line can change or forge it.
 //!
-//! Encoding: [`MAGIC`], then the number of strings and each string as its length and its bytes, all
-//! numbers 32 bits, little-endian. A string is `OPTION=VALUE` until `--`; the command follows.
+//! Encoding: [`MAGIC`], then the number of bytes that follow, then strings, each as its length and its
+//! bytes; all numbers 32 bits, little-endian. A string is `OPTION=VALUE` until `--`; the command follows.
+//! Behind an order for a command with a pipe as its standard input comes that pipe, see `descriptor.rs`.
 
 use super::variables::Hiding;
 use crate::{AbsPath, PathError, PrivateTemp, Sandbox, SandboxLevel};
 use std::io::{self, Read, Write};
 
 /// What an order begins with. The number changes with the encoding.
-const MAGIC: &[u8; 8] = b"tiller-2";
-/// The most bytes of one string, and the most strings.
-const STRING_BYTES: u32 = 64 << 20;
-const STRINGS: u32 = 4 << 20;
+const MAGIC: &[u8; 8] = b"tiller-3";
+/// The most bytes of all strings.
+const MOST_BYTES: u32 = 256 << 20;
 
 /// One command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(in crate::local) struct Order {
     pub(in crate::local) hiding: Option<Hiding>,
     /// What the command reads from its standard input.
     pub(in crate::local) input: Option<String>,
+    /// Whether its standard input is a pipe instead, which follows the order.
+    pub(in crate::local) piped: bool,
     /// The program and its arguments; never empty.
     pub(in crate::local) command: Vec<String>,
 }
@@ -57,12 +59,14 @@ impl Order {
     pub(in crate::local) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let strings = self.strings();
         let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(length(strings.len())?.to_le_bytes());
+        let mut body = Vec::new();
         for string in &strings {
-            bytes.extend(length(string.len())?.to_le_bytes());
-            bytes.extend(string.as_bytes());
+            body.extend(length(string.len())?.to_le_bytes());
+            body.extend(string.as_bytes());
         }
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(length(body.len())?.to_le_bytes());
+        bytes.extend(body);
         to.write_all(&bytes)
     }
 
@@ -73,22 +77,22 @@ impl Order {
         if magic != *MAGIC {
             return Err(OrderError::Version);
         }
-        let count = number(from)?;
-        if count > STRINGS {
+        let length = number(from)?;
+        if length > MOST_BYTES {
             return Err(OrderError::Version);
         }
+        let mut body = Vec::new();
+        from.by_ref().take(u64::from(length)).read_to_end(&mut body)?;
+        if body.len() != length as usize {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        let mut rest = body.as_slice();
         let mut strings = Vec::new();
-        for _ in 0..count {
-            let length = number(from)?;
-            if length > STRING_BYTES {
-                return Err(OrderError::Version);
-            }
-            let mut bytes = Vec::new();
-            from.by_ref().take(u64::from(length)).read_to_end(&mut bytes)?;
-            if bytes.len() != length as usize {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-            }
-            strings.push(String::from_utf8(bytes).map_err(|_| OrderError::Version)?);
+        while !rest.is_empty() {
+            let length = number(&mut rest)? as usize;
+            let (string, behind) = rest.split_at_checked(length).ok_or(OrderError::Version)?;
+            strings.push(String::from_utf8(string.to_vec()).map_err(|_| OrderError::Version)?);
+            rest = behind;
         }
         Self::of(strings)
     }
@@ -101,6 +105,7 @@ impl Order {
             ("namespaces", self.namespaces),
             ("processes", self.processes),
             ("confirm", self.confirm),
+            ("piped", self.piped),
         ] {
             if on {
                 strings.push(format!("on={name}"));
@@ -153,6 +158,7 @@ impl Order {
             env: Vec::new(),
             hiding: None,
             input: None,
+            piped: false,
             command: Vec::new(),
         };
         let mut backing = None;
@@ -172,6 +178,7 @@ impl Order {
                     "namespaces" => order.namespaces = true,
                     "processes" => order.processes = true,
                     "confirm" => order.confirm = true,
+                    "piped" => order.piped = true,
                     "hiding" => order.hiding = Some(Hiding::default()),
                     _ => return Err(unknown()),
                 },
@@ -241,6 +248,7 @@ mod tests {
             env: vec![("A".to_owned(), "b=c\nd".to_owned())],
             hiding: Some(Hiding { values: vec!["v".to_owned()], keep: vec!["K".to_owned()] }),
             input: Some("line\n--\n".to_owned()),
+            piped: true,
             command: ["sh", "-c", "level=off", "--", ""].map(str::to_owned).to_vec(),
         }
     }
@@ -277,7 +285,10 @@ mod tests {
                 "{strings:?}"
             );
         }
-        let huge = [MAGIC.as_slice(), &1_u32.to_le_bytes(), &u32::MAX.to_le_bytes()].concat();
-        assert!(Order::read(&mut huge.as_slice()).is_err());
+        let huge = [MAGIC.as_slice(), &u32::MAX.to_le_bytes()].concat();
+        let longer_than_all = [MAGIC.as_slice(), &4_u32.to_le_bytes(), &9_u32.to_le_bytes()].concat();
+        for bytes in [huge, longer_than_all] {
+            assert!(Order::read(&mut bytes.as_slice()).is_err());
+        }
     }
 }
