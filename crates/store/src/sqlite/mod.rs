@@ -119,9 +119,10 @@ impl SessionStore for SqliteStore {
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         let (id, me, lost) = (id.clone(), Arc::clone(&self.presence), Arc::clone(&self.lost));
-        let acquire = move |connection: &Connection| {
-            // A refusal is what came of it, and nothing that makes it void.
-            Ok(lease::acquire(connection, &id, &me, take_over).inspect(|_| lost.found(&id)))
+        let acquire = move |connection: &Connection| match lease::acquire(connection, &id, &me, take_over) {
+            // What is written with a refusal is kept.
+            Err(refused @ StoreError::Held { .. }) => Ok(Err(refused)),
+            acquired => acquired.inspect(|_| lost.found(&id)).map(Ok),
         };
         self.writer.call(acquire).await?
     }
