@@ -208,7 +208,7 @@ fn paths(protocol: &Protocol) -> Vec<Vec<Action>> {
             }
         }
     };
-    protocol.clone().checker().visitor(look).spawn_bfs().join();
+    protocol.clone().checker().target_max_depth(12).visitor(look).spawn_bfs().join();
     found.lock().unwrap().1.clone()
 }
 
@@ -252,10 +252,10 @@ async fn the_store_in_memory_follows_the_model_step_by_step() {
 /// Long ways through a model with wide bounds, at random. A failure says the shortest way that
 /// still fails.
 fn wander(protocol: &Protocol, stores: &dyn Stores) {
-    let config = ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let walked = Cell::new(0);
-    let choices = vec(any::<prop::sample::Index>(), 1..40);
+    let choices = vec(any::<prop::sample::Index>(), 1..60);
     let outcome = TestRunner::new(config).run(&choices, |choices| {
         let mut world = protocol.init_states().remove(0);
         let mut path = Vec::new();
