@@ -105,7 +105,10 @@ impl Presence {
 
     fn lock_new_file(&self) -> io::Result<LockedFile> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        match DirBuilder::new().mode(0o700).create(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
         for _ in 0..TRIES {
             let name = format!("{}.{}", self.holder.process, COUNT.fetch_add(1, Ordering::Relaxed));
             let path = self.folder.join(&name);
