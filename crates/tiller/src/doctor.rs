@@ -4,7 +4,9 @@ use crate::{
     args::DoctorArgs,
     exit::Exit,
     options::{NO_ALLOW_LIST, Network, Options},
-    screen, wiring,
+    screen,
+    sessions::health::{self, Sessions},
+    wiring,
 };
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -14,17 +16,21 @@ use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 /// Prints the report; the exit code says whether there is a problem. No secret is ever part of it.
 pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<Exit> {
     let support = wiring::local_system(options).sandbox_support().await;
-    let problems = problems(options, support);
+    let sessions = health::look(options).await;
+    let mut problems = problems(options, support);
+    problems.extend(sessions.problems.iter().cloned());
     let code = if problems.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
     if args.json {
-        let report = as_json(options, notices, support, &problems);
+        let report = as_json(options, notices, support, &sessions, &problems);
         writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
         return Ok(code);
     }
     writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(stdout, "config     {}", options.folders.config)?;
     writeln!(stdout, "data       {}", options.folders.data)?;
+    writeln!(stdout, "sessions   {}", sessions.line())?;
+    sessions.notes().try_for_each(|note| writeln!(stdout, "note       {note}"))?;
     writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
     writeln!(stdout, "kernel     {}", kernel(support))?;
     for (name, key, base) in providers(options) {
@@ -39,10 +45,19 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
 /// The report for programs. No secret is ever part of it.
 pub(crate) async fn report(options: &Options, notices: &[String]) -> Value {
     let support = wiring::local_system(options).sandbox_support().await;
-    as_json(options, notices, support, &problems(options, support))
+    let sessions = health::look(options).await;
+    let mut problems = problems(options, support);
+    problems.extend(sessions.problems.iter().cloned());
+    as_json(options, notices, support, &sessions, &problems)
 }
 
-fn as_json(options: &Options, notices: &[String], support: SandboxSupport, problems: &[String]) -> Value {
+fn as_json(
+    options: &Options,
+    notices: &[String],
+    support: SandboxSupport,
+    sessions: &Sessions,
+    problems: &[String],
+) -> Value {
     let providers = providers(options);
     json!({
         "success": problems.is_empty(),
@@ -59,6 +74,7 @@ fn as_json(options: &Options, notices: &[String], support: SandboxSupport, probl
         },
         "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
         "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
+        "sessions": sessions.as_json(),
         "notices": notices,
         "issues": problems,
     })
