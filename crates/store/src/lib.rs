@@ -11,5 +11,5 @@ mod sqlite;
 mod stored;
 
 pub use sqlite::{
-    CutSession, Health, Holder, Look, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
+    CutSession, Health, Holder, Look, Machine, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
 };

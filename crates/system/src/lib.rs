@@ -31,8 +31,8 @@ pub use error::SystemError;
 pub use fake::FakeSystem;
 pub use found::{FoundRules, read_found, resolve_inside};
 pub use local::{
-    FileStamp, LocalOptions, LocalSystem, TemporaryFolder, private_temp, read_regular, run_in_terminal,
-    run_sandboxed,
+    FileStamp, LocalOptions, LocalSystem, ProcessState, ProcessTable, TemporaryFolder, private_temp,
+    read_regular, run_in_terminal, run_sandboxed,
 };
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
