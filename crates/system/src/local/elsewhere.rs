@@ -8,7 +8,7 @@
 use super::{
     launch::{private_directory, private_temp},
     programs,
-    sandbox::Order,
+    sandbox::{Order, START, TERM},
 };
 use crate::limits::{LABEL_BYTES, LAUNCH_TOKEN_BYTES};
 use crate::{AbsPath, Launch, SystemError};
@@ -16,9 +16,6 @@ use async_trait::async_trait;
 use std::{fs, io};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream, unix::UCred};
-
-#[cfg(target_os = "linux")]
-use super::sandbox::{START, TERM};
 
 /// Why it did not work, for the person and the model.
 const NOT_OURS: &str = "something else answered for the launcher";
@@ -71,7 +68,6 @@ impl Waiting {
         Ok(())
     }
 
-    #[cfg(target_os = "linux")]
     async fn say(&mut self, word: u8) -> Result<(), SystemError> {
         let gone = || SystemError::NotConfined(FAILED);
         let connection = self.connection.as_mut().ok_or_else(gone)?;
@@ -100,13 +96,10 @@ impl Launch for Waiting {
     }
 
     async fn start(&mut self) -> Result<(), SystemError> {
-        #[cfg(target_os = "linux")]
-        self.say(START).await?;
-        Ok(())
+        self.say(START).await
     }
 
     async fn terminate(&mut self) {
-        #[cfg(target_os = "linux")]
         self.say(TERM).await.ok();
     }
 }

@@ -47,7 +47,6 @@ pub(super) async fn spawn(
         if !found.is_dir() {
             return Err(SystemError::NotFound(cwd.clone()));
         }
-        #[cfg(target_os = "linux")]
         if let Some(order) = order {
             return launch(&command, &order, &options)
                 .and_then(|(child, control, output)| {
@@ -136,7 +135,6 @@ fn start(command: &Command, options: &LocalOptions) -> io::Result<(Child, PipeRe
 }
 
 /// Starts the launcher and hands it the order. A launcher whose order never comes starts nothing.
-#[cfg(target_os = "linux")]
 fn launch(
     command: &Command,
     order: &Order,

@@ -1,21 +1,21 @@
 //! Replacing a file's content so that a reader sees the old or the new, never a mixture.
 
 use super::files::resolve;
-use super::place::{Pinned, Place};
+use super::place::{Found, Pinned, Place};
 use crate::limits::MAX_READ_BYTES;
 use crate::text::{BOM, encode};
 use crate::{AbsPath, SystemError};
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use std::fs::{File, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// The mode of a new file, before the umask.
-const NEW_FILE_MODE: u32 = 0o666;
+const NEW_FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
 /// The mode of a file for its owner only.
-const PRIVATE_MODE: u32 = 0o600;
+const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// How many names are tried for a temporary file.
 const TRIES: usize = 16;
@@ -50,7 +50,7 @@ pub(super) fn private(path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
 }
 
 /// Where a file is or will be, and the regular file that is there. Links are followed once, by name; from then on the folder is held open.
-fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, Option<Stat>), SystemError> {
+fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, Option<Found>), SystemError> {
     let target = match pinned.and_then(|pinned| pinned.target(path)) {
         Some(target) => target,
         None => resolve(path)?,
@@ -58,7 +58,7 @@ fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, O
     let place = Place::open(&target, make)?;
     let existing = place.regular("write")?;
     if let (Some(pinned), Some(found)) = (pinned, &existing) {
-        pinned.check(path, found.st_dev, found.st_ino, found.st_nlink)?;
+        pinned.check(path, found.id, found.names)?;
     }
     Ok((place, existing))
 }
@@ -70,13 +70,13 @@ fn has_bom(place: &Place) -> Result<bool, SystemError> {
     Ok(start == BOM.as_bytes())
 }
 
-fn write(place: &Place, existing: Option<&Stat>, bytes: &[u8]) -> Result<(), SystemError> {
+fn write(place: &Place, existing: Option<&Found>, bytes: &[u8]) -> Result<(), SystemError> {
     if existing.is_some() {
         may_write(place)?;
     }
     let mode = if existing.is_none() { NEW_FILE_MODE } else { PRIVATE_MODE };
     match existing {
-        Some(found) if found.st_nlink > 1 => in_place(place, bytes),
+        Some(found) if found.names > 1 => in_place(place, bytes),
         _ => by_rename(place, existing, mode, bytes).map_err(|source| fail(place, source)),
     }
 }
@@ -105,7 +105,7 @@ impl Drop for Temporary<'_> {
 }
 
 /// A new file beside the old one takes its name.
-fn by_rename(place: &Place, existing: Option<&Stat>, mode: u32, bytes: &[u8]) -> io::Result<()> {
+fn by_rename(place: &Place, existing: Option<&Found>, mode: Mode, bytes: &[u8]) -> io::Result<()> {
     let (mut temporary, mut file) = temporary(place, mode)?;
     file.write_all(bytes)?;
     if let Some(found) = existing {
@@ -118,11 +118,11 @@ fn by_rename(place: &Place, existing: Option<&Stat>, mode: u32, bytes: &[u8]) ->
 }
 
 /// A name that nobody else has, and that nobody can have put a link at.
-fn temporary(place: &Place, mode: u32) -> io::Result<(Temporary<'_>, File)> {
+fn temporary(place: &Place, mode: Mode) -> io::Result<(Temporary<'_>, File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for _ in 0..TRIES {
         let name = format!(".tiller-{:x}.tmp", RandomState::new().build_hasher().finish());
-        match rustix::fs::openat(&place.folder, &name, flags, Mode::from_raw_mode(mode)) {
+        match rustix::fs::openat(&place.folder, &name, flags, mode) {
             Ok(file) => return Ok((Temporary { place, name, kept: false }, file.into())),
             Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
@@ -132,10 +132,10 @@ fn temporary(place: &Place, mode: u32) -> io::Result<(Temporary<'_>, File)> {
 }
 
 /// The owner first: a change of owner takes the set-user bits off.
-fn keep_owner_and_mode(file: &File, found: &Stat) -> io::Result<()> {
+fn keep_owner_and_mode(file: &File, found: &Found) -> io::Result<()> {
     let now = file.metadata()?;
-    if (now.uid(), now.gid()) != (found.st_uid, found.st_gid) {
-        let (user, group) = (Uid::from_raw(found.st_uid), Gid::from_raw(found.st_gid));
+    if (now.uid(), now.gid()) != (found.user, found.group) {
+        let (user, group) = (Uid::from_raw(found.user), Gid::from_raw(found.group));
         // Only root may give a file away, but a member may give it to a group.
         if let Err(error) = rustix::fs::fchown(file, Some(user), Some(group))
             .or_else(|_| rustix::fs::fchown(file, None, Some(group)))
@@ -143,7 +143,7 @@ fn keep_owner_and_mode(file: &File, found: &Stat) -> io::Result<()> {
             tracing::debug!(%error, "the owner of a replaced file could not be kept");
         }
     }
-    file.set_permissions(Permissions::from_mode(found.st_mode & 0o7777))
+    file.set_permissions(Permissions::from_mode(found.permissions))
 }
 
 /// A file with several names is written where it is, because a rename would part the names. This is not atomic for a reader, but

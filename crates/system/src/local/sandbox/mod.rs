@@ -33,8 +33,6 @@ mod variables;
 mod watch;
 mod worktree;
 
-#[cfg(target_os = "linux")]
-pub(super) use supervise::{START, TERM};
 pub(super) use {
     order::Order,
     survey::{Found, Survey, TooMany, secret_files},
@@ -45,7 +43,14 @@ pub(super) use {
 use crate::{SandboxSupport, SystemError};
 use std::process::ExitCode;
 
+/// What the agent's process says to the launcher: end the command (the group gets SIGTERM).
+pub(super) const TERM: u8 = b't';
+
+/// The same: start the command now.
+pub(super) const START: u8 = b's';
+
 /// What begins the launcher's inner stage, behind the words that begin the launcher.
+#[cfg(target_os = "linux")]
 const INNER: &str = "inner";
 
 /// The launcher's whole work. `words` are those that begin the launcher, behind the program's name;

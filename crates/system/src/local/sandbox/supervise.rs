@@ -20,10 +20,6 @@ use std::process::{Command, Stdio};
 /// `timeout` use.
 pub(super) const FAILED: u8 = 125;
 
-/// What the agent's process says: end the command (the group gets SIGTERM), and start it now.
-pub(in crate::local) const TERM: u8 = b't';
-pub(in crate::local) const START: u8 = b's';
-
 /// Reads an order from the control stream, carries it out, and ends as the command did. The end of the
 /// stream is the end of the agent's process, and so of the command. `again` starts the inner stage.
 pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
