@@ -1,7 +1,9 @@
 //! The outer stage of the launcher: it starts the command, confined or not, and outlives it. When the
 //! command has ended, or the agent's process has, nothing that the command started is left.
 
-use super::{aftermath::Before, inner, namespaces, order::Order, variables::Hiding, watch::Watch};
+use super::{
+    START, TERM, aftermath::Before, inner, namespaces, order::Order, variables::Hiding, watch::Watch,
+};
 use crate::SandboxLevel;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
