@@ -7,6 +7,7 @@
 
 mod bench;
 mod ci;
+mod cross;
 mod peers;
 mod process;
 mod soak;
@@ -20,6 +21,7 @@ usage: cargo xtask COMMAND
 
   ci       fmt, tidy, deny, clippy, doc tests, clients and tests: everything that must pass, stopping at the first failure
   tidy     checks of the tree that no compiler makes
+  cross    clippy for macOS, ARM Linux and musl, with what this machine has or can install [TARGET]...
   clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
             });
         }
         ["tidy"] => tidy::run(),
+        ["cross", targets @ ..] => cross::run(targets),
         ["soak"] => soak::run(),
         ["wall", options @ ..] => wall::run(options),
         ["bench", options @ ..] => bench::run(options),

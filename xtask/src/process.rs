@@ -1,8 +1,11 @@
 //! Starting other programs, and knowing where the workspace is.
 
 use anyhow::{Context, Result, bail};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The workspace's root: the parent of this crate's folder, which cargo tells when it runs the program. What was true when it
 /// was built counts only without cargo: clones may share a target folder, or be moved.
@@ -46,6 +49,39 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
         bail!("`{}` failed: {}", shown(command), String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// How a bounded run of a program ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// By itself, with success or not, and what it wrote to stderr.
+    Itself(bool, String),
+    /// It was ended, because it took too long.
+    Late,
+}
+
+/// Runs a program no longer than `limit`. Its stdout is dropped.
+pub(crate) fn bounded(program: &mut Command, limit: Duration) -> Result<Ended> {
+    let mut child = program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut stderr = child.stderr.take().expect("stderr was asked for as a pipe");
+    let reader = thread::spawn(move || {
+        let mut said = Vec::new();
+        // What was read before an error is what there is.
+        let _ = stderr.read_to_end(&mut said);
+        String::from_utf8_lossy(&said).into_owned()
+    });
+    let begun = Instant::now();
+    while begun.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            let said = reader.join().expect("the thread only reads");
+            return Ok(Ended::Itself(status.success(), said));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    child.kill()?;
+    child.wait()?;
+    // The thread is left to whatever holds the pipe open.
+    Ok(Ended::Late)
 }
 
 /// The command as a person would type it.
