@@ -58,6 +58,15 @@ pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
 #[cfg(target_os = "linux")]
 pub(crate) const PROBE_POLL: Duration = Duration::from_millis(1);
 
+/// How long the user's login shell may take to tell its variables.
+pub const LOGIN_SHELL_WAIT: Duration = Duration::from_secs(5);
+
+/// The most bytes that are read of what it says.
+pub(crate) const LOGIN_SHELL_BYTES: u64 = 1024 * 1024;
+
+/// The most bytes of one variable that are taken of it.
+pub(crate) const LOGIN_SHELL_VALUE_BYTES: usize = 32 * 1024;
+
 /// The most bytes of a command's line in the title of a terminal.
 pub(crate) const LABEL_BYTES: usize = 60;
 

@@ -12,6 +12,7 @@ mod exit;
 mod extensions;
 mod folders;
 mod headless;
+mod hidden;
 #[cfg(feature = "extensions")]
 mod integrations;
 mod keys;

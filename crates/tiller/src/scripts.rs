@@ -39,7 +39,9 @@ pub(crate) async fn run(
     let (name, code) = match (file, eval) {
         (Some(file), _) => {
             let path = cwd.join(&file);
-            let text = wiring::local(Vec::new(), Vec::new()).read_text(&path, None).await;
+            let text = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default())
+                .read_text(&path, None)
+                .await;
             let text = text.with_context(|| format!("the script {path} cannot be read"))?;
             (path.file_name().unwrap_or("lua").to_owned(), text)
         }

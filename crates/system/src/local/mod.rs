@@ -5,6 +5,7 @@ mod files;
 mod group;
 mod ignores;
 mod launch;
+mod login;
 mod place;
 mod processes;
 mod programs;
@@ -23,6 +24,7 @@ use crate::{
 };
 use async_trait::async_trait;
 pub use launch::private_temp;
+pub use login::LoginShell;
 use place::Pinned;
 use sandbox::{Hiding, Survey};
 pub use sandbox::{run_in_terminal, run_sandboxed};
@@ -61,6 +63,8 @@ pub struct LocalOptions {
     pub secret_values: Vec<String>,
     /// Variables that commands get although their names or values say so.
     pub keep_variables: Vec<String>,
+    /// Whose variables commands and programs that are talked to get beside those of this process.
+    pub login: LoginShell,
 }
 
 impl LocalOptions {
@@ -194,13 +198,15 @@ impl System for LocalSystem {
         blocking(move || walk::walk(&root, &options)).await
     }
 
-    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
+    async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
+        self.options.login.complete(&mut command.env, self).await;
         let order = self.prepare(&command, false).await?;
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
         Ok(Box::new(processes::spawn(command, order, watchdog, options).await?))
     }
 
-    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+    async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
+        self.options.login.complete(&mut command.env, self).await;
         processes::spawn_piped(command, Arc::clone(&self.watchdog)).await
     }
 
@@ -251,7 +257,7 @@ impl System for LocalSystem {
     fn shell(&self) -> ShellProgram {
         *self.shell.get_or_init(|| {
             let root = AbsPath::new("/").expect("the root is absolute");
-            match programs::is_there(ShellProgram::Bash.program(), &root) {
+            match programs::is_there(ShellProgram::Bash.program(), &root, None) {
                 true => ShellProgram::Bash,
                 false => ShellProgram::Sh,
             }

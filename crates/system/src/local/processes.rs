@@ -141,7 +141,8 @@ fn launch(
     options: &LocalOptions,
 ) -> io::Result<(Child, UnixStream, PipeReader)> {
     // A program that is missing is an error here, not an exit code of the launcher.
-    if !super::programs::is_there(&command.program, &command.cwd) {
+    let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
+    if !super::programs::is_there(&command.program, &command.cwd, path) {
         return Err(io::ErrorKind::NotFound.into());
     }
     let (output, input) = io::pipe()?;

@@ -4,12 +4,13 @@ use crate::AbsPath;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Whether a program is found in a directory of `PATH`, or, when its name holds a slash, from `cwd`.
-pub(super) fn is_there(program: &str, cwd: &AbsPath) -> bool {
+/// Whether a program is found in a directory of `path`, or of this process's `PATH` where there is none; when its name
+/// holds a slash, from `cwd`.
+pub(super) fn is_there(program: &str, cwd: &AbsPath, path: Option<&str>) -> bool {
     if program.contains('/') {
         return cwd.as_std().join(program).exists();
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = path.map(Into::into).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
     std::env::split_paths(&path).any(|folder| is_file(&folder.join(program)))
 }
 

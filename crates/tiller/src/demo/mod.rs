@@ -27,7 +27,7 @@ const PILOT: &str = "offline/pilot";
 
 /// Plays the demo; the exit code says whether the story happened.
 pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<u8> {
-    let system = wiring::local(Vec::new(), Vec::new());
+    let system = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
     let temp = tempfile::Builder::new()
         .prefix("tiller-demo-")
         .tempdir()

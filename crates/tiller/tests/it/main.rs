@@ -10,6 +10,7 @@ mod agent;
 mod cli;
 mod dead_servers;
 mod demo;
+mod desktop;
 mod durability;
 mod editor;
 mod end;

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Runs a line headless in Guardian; what the model was told of it.
-fn run(home: &Home, line: &str, variables: &[(&str, &str)]) -> String {
+pub(crate) fn run(home: &Home, line: &str, variables: &[(&str, &str)]) -> String {
     let mut command = home.tiller(&["-p", &format!("run `{line}`"), "-o", "json"]);
     // The homes of tests lie in the temporary folder, which commands may write.
     let temp = home.path().join("temp");
