@@ -108,6 +108,7 @@ fn launcher() -> Vec<String> {
 }
 
 /// Where this program is.
+#[expect(clippy::disallowed_methods, reason = "the one place that knows which program this is")]
 fn own_path() -> Option<String> {
     std::env::current_exe().ok()?.to_str().map(str::to_owned)
 }
