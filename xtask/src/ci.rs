@@ -10,7 +10,7 @@ mod summary;
 mod tool;
 
 use crate::process::command;
-use crate::{cross, tidy, wall};
+use crate::{cross, faults, tidy, wall};
 use anyhow::Result;
 pub(crate) use clients::tap;
 use step::Steps;
@@ -57,6 +57,7 @@ pub(crate) fn run() -> Result<()> {
     clients::play(&mut steps, &clients::Options::default())?;
     steps.command("wall build", command("cargo").args(TEST_BUILD).args(FULL))?;
     steps.function("wall", "cargo xtask wall", wall::run_built)?;
+    steps.function("kills", "cargo xtask faults --points 30", faults::run_built)?;
 
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {

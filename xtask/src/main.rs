@@ -8,6 +8,8 @@
 mod bench;
 mod ci;
 mod cross;
+mod faults;
+mod leftovers;
 mod peers;
 mod process;
 mod soak;
@@ -24,6 +26,7 @@ usage: cargo xtask COMMAND
   cross    clippy for macOS, ARM Linux and musl, with what this machine has or can install [TARGET]...
   clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
+  faults   every operation fails once, and 300 kills of the debug binary [--points N] [--seed S] [--binary PATH] [--only NAME]
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
   wall     attacks on the debug binary, and what it asks about everyday commands [--family NAME] [--only NAME] [--quick] [--self-test]
 ";
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["cross", targets @ ..] => cross::run(targets),
         ["soak"] => soak::run(),
+        ["faults", options @ ..] => faults::run(options),
         ["wall", options @ ..] => wall::run(options),
         ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {

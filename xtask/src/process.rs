@@ -4,6 +4,8 @@ use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -90,9 +92,49 @@ pub(crate) fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
+/// Builds the debug binary with all features; where it is.
+pub(crate) fn debug_binary() -> Result<PathBuf> {
+    let mut cargo = command("cargo");
+    cargo.args(["build", "--locked", "--quiet", "--package", "tiller", "--features", "full"]);
+    if !cargo.status()?.success() {
+        bail!("`{}` failed", shown(&cargo));
+    }
+    Ok(target_dir().join("debug/tiller"))
+}
+
+/// Does something with every item, as many at a time as there are workers; the results, in the order of the items.
+pub(crate) fn side_by_side<I: Sync, T: Send>(
+    items: &[I],
+    workers: usize,
+    each: impl Fn(&I) -> T + Sync,
+) -> Vec<T> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((index, item)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    let result = each(item);
+                    results.lock().expect("nobody panics with the lock held").push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("nobody panicked with the lock held");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        assert_eq!(side_by_side(&[3, 1, 2], 2, |item| item * 10), [30, 10, 20]);
+    }
 
     #[test]
     fn shows_a_command_as_typed() {

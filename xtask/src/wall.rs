@@ -7,7 +7,6 @@
 mod corpus;
 mod editor;
 mod everyday;
-mod leftovers;
 mod model;
 mod run;
 mod selftest;
@@ -15,7 +14,7 @@ mod services;
 mod table;
 mod world;
 
-use crate::process::{command, root, shown, target_dir};
+use crate::process::{debug_binary, root, side_by_side, target_dir};
 use anyhow::{Context, Result, bail};
 use corpus::Attack;
 use everyday::PLACES;
@@ -23,8 +22,6 @@ use model::Model;
 use run::Outcome;
 use selftest::Verdict;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use world::Ground;
 
@@ -78,7 +75,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     if attacks.is_empty() {
         bail!("no attack has that name or family");
     }
-    let binary = options.binary.clone().map_or_else(build, Ok)?;
+    let binary = options.binary.clone().map_or_else(debug_binary, Ok)?;
     let ground = Ground::prepare(&binary)?;
     if options.self_test {
         return self_test(&ground, &attacks);
@@ -89,7 +86,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
 
     let outcomes = match options.everyday {
         true => Vec::new(),
-        false => all(&attacks, |attack| run::attack(&ground, &model, attack)),
+        false => side_by_side(&attacks, WORKERS, |attack| run::attack(&ground, &model, attack)),
     };
     let rows = table::count(&attacks, &outcomes);
     let documented = tell(&attacks, &outcomes, &mut failures);
@@ -146,37 +143,6 @@ fn parse(args: &[&str]) -> Result<Options> {
     Ok(options)
 }
 
-/// The debug binary, with all features.
-fn build() -> Result<PathBuf> {
-    let mut cargo = command("cargo");
-    cargo.args(["build", "--locked", "--quiet", "--package", "tiller", "--features", "full"]);
-    if !cargo.status()?.success() {
-        bail!("`{}` failed", shown(&cargo));
-    }
-    Ok(target_dir().join("debug/tiller"))
-}
-
-/// Does something with every attack, [`WORKERS`] at a time.
-fn all<T: Send>(attacks: &[Attack], each: impl Fn(&Attack) -> T + Sync) -> Vec<T> {
-    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..WORKERS {
-            scope.spawn(|| {
-                while let Some((index, attack)) = {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    attacks.get(index).map(|attack| (index, attack))
-                } {
-                    let result = each(attack);
-                    results.lock().expect("nobody panics with the lock held").push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("nobody panicked with the lock held");
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Prints what is worth a line, adds what must not be to the failures, and returns what is documented.
 fn tell(attacks: &[Attack], outcomes: &[Outcome], failures: &mut Vec<String>) -> Vec<(String, String)> {
     let mut documented = Vec::new();
@@ -208,7 +174,7 @@ fn self_test(ground: &Ground, attacks: &[Attack]) -> Result<()> {
     // The place and the mode make no difference where there is no Tiller.
     let mut once = attacks.to_vec();
     once.dedup_by(|later, earlier| later.name == earlier.name && later.root == earlier.root);
-    let verdicts = all(&once, |attack| selftest::attack(ground, attack));
+    let verdicts = side_by_side(&once, WORKERS, |attack| selftest::attack(ground, attack));
     let (mut good, mut skipped, mut bad) = (0, 0, Vec::new());
     for (attack, verdict) in once.iter().zip(verdicts) {
         let name = format!("{}/{} ({})", attack.family, attack.name, attack.way);

@@ -39,6 +39,12 @@ pub(crate) const DIALECT_WAIT: Duration = Duration::from_millis(250);
 
 /// Updates that may be under way to a client that does not read them; beyond it they wait and merge.
 pub(crate) const UPDATES_IN_FLIGHT: u64 = 32;
+/// Bytes of updates that may be under way so; beyond it they wait and merge, whatever their number.
+pub(crate) const BYTES_IN_FLIGHT: usize = 512 * 1024;
+/// Bytes of updates, of all sessions of a connection together, that may wait for the client to read
+/// them. Beyond it no model is read on and no tool begins; what a running command prints is left
+/// out; everything else is told all the same.
+pub(crate) const BACKLOG_BYTES: usize = 4 * 1024 * 1024;
 /// Chunks further apart than this are at reading speed and go out one by one.
 pub(crate) const CHUNK_GAP: Duration = Duration::from_millis(5);
 /// Chunks closer together than [`CHUNK_GAP`] that may go out at once before merging begins.

@@ -29,7 +29,8 @@ pub enum ServeError {
     Connection(String),
 }
 
-/// Serves a client until it closes its side, which cancels its turns; returns once they have
+/// Serves a client until it closes its side, or is known to read no more
+/// ([`AcpOptions::output_closed`], or a write that fails). Either cancels its turns; returns once they have
 /// settled and all is written, at the latest a second later. The client's first message decides
 /// between the protocol and the older dialect, unless the options leave no choice; in that dialect
 /// running work ends first, as long as the client reads. Sessions stay stored. Needs a tokio
@@ -66,7 +67,9 @@ fn serve_streams(
                 written
             })
         };
-        let lines = Box::pin(incoming(reader, options.frame_cap));
+        // A client that reads no more gets no answer: what it still sends is not done.
+        let lines = incoming(reader, options.frame_cap).take_until(closed.clone().cancelled_owned());
+        let lines = Box::pin(lines);
         let (dialect, lines) = introduction(options.protocol, lines, &mut sink).await;
         let served = match dialect {
             Dialect::First => {

@@ -123,6 +123,7 @@ pub(crate) async fn run(
     let mut dismissed = false;
     let mut batch: Vec<(Candidate, Ruling)> = Vec::new();
     for mut candidate in candidates {
+        session.room(cancel).await;
         let ruling = match dismissed || cancel.is_cancelled() {
             true => None,
             false => candidate.rule(session, controls, cancel).await,

@@ -5,6 +5,7 @@
 
 mod access;
 mod attachments;
+mod bounded;
 mod calls;
 mod checkpoint;
 mod client;
@@ -13,6 +14,7 @@ mod content;
 mod context;
 mod effort;
 mod event;
+mod event_pages;
 mod explain;
 pub mod fake;
 mod found;
@@ -23,6 +25,7 @@ mod history;
 mod hooks;
 mod ids;
 mod inner;
+mod json_bytes;
 mod limits;
 mod live;
 mod log;
@@ -40,6 +43,7 @@ mod sanitise;
 mod search;
 mod server;
 mod session;
+mod session_locks;
 mod session_task;
 mod settings;
 mod shown;
@@ -71,6 +75,7 @@ pub use event::{
     SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
     TurnEnd, UsageUpdate,
 };
+pub use event_pages::EventPages;
 pub use explain::{Step, decision_time, explain};
 pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
@@ -79,7 +84,8 @@ pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
-pub use limits::{ContextLimits, Limits, ToolLimits};
+pub use json_bytes::json_bytes;
+pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,

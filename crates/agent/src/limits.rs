@@ -109,6 +109,12 @@ impl ToolLimits {
     }
 }
 
+/// Bytes of one answer of a model: its text, its reasoning and the arguments of its calls together.
+/// What comes beyond it is not read, and the answer is cut off.
+pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
+/// Events of an answer that are taken in one go, while others may wait for the thread.
+pub(crate) const ANSWER_EVENTS_AT_ONCE: u32 = 32;
+
 /// Lines of a file that one read returns when the model does not say.
 pub(crate) const READ_LINES: usize = 2_000;
 /// Lines of a file that one read returns at the most.

@@ -2,6 +2,7 @@
 
 use crate::{
     Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionStore, StoreError, Surface,
+    limits::EVENTS_PAGE,
     live::Live,
     shown::{self, Cleaner},
     watchers::Watchers,
@@ -20,6 +21,8 @@ pub(crate) struct SessionLog {
     client: Arc<dyn Client>,
     told: Arc<Told>,
     cleaner: Arc<Cleaner>,
+    /// Held from storing events until they are told: they are told in the order they are stored in.
+    recording: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// How far the client was told.
@@ -29,6 +32,8 @@ pub(crate) struct Told {
     state: Mutex<State>,
     /// Somebody else has taken the session over.
     lost: AtomicBool,
+    /// Storing was reported as failed, which does not say that nothing was stored.
+    doubted: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -73,21 +78,40 @@ impl SessionLog {
         client: Arc<dyn Client>,
         last: u64,
     ) -> Self {
-        let told = Arc::new(Told {
-            state: Mutex::new(State { last, live: Live::default() }),
-            lost: AtomicBool::new(false),
-        });
-        Self { store, lease, client, told, cleaner: Arc::default() }
+        let told =
+            Arc::new(Told { state: Mutex::new(State { last, live: Live::default() }), ..Told::default() });
+        Self { store, lease, client, told, cleaner: Arc::default(), recording: Arc::default() }
     }
 
     /// Stores the durable ones among the events, all or none, and then tells the client of each of them, in order. When storing fails the
     /// client is told of nothing: what it saw would not be there after a restart.
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
+        let _in_order = self.recording.lock().await;
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
         let mut state = self.told.lock();
         events.iter().for_each(|event| self.notify(&mut state, event));
         state.last = stored.unwrap_or(state.last);
+        Ok(())
+    }
+
+    /// Tells the client of what is stored although storing it was reported as failed: a call that ended then would be shown as running
+    /// for ever. Nothing is read where nothing failed.
+    pub(crate) async fn tell_missed(&self) -> Result<(), StoreError> {
+        while self.told.doubted.load(Ordering::Acquire) {
+            let last = self.told.lock().last;
+            let page = self.store.events(&self.lease.session, last, EVENTS_PAGE).await?;
+            if page.is_empty() {
+                self.told.doubted.store(false, Ordering::Release);
+            }
+            let mut state = self.told.lock();
+            for (number, event) in page {
+                if number > state.last {
+                    self.notify(&mut state, &event);
+                    state.last = number;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -98,7 +122,7 @@ impl SessionLog {
     }
 
     fn notify(&self, state: &mut State, event: &SessionEvent) {
-        let shown = self.cleaner.event(event);
+        let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);
         self.client.notify(&shown);
     }
@@ -126,7 +150,11 @@ impl SessionLog {
     }
 
     async fn append(&self, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
-        self.noting_loss(self.store.append(&self.lease, events).await)
+        let stored = self.noting_loss(self.store.append(&self.lease, events).await);
+        if stored.is_err() {
+            self.told.doubted.store(true, Ordering::Release);
+        }
+        stored
     }
 
     fn noting_loss<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {

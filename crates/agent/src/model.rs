@@ -1,6 +1,6 @@
 //! The seam to language models: a request in, a stream of events out.
 
-use crate::{Content, MalformedArguments, Reasoning, ToolResult, ToolSpecs};
+use crate::{Content, MalformedArguments, Reasoning, ToolResult, ToolSpecs, limits::MODEL_WAIT};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -42,6 +42,16 @@ pub trait Models: Send + Sync {
     fn credentials(&self, _id: &str) -> Credentials {
         Credentials::NotNeeded
     }
+}
+
+/// [`Models::get`] with a limit: a model that cannot be got at must not hold up whoever wants it.
+pub(crate) async fn get_in_time(models: &dyn Models, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+    tokio::time::timeout(MODEL_WAIT, models.get(id)).await.unwrap_or_else(|_| {
+        let seconds = MODEL_WAIT.as_secs();
+        Err(ModelError::Transport(format!(
+            "the model {id} could not be got at within {seconds} s; try again"
+        )))
+    })
 }
 
 /// How we stand with a model's provider.
@@ -241,4 +251,7 @@ pub enum ModelError {
     /// The provider answered with something that is no answer.
     #[error("{0}")]
     BadResponse(String),
+    /// The answer grew past [`ANSWER_BYTES`](crate::ANSWER_BYTES); what came before is the answer.
+    #[error("the answer is longer than {} MiB and was cut off; ask for less at a time", crate::ANSWER_BYTES >> 20)]
+    AnswerTooLong,
 }

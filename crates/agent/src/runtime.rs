@@ -7,15 +7,18 @@ use crate::{
     ToolProviders,
     checkpoint::Timeline,
     context::ContextState,
+    event_pages::EventPages,
     gate::Gate,
     limits::EVENTS_PAGE,
     log::SessionLog,
+    model::get_in_time,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
     sanitise,
-    session_task::{Controls, Heeded, Session, SessionTask, missing_end},
+    session_locks::SessionLocks,
+    session_task::{Controls, Heeded, Running, Session, SessionTask, missing_end},
     settings::{Fixed, Live, Settings},
-    shown::{self, Cleaner},
+    shown,
     steering::Steering,
     timed_store::TimedStore,
     tool_specs::Told,
@@ -38,8 +41,8 @@ pub struct Runtime {
     settings: Arc<dyn Settings>,
     tool_providers: ToolProviders,
     open: Mutex<HashMap<SessionId, SessionHandle>>,
-    /// Held while a stored session is being opened, so that two requests for it do not fence each other.
-    opening: tokio::sync::Mutex<()>,
+    /// Held while a stored session is being opened, changed or removed.
+    locks: SessionLocks,
 }
 
 /// How the sessions of a folder behave unless they say otherwise: what their settings come to at
@@ -126,7 +129,7 @@ impl Runtime {
             settings,
             tool_providers,
             open: Mutex::default(),
-            opening: tokio::sync::Mutex::default(),
+            locks: SessionLocks::default(),
         })
     }
 
@@ -190,7 +193,7 @@ impl Runtime {
             Some(model) => model.clone(),
             None => models.default_id().await,
         };
-        models.get(&model).await?;
+        get_in_time(models.as_ref(), &model).await?;
         let state = SessionState {
             mode: options.mode,
             permission_mode: options.permission_mode,
@@ -224,23 +227,21 @@ impl Runtime {
         how: OpenSession,
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let _one_at_a_time = self.opening.lock().await;
+        let _one_at_a_time = self.locks.lock(id).await;
         let record = self.store.get(id).await?;
-        if let Some(given) = how.cwd
-            && given != record.cwd
+        if let Some(given) = &how.cwd
+            && *given != record.cwd
         {
-            let (session, actual) = (id.clone(), record.cwd);
+            let (session, actual, given) = (id.clone(), record.cwd, given.clone());
             return Err(SessionError::OtherFolder { session, actual, given });
         }
         if let Some(handle) = self.find(id) {
-            if !handle.is_lost() && !handle.is_closed() {
-                if let Some(folders) = how.additional_directories {
-                    handle.set_directories(folders).await?;
+            if !handle.is_lost() {
+                match adopt(&handle, &how).await {
+                    // It is being closed, and can be opened anew once it is.
+                    Err(SessionError::Closed) => {}
+                    adopted => return adopted.map(|()| handle),
                 }
-                if let Some(servers) = how.servers {
-                    handle.set_servers(&servers);
-                }
-                return Ok(handle);
             }
             handle.close().await;
         }
@@ -342,7 +343,7 @@ impl Runtime {
 
     /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
     pub async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
-        let _one_at_a_time = self.opening.lock().await;
+        let _one_at_a_time = self.locks.lock(id).await;
         if let Some(handle) = self.find(id) {
             handle.close().await;
         }
@@ -353,7 +354,7 @@ impl Runtime {
     /// screen or mislead is left out.
     pub async fn set_title(&self, id: &SessionId, title: String) -> Result<(), SessionError> {
         let title = sanitise(&title);
-        let _one_at_a_time = self.opening.lock().await;
+        let _one_at_a_time = self.locks.lock(id).await;
         if let Some(handle) = self.find(id) {
             return handle.set_title(title).await;
         }
@@ -367,7 +368,7 @@ impl Runtime {
 
     /// Puts a session away, after it has settled and closed if it is open here, or takes it out again without opening it. Twice is fine.
     pub async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
-        let _one_at_a_time = self.opening.lock().await;
+        let _one_at_a_time = self.locks.lock(id).await;
         if let Some(handle) = self.find(id).filter(|_| archived) {
             handle.close().await;
         }
@@ -389,30 +390,24 @@ impl Runtime {
         self.store.events(id, after, EVENTS_PAGE).await
     }
 
-    /// The same as it is shown to people: without what could repaint a screen or mislead.
-    pub async fn shown_events(
-        &self,
-        id: &SessionId,
-        after: u64,
-    ) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
-        let cleaner = Cleaner::default();
-        let page = self.events(id, after).await?;
-        Ok(page.into_iter().map(|(number, event)| (number, cleaner.event(&event))).collect())
+    /// A session's stored events up to number `until`, cleaned for display, a page at a time.
+    pub fn shown_events(&self, id: &SessionId, until: u64) -> EventPages {
+        EventPages::new(self.store.clone(), id.clone(), until)
     }
 
-    /// Every stored event of a session, in order, a page at a time.
+    /// Every stored event of a session, in order, cleaned for display.
     pub async fn replay(
         &self,
         id: &SessionId,
         each: &mut (dyn FnMut(&SessionEvent) + Send),
     ) -> Result<(), StoreError> {
-        let mut after = 0;
-        let cleaner = Cleaner::default();
+        let mut pages = self.shown_events(id, u64::MAX);
         loop {
-            let page = self.store.events(id, after, EVENTS_PAGE).await?;
-            let Some((last, _)) = page.last() else { return Ok(()) };
-            after = *last;
-            page.iter().for_each(|(_, event)| each(&cleaner.event(event)));
+            let page = pages.next().await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            page.iter().for_each(&mut *each);
         }
     }
 
@@ -519,6 +514,7 @@ impl Runtime {
         };
         let (inbox, messages) = mpsc::unbounded_channel();
         let (state, seen) = watch::channel(state);
+        let running = Arc::new(Running::default());
         let controls = Controls {
             state,
             log,
@@ -526,6 +522,7 @@ impl Runtime {
             steering: Steering::default(),
             settings: settings.clone(),
             heeded: Mutex::new(heeded),
+            running: running.clone(),
         };
         let task =
             SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
@@ -540,6 +537,7 @@ impl Runtime {
             watchers,
             prompts: Arc::default(),
             settings,
+            running,
         };
         self.sessions().insert(id.clone(), handle.clone());
         let runtime = self.clone();
@@ -584,6 +582,20 @@ struct Begin {
     servers: Vec<ClientServer>,
     settings: Arc<Live>,
     heeded: Heeded,
+}
+
+/// Gives an open session the folders and servers that a further client brings.
+async fn adopt(handle: &SessionHandle, how: &OpenSession) -> Result<(), SessionError> {
+    if handle.is_closed() {
+        return Err(SessionError::Closed);
+    }
+    if let Some(folders) = &how.additional_directories {
+        handle.set_directories(folders.clone()).await?;
+    }
+    if let Some(servers) = &how.servers {
+        handle.set_servers(servers);
+    }
+    Ok(())
 }
 
 /// The stricter of two permission modes: a stored session never comes back looser than the policy of today.

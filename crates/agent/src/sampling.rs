@@ -3,7 +3,7 @@
 use crate::{
     Access, AnyCall, AnyTool, AssistantMessage, Content, Description, Effect, LanguageModel, Message,
     ModelEvent, ModelRequest, ModelStop, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
-    Usage, limits::MODEL_SILENCE, sanitise::one_line,
+    Usage, bounded, limits::MODEL_SILENCE, sanitise::one_line,
 };
 use async_trait::async_trait;
 use futures::StreamExt as _;
@@ -85,7 +85,7 @@ impl Sampling {
         };
         let mut sampled = Sampled { model: info.id.clone(), text: String::new(), stop: ModelStop::EndTurn };
         let mut usage = Usage::default();
-        let mut stream = self.model.stream(request);
+        let mut stream = bounded::ask(self.model.as_ref(), request);
         let stop = loop {
             let silent = |_| ToolError::message("the model said nothing for too long");
             let event = tokio::time::timeout(MODEL_SILENCE, stream.next()).await.map_err(silent)?;

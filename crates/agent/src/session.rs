@@ -5,8 +5,9 @@ use crate::{
     RewindTarget, RuntimeOptions, SessionEvent, SessionId, SlashCommand, StopReason, StoreError, Surface,
     Usage, commands,
     log::Told,
+    model::get_in_time,
     server::ClientServer,
-    session_task::{Message, Queued},
+    session_task::{Message, Queued, Running},
     settings::Live,
     source::Sources,
     watchers::Watchers,
@@ -31,6 +32,7 @@ pub struct SessionHandle {
     pub(crate) watchers: Arc<Watchers>,
     pub(crate) prompts: Arc<AtomicU64>,
     pub(crate) settings: Arc<Live>,
+    pub(crate) running: Arc<Running>,
 }
 
 /// A prompt that was handed to its session, to be waited for or taken back.
@@ -246,8 +248,11 @@ impl SessionHandle {
         self.told.is_lost()
     }
 
-    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing happens when none runs.
+    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing
+    /// happens when none runs. It overtakes what the session has been sent and has not taken yet:
+    /// the running turn hears of it at once.
     pub fn cancel(&self) {
+        self.running.cancel();
         // A task that is gone runs nothing that could be cancelled.
         let _ = self.inbox.send(Message::Cancel);
     }
@@ -285,7 +290,7 @@ impl SessionHandle {
     /// Changes the model, from the next request on. The client is notified; it is recorded. A model that cannot be had is an error,
     /// and the session stays on the one it was on.
     pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
-        self.models.get(id).await?;
+        get_in_time(self.models.as_ref(), id).await?;
         self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
     }
 

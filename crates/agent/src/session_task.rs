@@ -272,6 +272,7 @@ impl Session {
     /// Reads the log, so that the next turn starts from what is really stored. Given up half-way, it is done again.
     async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
+        self.log.tell_missed().await?;
         let restored = read_log(self.store.as_ref(), &self.id).await?;
         self.log.record(restored.repairs.clone()).await?;
         self.restore(restored);
@@ -320,6 +321,32 @@ pub(crate) async fn missing_end(
     }
 }
 
+/// What cancels the running turn, past the messages that wait in the session's inbox.
+#[derive(Debug, Default)]
+pub(crate) struct Running(Mutex<Option<CancellationToken>>);
+
+impl Running {
+    /// Cancels the turn that runs, if one does. Prompts that wait are the inbox's business.
+    pub(crate) fn cancel(&self) {
+        if let Some(cancel) = &*self.lock() {
+            cancel.cancel();
+        }
+    }
+
+    /// A turn begins; what cancels it.
+    fn begin(&self) -> CancellationToken {
+        self.lock().insert(CancellationToken::new()).clone()
+    }
+
+    fn end(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<CancellationToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The modes that a session has from the settings; `None` once somebody has chosen one for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Heeded {
@@ -349,6 +376,7 @@ pub(crate) struct Controls {
     pub(crate) settings: Arc<Live>,
     /// What the session's modes were made from.
     pub(crate) heeded: Mutex<Heeded>,
+    pub(crate) running: Arc<Running>,
 }
 
 impl Controls {
@@ -508,7 +536,7 @@ impl SessionTask {
     }
 
     async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
-        let cancel = CancellationToken::new();
+        let cancel = self.controls.running.begin();
         self.controls.update(|state| state.busy = true);
         self.controls.heed_settings().await;
         self.session.renew_model();
@@ -526,26 +554,28 @@ impl SessionTask {
                 }
                 turn::run(session, controls, prompt, &cancel).await
             };
-            let mut turn = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
-            let mut heard = true;
-            loop {
-                tokio::select! {
-                    biased;
-                    // First, so that a cancel that was sent before the turn began is seen before the model is asked.
-                    message = inbox.recv(), if heard => match message {
-                        Some(message) => {
-                            take(controls, waiting, closing, message, Some((number, &cancel))).await;
-                        }
+            let over = CancellationToken::new();
+            // Beside the turn: what a message waits for, the turn does not.
+            let hear = async {
+                while let Some(message) = over.run_until_cancelled(inbox.recv()).await {
+                    let Some(message) = message else {
                         // Nobody is left who could want the result.
-                        None => {
-                            heard = false;
-                            cancel.cancel();
-                        }
-                    },
-                    result = &mut turn => break result,
+                        cancel.cancel();
+                        break;
+                    };
+                    take(controls, waiting, closing, message, Some((number, &cancel))).await;
                 }
-            }
+            };
+            let turn = async {
+                let result = AssertUnwindSafe(work).catch_unwind().await;
+                over.cancel();
+                result
+            };
+            // Heard first, so that a cancel that was sent before the turn began is seen before the model is asked.
+            let ((), result) = futures::join!(hear, turn);
+            result
         };
+        self.controls.running.end();
         self.controls.update(|state| state.busy = false);
         // What the turn did not live to hear is a prompt like any other, and the next.
         self.controls.steering.drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));

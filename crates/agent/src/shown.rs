@@ -25,8 +25,7 @@ pub(crate) struct Cleaner {
 
 impl Cleaner {
     /// The event as it is shown.
-    pub(crate) fn event(&self, event: &SessionEvent) -> SessionEvent {
-        let mut event = event.clone();
+    pub(crate) fn event(&self, mut event: SessionEvent) -> SessionEvent {
         match &mut event {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
                 *text = self.piece(id, text);
@@ -193,7 +192,7 @@ mod tests {
     fn said(cleaner: &Cleaner, id: &str, text: &str) -> String {
         let output = Some(LiveOutput::Text(text.to_owned()));
         let update = ToolCallUpdate { output, ..ToolCallUpdate::of(id.into(), "bash") };
-        match cleaner.event(&SessionEvent::ToolCall(update)) {
+        match cleaner.event(SessionEvent::ToolCall(update)) {
             SessionEvent::ToolCall(ToolCallUpdate { output: Some(LiveOutput::Text(text)), .. }) => text,
             other => panic!("{other:?}"),
         }
@@ -207,7 +206,7 @@ mod tests {
             // Another command's output in between is another stream.
             assert_eq!(said(&cleaner, "tool_1", "x"), "x");
             assert_eq!(first + &said(&cleaner, "tool_0", &EVIL[at..]), "abc", "{at}");
-            cleaner.event(&SessionEvent::ToolCall(call().status(ToolStatus::Completed)));
+            cleaner.event(SessionEvent::ToolCall(call().status(ToolStatus::Completed)));
             assert!(!cleaner.outputs.lock().unwrap().contains_key(&ToolCallId::from("tool_0")));
         }
     }
@@ -233,7 +232,7 @@ mod tests {
         }
         let raw_input = Some(json!({ "command": EVIL, "content": "a\r\nb" }));
         let update = ToolCallUpdate { raw_input, ..call() };
-        let SessionEvent::ToolCall(shown) = Cleaner::default().event(&SessionEvent::ToolCall(update)) else {
+        let SessionEvent::ToolCall(shown) = Cleaner::default().event(SessionEvent::ToolCall(update)) else {
             panic!()
         };
         assert_eq!(

@@ -199,9 +199,12 @@ pub enum StoreError {
     /// A cursor that is none of ours.
     #[error("bad cursor {0:?}: pass the nextCursor of the page before, unchanged")]
     BadCursor(String),
-    /// The file's format is newer than this program, or it is damaged.
+    /// The file's format is newer than this program, or it is none of ours.
     #[error("{0}")]
     Format(String),
+    /// The file is damaged. What can be read of it is kept when it is opened anew.
+    #[error("{0}")]
+    Damaged(String),
     /// The disk is full, the file is locked for too long, and the like.
     #[error("the session store failed: {0}")]
     Io(String),

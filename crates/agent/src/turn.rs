@@ -10,8 +10,10 @@ use crate::{
     SessionState, Severity, StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage,
     UsageUpdate, attachments, calls, commands,
     context::{self, Summing},
-    limits::{LOOK_WAIT, MODEL_WAIT, TITLE_CHARS},
-    mentions, prompt,
+    limits::{LOOK_WAIT, TITLE_CHARS},
+    mentions,
+    model::get_in_time,
+    prompt,
     sanitise::label,
     session_task::{Controls, Session},
     source::{self, Offer, SourceNotice},
@@ -446,12 +448,7 @@ impl Session {
         {
             return Ok(model.clone());
         }
-        let model = tokio::time::timeout(MODEL_WAIT, self.models.get(id)).await.unwrap_or_else(|_| {
-            let seconds = MODEL_WAIT.as_secs();
-            Err(ModelError::Transport(format!(
-                "the model {id} could not be got at within {seconds} s; try again"
-            )))
-        })?;
+        let model = get_in_time(self.models.as_ref(), id).await?;
         self.current_model = Some((id.to_owned(), model.clone()));
         Ok(model)
     }

@@ -4,11 +4,16 @@ use crate::{
     AnyTool, Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent, Surface,
 };
 use async_trait::async_trait;
-use futures::{StreamExt as _, stream::FuturesUnordered};
+use futures::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 /// The surfaces of a session. Tools act through the one that came first.
-pub(crate) struct Watchers(Mutex<State>);
+pub(crate) struct Watchers {
+    state: Mutex<State>,
+    /// Tells that one has gone.
+    left: Notify,
+}
 
 struct State {
     surfaces: Vec<Surface>,
@@ -21,7 +26,8 @@ struct State {
 impl Watchers {
     /// The one who made or opened the session.
     pub(crate) fn new(surface: Surface) -> Self {
-        Self(Mutex::new(State { surfaces: vec![surface], moved: false, over: false }))
+        let state = State { surfaces: vec![surface], moved: false, over: false };
+        Self { state: Mutex::new(state), left: Notify::new() }
     }
 
     /// One more; false when the last has gone already.
@@ -41,6 +47,7 @@ impl Watchers {
             state.surfaces.remove(at);
         }
         state.over |= state.surfaces.is_empty();
+        self.left.notify_waiters();
         !state.over
     }
 
@@ -68,7 +75,7 @@ impl Watchers {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // A client that panicked was told all the same.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,6 +120,20 @@ impl Client for Watchers {
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         self.clients().first().map(|client| client.tools()).unwrap_or_default()
+    }
+
+    /// All of them have room: the slowest sets the pace. One that goes away holds nobody up.
+    async fn room(&self) {
+        loop {
+            let mut left = std::pin::pin!(self.left.notified());
+            left.as_mut().enable();
+            let clients = self.clients();
+            tokio::select! {
+                biased;
+                _ = join_all(clients.iter().map(|client| client.room())) => return,
+                () = left => {}
+            }
+        }
     }
 
     async fn flush(&self) {

@@ -27,8 +27,12 @@ pub(crate) const DRAIN: Duration = Duration::from_millis(5);
 /// The longest line of an event stream, in bytes.
 pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest answer, in bytes on the wire.
+/// The longest answer, in bytes on the wire: what is around each piece of it counts. The answer
+/// itself is bounded by [`agent::ANSWER_BYTES`].
 pub(crate) const MAX_STREAM_BYTES: usize = 256 * 1024 * 1024;
+
+/// How much of what has come in is taken in one go, in bytes, before others may have the thread.
+pub(crate) const SLICE_BYTES: usize = 8 * 1024;
 
 /// How much of an error page, or of a body that is no event stream, is read, in bytes.
 pub(crate) const MAX_ERROR_BYTES: usize = 64 * 1024;

@@ -1,6 +1,6 @@
 //! Where the folds of the wires put what they understood.
 
-use agent::{MalformedArguments, ModelEvent};
+use agent::{ANSWER_BYTES, MalformedArguments, ModelEvent};
 use serde_json::Value;
 use std::{borrow::Cow, collections::VecDeque};
 
@@ -16,6 +16,9 @@ pub(crate) struct Sink {
     pub(crate) ended: bool,
     /// How many events were no events of the wire.
     pub(crate) malformed: u32,
+    /// Bytes of text, reasoning and arguments that came, whether they were handed on or are kept
+    /// until they are whole.
+    came: usize,
 }
 
 impl Sink {
@@ -24,6 +27,7 @@ impl Sink {
         if text.as_ref().is_empty() {
             return;
         }
+        self.count(text.as_ref().len());
         match self.events.back_mut() {
             Some(ModelEvent::Text(before)) => before.push_str(text.as_ref()),
             _ => self.push(ModelEvent::Text(text.into())),
@@ -35,6 +39,7 @@ impl Sink {
         if text.as_ref().is_empty() {
             return;
         }
+        self.count(text.as_ref().len());
         match self.events.back_mut() {
             Some(ModelEvent::Reasoning(before)) => before.push_str(text.as_ref()),
             _ => self.push(ModelEvent::Reasoning(text.into())),
@@ -45,6 +50,16 @@ impl Sink {
     pub(crate) fn push(&mut self, event: ModelEvent) {
         self.began |= !matches!(event, ModelEvent::Usage(_));
         self.events.push_back(event);
+    }
+
+    /// Counts bytes of the answer that a fold keeps until they are whole: arguments, signatures.
+    pub(crate) fn count(&mut self, bytes: usize) {
+        self.came += bytes;
+    }
+
+    /// Whether more came than an answer may hold.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.came > ANSWER_BYTES
     }
 
     /// An event that is none of this wire: passed over and counted. Its text may be private and is not logged.

@@ -14,4 +14,6 @@ mod limits;
 mod sqlite;
 mod stored;
 
-pub use sqlite::{Holder, SqliteStore};
+pub use sqlite::{
+    CutSession, Health, Holder, Look, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
+};

@@ -19,10 +19,12 @@ pub(crate) const WRITES_PER_COMMIT: usize = 64;
 pub(crate) const EVENTS_PAGE_BYTES: usize = 1024 * 1024;
 /// Bytes of files that are kept for one session, so that changes can be taken back; the oldest go first.
 pub(crate) const CONTENTS_BYTES: i64 = 256 * 1024 * 1024;
+/// Messages that a search ranks: the newest that match. Must be no fewer than it may return.
+pub(crate) const SEARCH_RANKED: i64 = 2_000;
 /// Events whose words are taken up in one transaction.
 pub(crate) const INDEXED_EVENTS: i64 = 500;
 /// Sessions whose words are taken up in one transaction.
-pub(crate) const INDEXED_SESSIONS: i64 = 64;
+pub(crate) const INDEXED_SESSIONS: i64 = 500;
 /// Messages that a search returns at the most.
 pub(crate) const SEARCH_HITS_MAX: usize = 1_000;
 /// Sessions on one page of a list, whatever was asked for.

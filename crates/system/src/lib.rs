@@ -33,8 +33,8 @@ pub use fake::FakeSystem;
 pub use folded::{Folded, Spelled, is_within, pattern_matches};
 pub use found::{FoundRules, read_found, resolve_inside};
 pub use local::{
-    FileStamp, LocalOptions, LocalSystem, LoginShell, private_temp, read_regular, run_in_terminal,
-    run_sandboxed,
+    FileStamp, LocalOptions, LocalSystem, LoginShell, TemporaryFolder, private_temp, read_regular,
+    run_in_terminal, run_sandboxed,
 };
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;

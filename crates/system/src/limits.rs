@@ -70,8 +70,17 @@ pub(crate) const LOGIN_SHELL_VALUE_BYTES: usize = 32 * 1024;
 /// The most bytes of a command's line in the title of a terminal.
 pub(crate) const LABEL_BYTES: usize = 60;
 
-/// The random bytes in the name of a socket at which a command waits for its launcher.
-pub(crate) const LAUNCH_TOKEN_BYTES: usize = 16;
+/// The random bytes in the mark of a process's notes, and in each name that has the mark.
+pub(crate) const TOKEN_BYTES: usize = 16;
+
+/// The most bytes that are read of the notes of a process that has ended.
+pub(crate) const NOTES_BYTES: u64 = 16 << 20;
+
+/// How many names are tried for a temporary file.
+pub(crate) const TEMPORARY_TRIES: usize = 16;
+
+/// How long a session waits until what killed processes left behind is removed. The removal goes on after that.
+pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);
 
 /// How many entries of a project are looked at for new git directories when a confined command has ended.
 #[cfg(target_os = "linux")]

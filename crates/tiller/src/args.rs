@@ -21,7 +21,7 @@ pub(crate) use integrations::{
 pub(crate) use mcp::{
     Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
-pub(crate) use spelling::spelled;
+use spelling::spelled;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

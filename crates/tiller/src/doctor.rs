@@ -2,7 +2,7 @@
 
 use crate::{
     args::DoctorArgs,
-    exit,
+    exit::Exit,
     options::{NO_ALLOW_LIST, Network, Options},
     screen, wiring,
 };
@@ -15,11 +15,11 @@ use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 const IS_LINUX: bool = cfg!(target_os = "linux");
 
 /// Prints the report; the exit code says whether there is a problem. No secret is ever part of it.
-pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<u8> {
+pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<Exit> {
     let support = wiring::local_system(options).sandbox_support().await;
     let problems = problems(options);
     let notices = with_shortcoming(options, notices, support);
-    let code = if problems.is_empty() { exit::OK } else { exit::ERROR };
+    let code = if problems.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
     if args.json {
         let report = as_json(options, &notices, support, &problems);

@@ -1,6 +1,6 @@
 //! The process's surroundings: variables, current folder, home. Read here, once, and nowhere else.
 
-use crate::options::AskLoginShell;
+use crate::{exit::usage, options::AskLoginShell};
 use agent::Redactor;
 use etcetera::BaseStrategy;
 use std::{collections::BTreeMap, io::IsTerminal};
@@ -98,6 +98,57 @@ pub(crate) fn user_folders() -> anyhow::Result<UserFolders> {
         data: AbsPath::from_os(&base.data_dir())?,
         cache: AbsPath::from_os(&base.cache_dir())?,
     })
+}
+
+/// Checks that what an option names is a folder that can be entered.
+///
+/// # Errors
+/// About the command line, where it is not.
+pub(crate) fn check_folder(option: &str, folder: &AbsPath) -> anyhow::Result<()> {
+    // Only of a folder that can be entered anything can be said of what is in it.
+    match metadata(&folder.as_std().join(".")) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(refused(option, folder, "folder", &error)),
+    }
+}
+
+/// Checks that what an option names is there and is no folder.
+///
+/// # Errors
+/// About the command line, where it is not.
+pub(crate) fn check_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
+    match metadata(file.as_std()) {
+        Ok(found) if found.is_dir() => Err(usage(format!("{option} {file}: that is a folder; name a file"))),
+        Ok(_) => Ok(()),
+        Err(error) => Err(refused(option, file, "file", &error)),
+    }
+}
+
+/// Checks that a file can be where an option names it.
+///
+/// # Errors
+/// About the command line, where there is no folder for it, or a folder instead of it.
+pub(crate) fn check_new_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
+    if metadata(file.as_std()).is_ok_and(|found| found.is_dir()) {
+        return Err(usage(format!("{option} {file}: that is a folder; name a file")));
+    }
+    file.parent().map_or(Ok(()), |folder| check_folder(option, &folder))
+}
+
+fn refused(option: &str, path: &AbsPath, kind: &str, error: &std::io::Error) -> anyhow::Error {
+    usage(match error.kind() {
+        std::io::ErrorKind::NotFound => format!("{option} {path}: there is no such {kind}"),
+        std::io::ErrorKind::NotADirectory => format!("{option} {path}: that is no {kind}"),
+        _ => format!("{option} {path}: {error}"),
+    })
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what the command line names is checked before there is a system"
+)]
+fn metadata(path: &std::path::Path) -> std::io::Result<std::fs::Metadata> {
+    std::fs::metadata(path)
 }
 
 /// A path from the command line, made absolute.

@@ -1,14 +1,120 @@
-//! What the process ends with.
+//! What the process ends with: docs/headless.md has the table.
 
-/// All went well.
-pub(crate) const OK: u8 = 0;
-/// Something failed.
-pub(crate) const ERROR: u8 = 1;
-/// A limit ended the run: turns, tokens or time.
-pub(crate) const LIMIT: u8 = 2;
-/// Ended by SIGHUP.
-pub(crate) const HUNG_UP: u8 = 129;
-/// Ended by SIGINT.
-pub(crate) const INTERRUPTED: u8 = 130;
-/// Ended by SIGTERM.
-pub(crate) const TERMINATED: u8 = 143;
+use crate::streams::Unwritten;
+use std::process::ExitCode;
+
+/// An exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// All went well.
+    Ok = 0,
+    /// Something failed.
+    Error = 1,
+    /// A limit ended the run: turns, tokens or time.
+    Limit = 2,
+    /// The command line cannot be carried out as it stands.
+    Usage = 64,
+    /// Standard output could not be written, for another reason than that its reader has gone.
+    Output = 74,
+    /// Ended by SIGHUP.
+    HungUp = 129,
+    /// Ended by SIGINT.
+    Interrupted = 130,
+    /// The reader of standard output has gone.
+    Closed = 141,
+    /// Ended by SIGTERM.
+    Terminated = 143,
+}
+
+impl Exit {
+    /// The number of it.
+    pub(crate) fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// What an error ends the process with.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        if let Some(Shown { exit, .. }) = error.downcast_ref() {
+            *exit
+        } else if error.chain().any(|cause| cause.is::<Usage>()) {
+            Self::Usage
+        } else if Unwritten::caused(error) {
+            Self::Output
+        } else {
+            Self::Error
+        }
+    }
+}
+
+impl From<&Unwritten> for Exit {
+    fn from(why: &Unwritten) -> Self {
+        if why.is_closed() { Self::Closed } else { Self::Output }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// What is wrong with a command line, as a lowercase fragment. An error of this type ends the
+/// process with [`Exit::Usage`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub(crate) String);
+
+/// An error about the command line.
+pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
+    Usage(what.into()).into()
+}
+
+/// An error as it is printed, and what the process ends with because of it.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(crate) struct Shown {
+    pub(crate) exit: Exit,
+    pub(crate) text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Exit; 9] = [
+        Exit::Ok,
+        Exit::Error,
+        Exit::Limit,
+        Exit::Usage,
+        Exit::Output,
+        Exit::HungUp,
+        Exit::Interrupted,
+        Exit::Closed,
+        Exit::Terminated,
+    ];
+
+    #[test]
+    fn the_table_of_the_documentation_has_every_exit_code_once() {
+        let document = include_str!("../../../docs/headless.md");
+        let (_, section) = document.split_once("## Exit codes").expect("there is a section");
+        let table = section.split("\n## ").next().unwrap_or_default();
+        let number = |line: &str| line.strip_prefix("| ")?.split(' ').next()?.parse::<u8>().ok();
+        let documented: Vec<_> = table.lines().filter_map(number).collect();
+        assert_eq!(documented, ALL.map(Exit::code));
+    }
+
+    #[test]
+    fn an_error_keeps_its_code_under_whatever_is_said_around_it() {
+        let closed = Unwritten::new(&std::io::ErrorKind::StorageFull.into());
+        for (error, exit) in [
+            (usage("no"), Exit::Usage),
+            (usage("no").context("yes"), Exit::Usage),
+            (std::io::Error::from(closed.clone()).into(), Exit::Output),
+            (anyhow::Error::from(closed).context("yes"), Exit::Output),
+            (anyhow::anyhow!("no"), Exit::Error),
+        ] {
+            assert_eq!(Exit::of(&error), exit, "{error:#}");
+        }
+    }
+}

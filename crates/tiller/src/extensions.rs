@@ -4,6 +4,7 @@
 use crate::{
     args::{IntegrationsCommand, LuaCommand, McpCommand},
     environment::Environment,
+    exit::Exit,
     integrations::{self, IntegrationFunctions, Integrations, NativeTools},
     mcp::{self, Pins, SessionFunctions, Values},
     options::Options,
@@ -118,7 +119,7 @@ pub(crate) async fn run_mcp(
     environment: &Environment,
     cwd: &AbsPath,
     command: McpCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     match command {
         McpCommand::Lua(script) => scripts::run(options, environment, cwd, Callable::Servers, script).await,
         command => mcp::run(options, environment, cwd, command).await,
@@ -131,7 +132,7 @@ pub(crate) async fn run_integrations(
     environment: &Environment,
     cwd: &AbsPath,
     command: IntegrationsCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     match command {
         IntegrationsCommand::Lua(script) => {
             scripts::run(options, environment, cwd, Callable::Everything, script).await
@@ -146,6 +147,6 @@ pub(crate) async fn run_lua(
     environment: &Environment,
     cwd: &AbsPath,
     LuaCommand::Run(script): LuaCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     scripts::run(options, environment, cwd, Callable::Everything, script).await
 }

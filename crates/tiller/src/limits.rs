@@ -20,6 +20,16 @@ pub(crate) const HANG_UP: Duration = Duration::from_millis(800);
 /// How long prompts may take to be answered, and their terminals to be released, once a signal asks
 /// for the end.
 pub(crate) const STOP: Duration = Duration::from_millis(2000);
+/// Bytes that wait to be written to standard output, and to standard error.
+pub(crate) const STREAM_BYTES: usize = 1024 * 1024;
+/// How long the reader of what is still queued is waited for once the process is to end.
+pub(crate) const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long a command that ends its work in order may take after a signal.
+pub(crate) const IN_ORDER: Duration = Duration::from_secs(15);
+/// How long every other command may take after a signal.
+pub(crate) const DROPPED: Duration = Duration::from_millis(500);
+/// A signal that comes again within this time is the same one, sent to the process and to its group.
+pub(crate) const SAME_SIGNAL: Duration = Duration::from_millis(100);
 /// Sessions asked of the store at a time.
 pub(crate) const SESSIONS_PAGE: usize = 100;
 /// Characters of a session's title in a list.

@@ -41,7 +41,7 @@ pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     // It logs messages as they come, and what a client sends is not known to be secret before it was read.
     let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);
     let redactor = environment.redactor().clone();
-    let stderr = move || Redacting::new(std::io::stderr(), redactor.clone());
+    let stderr = move || Redacting::new(crate::streams::stderr(), redactor.clone());
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false).with_target(true);
     tracing_subscriber::registry().with(lines).with(targets).init();
     Ok(())

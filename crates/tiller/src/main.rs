@@ -6,6 +6,7 @@ mod args;
 mod config;
 mod demo;
 mod doctor;
+mod ending;
 mod environment;
 mod exit;
 #[cfg_attr(not(feature = "extensions"), path = "extensions/absent.rs")]
@@ -35,11 +36,11 @@ mod setup;
 mod signals;
 mod start;
 mod stdio;
+mod streams;
 mod trust;
 mod wiring;
 
-use clap::Parser;
-use std::{io::Write, process::ExitCode};
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os().skip(1);
@@ -55,19 +56,8 @@ fn main() -> ExitCode {
         let rest = given.map(|arg| arg.to_string_lossy().into_owned());
         return system::run_sandboxed(&[wiring::LAUNCHER], rest);
     }
-    // What is no UTF-8 is left to the parser, which says so.
-    let arguments: Result<Vec<String>, _> =
-        std::env::args_os().map(std::ffi::OsString::into_string).collect();
-    let cli = match arguments {
-        Ok(arguments) => args::Cli::read(args::spelled(arguments.into_iter())),
-        Err(_) => args::Cli::parse(),
-    };
-    match start::run(cli) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            // Nothing to do about a stderr that is closed.
-            let _ = writeln!(screen::stderr(), "tiller: {error:#}");
-            ExitCode::from(exit::ERROR)
-        }
-    }
+    let ended = signals::take_over()
+        .map_err(|error| anyhow::anyhow!("signals cannot be received: {error}"))
+        .and_then(|()| start::run());
+    ending::settle(ended).into()
 }

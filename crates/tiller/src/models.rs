@@ -1,12 +1,12 @@
 //! `tiller models`: what can be chosen now.
 
-use crate::{exit, screen, wiring::Wired};
+use crate::{exit::Exit, screen, wiring::Wired};
 use agent::Models;
 use anyhow::Result;
 use std::io::Write;
 
 /// Prints the models, the default first.
-pub(crate) async fn run(wired: &Wired) -> Result<u8> {
+pub(crate) async fn run(wired: &Wired) -> Result<Exit> {
     wired.catalog.discover().await;
     let default = wired.catalog.default_id().await;
     let mut stdout = screen::stdout();
@@ -17,5 +17,5 @@ pub(crate) async fn run(wired: &Wired) -> Result<u8> {
             break;
         }
     }
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }

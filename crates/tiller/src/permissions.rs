@@ -2,7 +2,7 @@
 
 use crate::{
     args::PermissionsCommand,
-    exit,
+    exit::Exit,
     options::Options,
     screen,
     wiring::{self, Wired},
@@ -22,7 +22,7 @@ pub(crate) async fn run(
     cwd: &AbsPath,
     redactor: &Redactor,
     command: PermissionsCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     match command {
         PermissionsCommand::Explain { what, write, time } => {
             let system = wiring::local_system(options);
@@ -36,7 +36,7 @@ pub(crate) async fn run(
             for step in &chain {
                 writeln!(stdout, "{:<18} {}", step.rule, step.says)?;
             }
-            Ok(exit::OK)
+            Ok(Exit::Ok)
         }
         PermissionsCommand::Log { session, json } => {
             let id = match session {
@@ -53,7 +53,7 @@ async fn last(runtime: &Arc<Runtime>, cwd: &AbsPath) -> Result<SessionId> {
     Ok(page.sessions.into_iter().next().with_context(|| format!("no session in {cwd}; pass --session"))?.id)
 }
 
-async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bool) -> Result<u8> {
+async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bool) -> Result<Exit> {
     let mut titles: HashMap<String, String> = HashMap::new();
     let mut lines = Vec::new();
     let session = id.as_str();
@@ -80,7 +80,7 @@ async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bo
     let mut stdout = screen::stdout();
     // A reader that has gone has seen enough.
     lines.iter().try_for_each(|line| writeln!(stdout, "{line}")).ok();
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
 fn word(outcome: PermissionOutcome) -> &'static str {

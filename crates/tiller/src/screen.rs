@@ -3,17 +3,18 @@
 //! Most of it was written by others: a model, a server, the name of a file. What a program reads is JSON, in which the same is written as escapes
 //! (`agent::escaped_json`) and loses nothing here.
 
+use crate::streams::{self, Stream};
 use agent::Sanitiser;
 use std::io::{self, Write};
 
 /// Standard output.
-pub(crate) fn stdout() -> Screen<io::Stdout> {
-    Screen::new(io::stdout())
+pub(crate) fn stdout() -> Screen<Stream> {
+    Screen::new(streams::stdout())
 }
 
 /// Standard error.
-pub(crate) fn stderr() -> Screen<io::Stderr> {
-    Screen::new(io::stderr())
+pub(crate) fn stderr() -> Screen<Stream> {
+    Screen::new(streams::stderr())
 }
 
 /// Takes sequences and hidden characters out of what is written. A sequence, and a character, may begin in one piece and end in another.

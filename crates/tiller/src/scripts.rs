@@ -2,15 +2,16 @@
 
 use crate::{
     args::ScriptArgs,
-    environment::Environment,
-    exit, extensions,
+    environment::{self, Environment},
+    exit::{Exit, usage},
+    extensions,
     integrations::{IntegrationFunctions, Integrations},
     mcp::{Direct, DirectReach, ServerFunctions},
     options::Options,
     wiring,
 };
 use agent::{AnyTool, Redactor};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use async_trait::async_trait;
 use lua::{Function, FunctionKind, Functions, MEGABYTE, Query, Report, RunLimits, Script};
 use serde_json::{Value, json};
@@ -34,23 +35,23 @@ pub(crate) async fn run(
     cwd: &AbsPath,
     callable: Callable,
     given: ScriptArgs,
-) -> Result<u8> {
+) -> Result<Exit> {
     let ScriptArgs { file, eval, memory, cpu, args, force, json } = given;
     let (name, code) = match (file, eval) {
         (Some(file), _) => {
             let path = cwd.join(&file);
-            let text = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default())
-                .read_text(&path, None)
-                .await;
+            environment::check_file("FILE", &path)?;
+            let system = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
+            let text = system.read_text(&path, None).await;
             let text = text.with_context(|| format!("the script {path} cannot be read"))?;
             (path.file_name().unwrap_or("lua").to_owned(), text)
         }
         (None, Some(code)) => ("eval".to_owned(), code),
-        (None, None) => bail!("nothing to run: name a file, or pass --eval CODE"),
+        (None, None) => return Err(usage("nothing to run: name a file, or pass --eval CODE")),
     };
     let limits = RunLimits {
         memory: memory as usize * MEGABYTE,
-        cpu: Duration::try_from_secs_f64(cpu).context("--cpu is a number of seconds")?,
+        cpu: Duration::try_from_secs_f64(cpu).map_err(|_| usage("--cpu is a number of seconds"))?,
         ..RunLimits::default()
     };
     let globals = args.iter().map(|arg| global(arg)).collect::<Result<_>>()?;
@@ -65,7 +66,7 @@ pub(crate) async fn run(
     let report = reaching(&direct, callable, functions, script).await;
     direct.close().await;
     print(&report, environment.redactor(), json)?;
-    Ok(if report.error.is_some() { exit::ERROR } else { exit::OK })
+    Ok(if report.error.is_some() { Exit::Error } else { Exit::Ok })
 }
 
 /// Runs a script that reaches these servers and integrations. Dropping the future ends it.
@@ -116,7 +117,9 @@ impl Functions for Everything {
 
 /// `NAME=VALUE`: the value as JSON, or as text where it is none.
 fn global(arg: &str) -> Result<(String, Value)> {
-    let Some((name, value)) = arg.split_once('=') else { bail!("--arg is NAME=VALUE, not {arg:?}") };
+    let Some((name, value)) = arg.split_once('=') else {
+        return Err(usage(format!("--arg is NAME=VALUE, not {arg:?}")));
+    };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))
 }
@@ -140,7 +143,7 @@ fn print(report: &Report, redactor: &Redactor, json: bool) -> Result<()> {
         writeln!(stdout, "{}", redactor.shown(value))?;
     }
     if let Some(error) = &report.error {
-        writeln!(std::io::stderr(), "tiller: {}", redactor.shown(error))?;
+        writeln!(crate::screen::stderr(), "tiller: {}", redactor.shown(error))?;
     }
     Ok(())
 }

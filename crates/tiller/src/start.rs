@@ -5,23 +5,23 @@ use crate::{
     config::{self, Flags},
     demo, doctor,
     environment::{self, Environment},
-    exit,
+    exit::{Exit, Shown, usage},
     extensions::{self, Extensions},
     folders,
     headless::{self, Begin, Overrides, Run},
     limits, logging, models,
     options::Options,
-    permissions,
+    permissions, screen,
     services::Services,
     sessions,
     settings::{self, Settings, Snapshot},
-    setup,
-    signals::Signals,
+    setup, signals,
+    streams::{self, Unwritten},
     trust,
     wiring::{self, Keep},
 };
 use agent::{PermissionMode, SessionId, ToolProviders};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::{
     io::{IsTerminal, Read, Write},
     path::Path,
@@ -41,19 +41,47 @@ struct Settled {
 }
 
 /// Does what the command line says and returns the exit code.
-pub(crate) fn run(cli: Cli) -> Result<u8> {
+pub(crate) fn run() -> Result<Exit> {
+    let cli = match Cli::read() {
+        Ok(cli) => cli,
+        Err(said) => return print_instead(&said),
+    };
     let environment = Environment::read();
     logging::init(&environment)?;
     // One thread carries everything: sessions wait far more than they compute, and a process that starts in milliseconds has few threads.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let code = runtime.block_on(dispatch(cli, &environment));
+    let code = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            code = dispatch(cli, &environment) => code,
+            exit = signals::next_to_drop() => Ok(exit),
+        }
+    });
     // A read of stdin may still be blocked; it ends with the process.
     runtime.shutdown_background();
-    // An error quotes what it is about.
-    code.map_err(|error| anyhow::anyhow!(environment.redactor().shown(&format!("{error:#}"))))
+    code.map_err(|error| match Unwritten::caused(&error) {
+        true => error,
+        // An error quotes what it is about.
+        false => {
+            let text = environment.redactor().shown(&format!("{error:#}"));
+            Shown { exit: Exit::of(&error), text }.into()
+        }
+    })
 }
 
-async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
+/// What the parser says: the help that was asked for, or what is wrong.
+fn print_instead(said: &clap::Error) -> Result<Exit> {
+    let text = said.render().to_string();
+    if said.use_stderr() {
+        // The exit code says it too.
+        let _ = screen::stderr().write_all(text.as_bytes());
+        return Ok(Exit::Usage);
+    }
+    screen::stdout().write_all(text.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
@@ -73,7 +101,11 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
-            let cwd = folder(args.path.as_deref())?;
+            // Trust can be taken back from a folder that is gone.
+            let cwd = match &args.revoke {
+                Some(_) => path(args.path.as_deref())?,
+                None => folder("PATH", args.path.as_deref())?,
+            };
             let folders = folders::resolve(environment, &cwd)?;
             trust::run(&folders, &cwd, &args, environment.redactor()).await
         }
@@ -90,15 +122,15 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
             extensions::run_lua(&options, environment, &cwd, command).await
         }
         Some(Command::Config(command)) => {
-            let cwd = folder(None)?;
+            let cwd = environment::current_dir()?;
             let settings = Settings::new(environment, &cwd, Flags::default())?;
             let options = settings.built_in();
             settings::run(&settings, &options, environment, &cwd, command).await
         }
         Some(Command::Setup(args)) => setup(&args, environment).await,
         Some(Command::Schema(SchemaCommand::Native)) => {
-            std::io::stdout().lock().write_all(acp::native::SCHEMA.as_bytes())?;
-            Ok(exit::OK)
+            streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
+            Ok(Exit::Ok)
         }
         Some(Command::Models) => {
             let Settled { settings, options, .. } = settle(environment, None, Flags::default()).await?;
@@ -108,12 +140,12 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<u8> {
     }
 }
 
-async fn setup(args: &SetupArgs, environment: &Environment) -> Result<u8> {
+async fn setup(args: &SetupArgs, environment: &Environment) -> Result<Exit> {
     let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
     setup::run(&options, environment, &cwd, args).await
 }
 
-async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
+async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     let AcpArgs { cwd, session, protocol, events, setup: for_setup } = args;
     if for_setup {
         return setup(&SetupArgs::default(), environment).await;
@@ -131,13 +163,13 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
         extensions,
         writing: tokio::sync::Mutex::default(),
     };
-    let mut signals = Signals::new()?;
+    signals::end_in_order();
     let stop = CancellationToken::new();
     let serve = wiring::serve(&wired, &options, &cwd, protocol, events, services, stop.clone());
     tokio::pin!(serve);
     let code = tokio::select! {
-        served = &mut serve => served.map(|()| exit::OK),
-        code = signals.next() => {
+        served = &mut serve => served.map(|()| Exit::Ok),
+        exit = signals::next() => {
             // While the client is still there: what runs is cancelled, its terminals are ended and
             // released, prompts are answered.
             let end = async {
@@ -149,15 +181,12 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
                 stop.cancel();
                 serve.await
             };
-            tokio::select! {
-                served = tokio::time::timeout(limits::STOP, end) => match served {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => tracing::warn!(%error, "the client was not told of the end"),
-                    Err(_elapsed) => tracing::warn!("the client did not take the last answers in time"),
-                },
-                _second = signals.next() => {}
+            match tokio::time::timeout(limits::STOP, end).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "the client was not told of the end"),
+                Err(_elapsed) => tracing::warn!("the client did not take the last answers in time"),
             }
-            Ok(code)
+            Ok(exit)
         }
     };
     if tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()).await.is_err() {
@@ -166,18 +195,21 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<u8> {
     code
 }
 
-async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
+async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let prompt = match (args.print, args.prompt) {
-        (None, _) => bail!(
-            "nothing to do: pass -p PROMPT, or a command such as `tiller acp` or `tiller demo` (see --help)"
-        ),
+        (None, _) => {
+            return Err(usage(
+                "nothing to do: pass -p PROMPT, or a command such as `tiller acp` or `tiller demo` (see --help)",
+            ));
+        }
         (Some(Some(_)), Some(extra)) => {
-            bail!("two prompts; quote the whole prompt (what follows it: {extra:?})")
+            return Err(usage(format!("two prompts; quote the whole prompt (what follows it: {extra:?})")));
         }
         (Some(given), extra) => given.or(extra),
     };
     let prompt = match prompt.as_deref() {
-        None | Some("-") => prompt_from_stdin()?,
+        // On a thread of its own, so that a signal is seen meanwhile.
+        None | Some("-") => tokio::task::spawn_blocking(prompt_from_stdin).await??,
         Some(text) => text.to_owned(),
     };
     let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NOBODY));
@@ -209,7 +241,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<u8> {
 fn prompt_from_stdin() -> Result<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        bail!("no prompt: write it after -p, or pipe it in");
+        return Err(usage("no prompt: write it after -p, or pipe it in"));
     }
     let mut bytes = Vec::new();
     stdin
@@ -218,18 +250,18 @@ fn prompt_from_stdin() -> Result<String> {
         .read_to_end(&mut bytes)
         .context("cannot read the prompt from stdin")?;
     if bytes.len() as u64 > limits::PROMPT_BYTES {
-        bail!("the prompt on stdin is larger than {} bytes", limits::PROMPT_BYTES);
+        return Err(usage(format!("the prompt on stdin is larger than {} bytes", limits::PROMPT_BYTES)));
     }
-    let text = String::from_utf8(bytes).context("the prompt on stdin is not UTF-8 text")?;
+    let text = String::from_utf8(bytes).map_err(|_| usage("the prompt on stdin is not UTF-8 text"))?;
     if text.trim().is_empty() {
-        bail!("the prompt on stdin is empty");
+        return Err(usage("the prompt on stdin is empty"));
     }
     Ok(text)
 }
 
 /// Resolves the layers and tells of what was ignored.
 async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
-    let cwd = folder(cwd)?;
+    let cwd = folder("--cwd", cwd)?;
     let settings = Settings::new(environment, &cwd, flags)?;
     let Snapshot { options, notices, .. } = settings.read(&cwd).await?;
     for notice in &notices {
@@ -238,7 +270,16 @@ async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> 
     Ok(Settled { settings, options, cwd, notices })
 }
 
-fn folder(given: Option<&Path>) -> Result<AbsPath> {
+/// The folder that an option names, or the current one.
+fn folder(option: &str, given: Option<&Path>) -> Result<AbsPath> {
+    let folder = path(given)?;
+    if given.is_some() {
+        environment::check_folder(option, &folder)?;
+    }
+    Ok(folder)
+}
+
+fn path(given: Option<&Path>) -> Result<AbsPath> {
     match given {
         Some(path) if path.is_absolute() => environment::absolute(&AbsPath::new("/")?, path),
         Some(path) => environment::absolute(&environment::current_dir()?, path),
@@ -248,9 +289,12 @@ fn folder(given: Option<&Path>) -> Result<AbsPath> {
 
 fn flags(session: &SessionArgs, append: Option<String>, max_turns: Option<u32>) -> Result<Flags> {
     let model = session.model.as_deref().map(config::check_model).transpose();
-    let record = session.record.as_deref().map(|path| folder(Some(path))).transpose()?;
+    let record = session.record.as_deref().map(|file| path(Some(file))).transpose()?;
+    if let Some(record) = &record {
+        environment::check_new_file("--record", record)?;
+    }
     Ok(Flags {
-        model: model.map_err(|problem| anyhow::anyhow!("--model {problem}"))?,
+        model: model.map_err(|problem| usage(format!("--model {problem}")))?,
         mode: session.mode,
         permission_mode: if session.yolo {
             Some(PermissionMode::Prometheus)

@@ -3,6 +3,7 @@
 //! A pipe or a socket is read and written by the event loop itself. What cannot be waited for that way (a terminal, a file) costs a thread
 //! and two switches to it for every message.
 
+use crate::streams::Unwritten;
 use std::{
     fs::File,
     io,
@@ -11,6 +12,7 @@ use std::{
         unix::{fs::FileTypeExt, net::UnixStream as StdUnixStream},
     },
     pin::Pin,
+    sync::{Arc, OnceLock},
     task::{Context, Poll},
 };
 use tokio::{
@@ -60,9 +62,15 @@ pub(crate) fn input() -> Box<dyn AsyncRead + Send + Unpin> {
     Box::new(tokio::io::stdin())
 }
 
-/// Stdout. Needs a tokio runtime with io.
-pub(crate) fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
-    match waitable(&io::stdout()) {
+/// Stdout, and what is known of its failure. Needs a tokio runtime with io.
+pub(crate) fn output() -> (Box<dyn AsyncWrite + Send + Unpin>, OutputFailure) {
+    let failure = OutputFailure::default();
+    (Box::new(Watched { writer: writer(), failure: failure.clone() }), failure)
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing else writes to stdout while a protocol has it")]
+fn writer() -> Box<dyn AsyncWrite + Send + Unpin> {
+    match waitable(&rustix::stdio::stdout()) {
         Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_sender(path) {
             Ok(sender) => return Box::new(sender),
             Err(error) => tracing::debug!(%error, "stdout is a pipe that cannot be opened again"),
@@ -77,8 +85,8 @@ pub(crate) fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
 /// Completes when nobody reads stdout any more, which a program that writes nothing does not find
 /// out by itself. Never completes where that cannot be seen: a terminal, a file. Needs a tokio
 /// runtime with io.
-pub(crate) async fn output_closed() {
-    let closed = match waitable(&io::stdout()) {
+async fn output_closed() {
+    let closed = match waitable(&rustix::stdio::stdout()) {
         Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_sender(path) {
             // An error of a pipe's writing end is that its reading end is gone.
             Ok(sender) => sender.ready(Interest::ERROR).await.is_ok(),
@@ -93,6 +101,69 @@ pub(crate) async fn output_closed() {
     };
     if !closed {
         std::future::pending::<()>().await;
+    }
+}
+
+/// Why stdout cannot be written any more, once that is known.
+#[derive(Clone, Default)]
+pub(crate) struct OutputFailure {
+    why: Arc<OnceLock<Unwritten>>,
+    known: CancellationToken,
+}
+
+impl OutputFailure {
+    /// Completes when stdout cannot be written any more, also when nothing is written. Needs a tokio
+    /// runtime with io. Cancel-safe.
+    pub(crate) async fn happened(&self) {
+        tokio::select! {
+            () = self.known.cancelled() => {}
+            () = output_closed() => self.tell(&io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// An error where stdout failed for another reason than that its reader has gone; whether it has.
+    pub(crate) fn is_hung_up(&self) -> Result<bool, Unwritten> {
+        match self.why.get() {
+            None => Ok(false),
+            Some(why) if why.is_closed() => Ok(true),
+            Some(why) => Err(why.clone()),
+        }
+    }
+
+    fn tell(&self, error: &io::Error) {
+        self.why.get_or_init(|| Unwritten::new(error));
+        self.known.cancel();
+    }
+}
+
+/// A writer that remembers its first error.
+struct Watched {
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    failure: OutputFailure,
+}
+
+impl Watched {
+    fn seen<T>(&self, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if let Poll::Ready(Err(error)) = &written {
+            self.failure.tell(error);
+        }
+        written
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.writer).poll_write(cx, bytes);
+        self.seen(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.writer).poll_flush(cx);
+        self.seen(flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_shutdown(cx)
     }
 }
 

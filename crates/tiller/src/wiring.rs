@@ -27,7 +27,7 @@ pub(crate) struct Wired {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) catalog: Arc<Catalog>,
     /// The folder of sessions that are not kept.
-    _temporary: Option<tempfile::TempDir>,
+    _temporary: Option<system::TemporaryFolder>,
 }
 
 /// Where sessions are kept.
@@ -48,7 +48,7 @@ pub(crate) fn wire(
 ) -> Result<Wired> {
     let temporary = match keep {
         Keep::InData => None,
-        Keep::ForThisRun => Some(tempfile::Builder::new().prefix("tiller-").tempdir()?),
+        Keep::ForThisRun => Some(system::TemporaryFolder::new()?),
     };
     let folder = match &temporary {
         None => options.folders.data.clone(),
@@ -173,19 +173,23 @@ pub(crate) async fn serve(
         tokio::time::sleep(limits::HEAD_START).await;
         catalog.discover().await;
     });
-    let (closed, stopped) = (acp.output_closed.clone(), stop.clone());
+    let (output, failure) = stdio::output();
+    let (closed, stopped, failing) = (acp.output_closed.clone(), stop.clone(), failure.clone());
     let watching = tokio::spawn(async move {
         tokio::select! {
-            () = stdio::output_closed() => {}
+            () = failing.happened() => {}
             () = stopped.cancelled() => {}
         }
         closed.cancel();
     });
     let input = stdio::Stoppable::new(stdio::input(), stop);
-    let served = acp::serve(Arc::clone(&wired.runtime), input, stdio::output(), acp).await;
+    let served = acp::serve(Arc::clone(&wired.runtime), input, output, acp).await;
     looking.abort();
     watching.abort();
-    Ok(served?)
+    match failure.is_hung_up()? {
+        true => Ok(()),
+        false => Ok(served?),
+    }
 }
 
 /// What sessions in a folder decide by.

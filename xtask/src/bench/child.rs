@@ -4,7 +4,7 @@
 use super::editor::Editor;
 use crate::peers::client::Client;
 use crate::process::capture;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -73,6 +73,15 @@ impl Agent {
             binary,
             base_url,
         })
+    }
+
+    /// Runs another command over the same home and returns what it prints.
+    pub(super) fn run(&self, args: &[&str]) -> Result<String> {
+        let output = command(&self.binary, self.home.path(), args).stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            bail!("`{}` ended with {}", args.join(" "), output.status);
+        }
+        Ok(String::from_utf8(output.stdout)?)
     }
 
     /// The project's folder.

@@ -129,6 +129,16 @@ impl<H: Host> Client<H> {
         Ok(Pending { id: self.last_id, asked })
     }
 
+    /// Closes the agent's input.
+    pub(crate) fn hang_up(&self) {
+        *self.pipe.lock().expect("nobody panics with the lock held") = Box::new(std::io::sink());
+    }
+
+    /// Waits until the agent's output has ended and all of it was read and answered, or was silent for so long.
+    pub(crate) fn drain(&self, patience: Duration) {
+        while self.incoming.recv_timeout(patience).is_ok() {}
+    }
+
     /// Sends a notification.
     pub(crate) fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
         write_line(&self.pipe, &json!({ "jsonrpc": "2.0", "method": method, "params": params }))
@@ -166,6 +176,10 @@ fn read<H: Host>(mut from: impl BufRead, pipe: &Pipe, host: &Mutex<H>, to: &Send
     let mut line = String::new();
     while from.read_line(&mut line)? > 0 {
         let at = Instant::now();
+        // An agent that is killed leaves half a line.
+        if !line.ends_with('\n') {
+            break;
+        }
         let mut message: Value = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
         let mut host = host.lock().expect("nobody panics with the lock held");
         host.saw(&line);

@@ -4,8 +4,10 @@ use super::Problem;
 use super::tree::Tree;
 
 /// Where a process may be started, each with the reason.
-const PLACES: [(&str, &str); 5] = [
-    ("crates/system/src/local", "the one spawn function"),
+const PLACES: [(&str, &str); 7] = [
+    ("crates/system/src/local/start.rs", "the one spawn function: what it starts is watched before it runs"),
+    ("crates/system/src/local/watchdog.rs", "who watches has nobody who watches it"),
+    ("crates/system/src/local/sandbox/", "the stages of the launcher"),
     ("crates/acp/src/system/tests/shells.rs", "the tests start what an editor's terminal starts"),
     ("crates/tiller/src/demo", "the demo plays the editor, and an editor starts its agent"),
     ("crates/tiller/tests/", "the end-to-end tests start the real binary"),
@@ -44,12 +46,16 @@ mod tests {
     fn a_second_place_that_spawns_is_found() {
         assert_eq!(found("crates/agent/src/a.rs", "let child = std::process::Command::new(\"sh\");"), 1);
         assert_eq!(found("crates/agent/src/a.rs", "use tokio::process::{Child, Command};"), 1);
+        assert_eq!(
+            found("crates/system/src/local/group.rs", "let child = std::process::Command::new(x);"),
+            1
+        );
         assert_eq!(found("crates/system/src/fake.rs", "let wrap = CommandWrap::from(x);"), 1);
     }
 
     #[test]
     fn the_known_places_and_descriptions_are_not() {
-        assert_eq!(found("crates/system/src/local/spawn.rs", "use tokio::process::Command;"), 0);
+        assert_eq!(found("crates/system/src/local/start.rs", "use tokio::process::Command;"), 0);
         assert_eq!(found("crates/tiller/tests/it/main.rs", "use std::process::{Command, Stdio};"), 0);
         assert_eq!(found("crates/agent/src/a.rs", "use system::Command;"), 0);
         assert_eq!(found("crates/agent/src/a.rs", "use std::process::{ExitCode, Stdio};"), 0);

@@ -1,18 +1,14 @@
 //! The scripted editor of the wall: its terminals really run what they get, its files are those of the disk, and it refuses.
 
 use super::corpus::Words;
-use super::leftovers;
 use super::world::World;
 use crate::peers::client::{Answer, Host};
+use crate::peers::terminals::Terminals;
 use serde_json::{Value, json};
-use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Instant;
-
-/// How much of a terminal's output is kept, in bytes.
-const OUTPUT_LIMIT: usize = 256 << 10;
 
 /// What stands in for Tiller's launcher on a machine that does not have it.
 const NO_LAUNCHER: &str = "echo 'tiller: command not found' >&2; exit 127";
@@ -30,29 +26,7 @@ pub(super) struct Editor {
     pub(super) questions: Vec<String>,
     /// Every line of the agent.
     pub(super) log: String,
-    terminals: HashMap<String, Arc<Terminal>>,
-    created: usize,
-}
-
-/// A terminal and what runs in it.
-#[derive(Default)]
-struct Terminal {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    output: Vec<u8>,
-    truncated: bool,
-    group: Option<u32>,
-    exit: Option<Value>,
-}
-
-impl Terminal {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panics with the lock held")
-    }
+    terminals: Terminals,
 }
 
 impl Editor {
@@ -65,8 +39,7 @@ impl Editor {
             answers,
             questions: Vec::new(),
             log: String::new(),
-            terminals: HashMap::new(),
-            created: 0,
+            terminals: Terminals::default(),
         }
     }
 
@@ -91,15 +64,7 @@ impl Editor {
                 process.env(name, value);
             }
         }
-        let child = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let child = child.map_err(|error| format!("{command}: {error}"))?;
-        self.created += 1;
-        let id = format!("terminal-{}", self.created);
-        let terminal = Arc::new(Terminal::default());
-        terminal.state().group = Some(child.id());
-        watch(child, &terminal);
-        self.terminals.insert(id.clone(), terminal);
-        Ok(json!({ "terminalId": id }))
+        self.terminals.create(&mut process).map_err(|error| format!("{command}: {error}"))
     }
 
     /// The process as the editor starts it.
@@ -117,11 +82,6 @@ impl Editor {
                 shell(&self.world, &quoted.collect::<Vec<_>>().join(" "))
             }
         }
-    }
-
-    fn terminal(&self, params: &Value) -> Result<Arc<Terminal>, String> {
-        let id = params["terminalId"].as_str().ok_or("terminalId is missing")?;
-        self.terminals.get(id).cloned().ok_or_else(|| format!("no terminal {id}"))
     }
 
     fn permit(&mut self, params: &Value) -> Result<Value, String> {
@@ -178,40 +138,6 @@ fn shell(world: &World, line: &str) -> Command {
     process
 }
 
-/// Collects a process's output and exit in threads of their own.
-fn watch(mut child: Child, terminal: &Arc<Terminal>) {
-    let mut pipes: Vec<Box<dyn Read + Send>> = Vec::new();
-    pipes.extend(child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
-    pipes.extend(child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
-    let readers: Vec<_> = pipes.into_iter().map(|pipe| std::thread::spawn(reader(pipe, terminal))).collect();
-    let terminal = Arc::clone(terminal);
-    std::thread::spawn(move || {
-        let status = child.wait();
-        // A process that stays behind may keep the pipe open: its output is not waited for for long.
-        let until = Instant::now() + std::time::Duration::from_millis(200);
-        while Instant::now() < until && !readers.iter().all(std::thread::JoinHandle::is_finished) {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-        let code = status.ok().and_then(|status| status.code());
-        let signal = if code.is_none() { json!("SIGKILL") } else { Value::Null };
-        terminal.state().exit = Some(json!({ "exitCode": code, "signal": signal }));
-        terminal.changed.notify_all();
-    });
-}
-
-fn reader(mut pipe: Box<dyn Read + Send>, terminal: &Arc<Terminal>) -> impl FnOnce() + use<> {
-    let terminal = Arc::clone(terminal);
-    move || {
-        let mut part = [0; 4096];
-        while let Ok(count @ 1..) = pipe.read(&mut part) {
-            let mut state = terminal.state();
-            let room = OUTPUT_LIMIT.saturating_sub(state.output.len()).min(count);
-            state.truncated |= room < count;
-            state.output.extend_from_slice(&part[..room]);
-        }
-    }
-}
-
 impl Host for Editor {
     fn asked(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
         let outcome = match method {
@@ -219,31 +145,9 @@ impl Host for Editor {
             "fs/write_text_file" => self.write(params),
             "session/request_permission" => self.permit(params),
             "terminal/create" => self.create(params),
-            "terminal/output" => self.terminal(params).map(|terminal| {
-                let state = terminal.state();
-                let output = String::from_utf8_lossy(&state.output).into_owned();
-                json!({ "output": output, "truncated": state.truncated, "exitStatus": state.exit })
-            }),
-            "terminal/wait_for_exit" => match self.terminal(params) {
-                Ok(terminal) => {
-                    std::thread::spawn(move || {
-                        let mut state = terminal.state();
-                        while state.exit.is_none() {
-                            state = terminal.changed.wait(state).expect("nobody panics with the lock held");
-                        }
-                        answer.give(Ok(state.exit.clone().unwrap_or_default()));
-                    });
-                    return;
-                }
-                Err(error) => Err(error),
-            },
-            "terminal/kill" | "terminal/release" => self.terminal(params).map(|terminal| {
-                let state = terminal.state();
-                if let (None, Some(group)) = (&state.exit, state.group) {
-                    leftovers::kill_group(group);
-                }
-                json!({})
-            }),
+            method if method.starts_with("terminal/") => {
+                return self.terminals.asked(method, params, answer);
+            }
             _ => Err(format!("the wall's editor has no {method}")),
         };
         answer.give(outcome);

@@ -1,13 +1,12 @@
 //! The scripted model of the wall: one server for all runs, each with an address, calls and a record of its own.
 
 use super::corpus::Call;
-use crate::peers::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
-use crate::peers::wire;
-use anyhow::{Context, Result};
+use crate::peers::http::Request;
+use crate::peers::{model, wire};
+use anyhow::Result;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::io::{BufReader, BufWriter, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What the model does in one run, and what it was told.
@@ -32,17 +31,9 @@ pub(super) struct Model {
 impl Model {
     /// Listens on a free port of the loopback interface.
     pub(super) fn start() -> Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port for the model server")?;
-        let address = listener.local_addr()?;
         let scripts = Scripts::default();
         let shared = Arc::clone(&scripts);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let scripts = Arc::clone(&shared);
-                // A run that is killed closes its connection in the middle: nothing to tell anybody.
-                std::thread::spawn(move || serve(&stream, &scripts).ok());
-            }
-        });
+        let address = model::serve(move |request| answer(request, &shared))?;
         Ok(Self { address, scripts })
     }
 
@@ -61,25 +52,6 @@ impl Model {
 
 fn lock(scripts: &Scripts) -> MutexGuard<'_, HashMap<String, Script>> {
     scripts.lock().expect("nobody panics with the lock held")
-}
-
-fn serve(stream: &TcpStream, scripts: &Scripts) -> Result<()> {
-    stream.set_nodelay(true)?;
-    let mut from = BufReader::new(stream);
-    while let Some(request) = read_request(&mut from)? {
-        let Some(events) = answer(&request, scripts) else {
-            write_json(&mut &*stream, "404 Not Found", r#"{"error":{"message":"no script for this"}}"#)?;
-            continue;
-        };
-        let mut to = BufWriter::new(stream);
-        write_event_stream_head(&mut to)?;
-        for event in events {
-            write_chunk(&mut to, &format!("data: {event}\n\n"))?;
-        }
-        write_chunk(&mut to, "")?;
-        to.flush()?;
-    }
-    Ok(())
 }
 
 /// The next call of the run that the path names, or its last words.

@@ -244,7 +244,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         // As editors do it: the pipe is closed with the client, and who does not go is killed.
-        super::leftovers::kill_group(self.child.id());
+        crate::leftovers::kill_group(self.child.id());
         self.child.wait().ok();
     }
 }

@@ -1,6 +1,6 @@
 //! The throw-away home in which one attack runs: a user, a project, what lies outside of it, and the shells of the user.
 
-use super::leftovers;
+use crate::leftovers;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -239,7 +239,7 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         if self.id.starts_with("wall-") {
-            leftovers::kill(&self.id, &self.folder);
+            leftovers::kill(&format!("WALL_RUN={}", self.id), &self.folder);
             leftovers::remove(&self.folder);
             leftovers::remove(Path::new(self.get("SHARED")));
             leftovers::remove(&Path::new("/dev/shm").join(&self.id));

@@ -15,6 +15,7 @@ use agent_client_protocol::{
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use system::System;
+use tokio_util::sync::CancellationToken;
 #[cfg(feature = "v2")]
 use {agent::MessageId, agent_client_protocol::Error};
 
@@ -48,6 +49,8 @@ pub(crate) struct AcpClient<W: Wire> {
     tools: Vec<Arc<dyn AnyTool>>,
     /// Which tools act where; `None` where the client offers nothing to act through.
     tool_set: Option<Arc<ToolSet>>,
+    /// Cancelled when the client closes the session, or is gone: its own prompts are taken back.
+    left: CancellationToken,
 }
 
 impl<W: Wire> AcpClient<W> {
@@ -69,6 +72,7 @@ impl<W: Wire> AcpClient<W> {
             forms: peer.forms,
             tools: Vec::new(),
             tool_set: None,
+            left: connection.gone.child_token(),
         }
     }
 
@@ -88,6 +92,11 @@ impl<W: Wire> AcpClient<W> {
     /// Which tools act where, where that can be chosen.
     pub(crate) fn tool_set(&self) -> Option<&ToolSet> {
         self.tool_set.as_deref()
+    }
+
+    /// Cancelled when the client closes the session, or is gone.
+    pub(crate) fn left(&self) -> &CancellationToken {
+        &self.left
     }
 
     /// Says what the session is set to, so that later changes can be told in full.
@@ -198,6 +207,10 @@ impl<W: Wire> Client for AcpClient<W> {
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         self.tools.clone()
+    }
+
+    async fn room(&self) {
+        self.outbox.room().await;
     }
 
     async fn flush(&self) {

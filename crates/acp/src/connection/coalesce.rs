@@ -13,10 +13,17 @@ use agent::ToolCallId;
 use std::collections::{HashMap, VecDeque};
 use tokio::time::Instant;
 
+/// An update with the bytes it counts for.
+#[derive(Debug)]
+pub(crate) struct Waiting<U> {
+    pub(crate) update: Update<U>,
+    pub(crate) bytes: usize,
+}
+
 /// The updates of one session on their way out.
 #[derive(Debug)]
 pub(crate) struct Coalescer<U> {
-    pending: VecDeque<Update<U>>,
+    pending: VecDeque<Waiting<U>>,
     /// How many of `pending` may not wait.
     urgent: usize,
     /// When the last chunk came in.
@@ -69,39 +76,44 @@ impl<U> Default for Coalescer<U> {
 }
 
 impl<U> Coalescer<U> {
-    /// Takes an update.
-    pub(crate) fn push(&mut self, update: Update<U>, now: Instant) {
+    /// Takes an update that counts for so many bytes; returns the bytes of the one that it replaces.
+    pub(crate) fn push(&mut self, update: Update<U>, bytes: usize, now: Instant) -> usize {
+        let mut replaced = 0;
         match update {
             Update::Chunk { kind, id, text } => {
                 if self.chunk_came.is_none_or(|came| now.duration_since(came) >= CHUNK_GAP) {
                     self.express = true;
                 }
                 self.chunk_came = Some(now);
-                if let Some(Update::Chunk { kind: last_kind, id: last_id, text: last }) =
-                    self.pending.back_mut()
+                if let Some(Waiting {
+                    update: Update::Chunk { kind: last_kind, id: last_id, text: last },
+                    bytes: so_far,
+                }) = self.pending.back_mut()
                     && *last_kind == kind
                     && *last_id == id
                     && last.len() + text.len() <= CHUNK_BYTES
                 {
                     last.push_str(&text);
+                    *so_far += bytes;
                 } else {
-                    self.pending.push_back(Update::Chunk { kind, id, text });
+                    self.pending.push_back(Waiting { update: Update::Chunk { kind, id, text }, bytes });
                 }
             }
             Update::Output { call, update } => {
-                let older = |pending: &Update<U>| matches!(pending, Update::Output { call: other, .. } if *other == call);
+                let older = |pending: &Waiting<U>| matches!(&pending.update, Update::Output { call: other, .. } if *other == call);
                 if let Some(at) = self.pending.iter().position(older) {
-                    self.pending.remove(at);
+                    replaced = self.pending.remove(at).map_or(0, |older| older.bytes);
                 }
-                self.pending.push_back(Update::Output { call, update });
+                self.pending.push_back(Waiting { update: Update::Output { call, update }, bytes });
             }
             Update::Display { call, data } => match self.pending.back_mut() {
-                Some(Update::Display { call: last, data: before })
+                Some(Waiting { update: Update::Display { call: last, data: before }, bytes: so_far })
                     if *last == call && before.len() + data.len() <= CHUNK_BYTES =>
                 {
                     before.push_str(&data);
+                    *so_far += bytes;
                 }
-                _ => self.pending.push_back(Update::Display { call, data }),
+                _ => self.pending.push_back(Waiting { update: Update::Display { call, data }, bytes }),
             },
             Update::State(kind, frame) => {
                 self.states.retain(|(waiting, _)| *waiting != kind);
@@ -109,17 +121,23 @@ impl<U> Coalescer<U> {
             }
             urgent @ (Update::Urgent(_) | Update::Native(_)) => {
                 self.urgent += 1;
-                self.pending.push_back(urgent);
+                self.pending.push_back(Waiting { update: urgent, bytes });
             }
         }
+        replaced
+    }
+
+    /// The bytes of all that waits.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pending.iter().map(|waiting| waiting.bytes).sum()
     }
 
     /// What goes out now, in order. `in_flight` is how many updates of the connection the writer has not taken yet.
-    pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<Update<U>> {
+    pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<Waiting<U>> {
         let mut out = Vec::new();
         while in_flight + (out.len() as u64) < UPDATES_IN_FLIGHT {
             let idle = in_flight == 0 && out.is_empty();
-            let due = match self.pending.front() {
+            let due = match self.pending.front().map(|waiting| &waiting.update) {
                 None => false,
                 Some(Update::Urgent(_) | Update::Native(_) | Update::State(..)) => true,
                 Some(Update::Chunk { .. }) => self.chunk_is_due(now, idle),
@@ -136,7 +154,7 @@ impl<U> Coalescer<U> {
         out
     }
 
-    fn due_states(&mut self, now: Instant, out: &mut Vec<Update<U>>) {
+    fn due_states(&mut self, now: Instant, out: &mut Vec<Waiting<U>>) {
         for (kind, frame) in std::mem::take(&mut self.states) {
             if self.state_goes(kind).is_some_and(|goes| now < goes) {
                 self.states.push((kind, frame));
@@ -144,7 +162,7 @@ impl<U> Coalescer<U> {
             }
             self.state_went.retain(|(went, _)| *went != kind);
             self.state_went.push((kind, now));
-            out.push(Update::State(kind, frame));
+            out.push(Waiting { update: Update::State(kind, frame), bytes: 0 });
         }
     }
 
@@ -158,7 +176,7 @@ impl<U> Coalescer<U> {
     }
 
     /// Everything, in order, whatever the time; but for states, which nobody waits for.
-    pub(crate) fn flush(&mut self) -> Vec<Update<U>> {
+    pub(crate) fn flush(&mut self) -> Vec<Waiting<U>> {
         self.urgent = 0;
         self.express = false;
         self.pending.drain(..).collect()
@@ -176,10 +194,10 @@ impl<U> Coalescer<U> {
     }
 
     fn pending_deadline(&self) -> Option<Instant> {
-        match self.pending.front()? {
+        match &self.pending.front()?.update {
             Update::Chunk { .. } => Some(self.chunk_went? + CHUNK_INTERVAL),
             Update::Output { .. } | Update::Display { .. } => {
-                self.pending.iter().filter_map(|update| self.output_goes(update)).min()
+                self.pending.iter().filter_map(|waiting| self.output_goes(&waiting.update)).min()
             }
             Update::Urgent(_) | Update::Native(_) | Update::State(..) => None,
         }
@@ -195,11 +213,12 @@ impl<U> Coalescer<U> {
     /// Whether live output may go out, which is in front then. Calls have a pace each: one that waits does not hold the others up; and
     /// nothing of another kind waits for any of them.
     fn bring_output_forward(&mut self, now: Instant) -> bool {
-        let is_output = |update: &Update<U>| matches!(update, Update::Output { .. } | Update::Display { .. });
+        let is_output =
+            |waiting: &Waiting<U>| matches!(waiting.update, Update::Output { .. } | Update::Display { .. });
         if !self.pending.iter().all(is_output) {
             return true;
         }
-        let due = |update: &Update<U>| self.output_goes(update).is_none_or(|goes| now >= goes);
+        let due = |waiting: &Waiting<U>| self.output_goes(&waiting.update).is_none_or(|goes| now >= goes);
         let Some(at) = self.pending.iter().position(due) else { return false };
         if let Some(update) = self.pending.remove(at) {
             self.pending.push_front(update);
@@ -216,9 +235,9 @@ impl<U> Coalescer<U> {
         }
     }
 
-    fn pop(&mut self, now: Instant) -> Option<Update<U>> {
-        let update = self.pending.pop_front();
-        match &update {
+    fn pop(&mut self, now: Instant) -> Option<Waiting<U>> {
+        let waiting = self.pending.pop_front();
+        match waiting.as_ref().map(|waiting| &waiting.update) {
             Some(Update::Chunk { .. }) => {
                 self.chunk_went = Some(now);
                 self.express = false;
@@ -230,7 +249,7 @@ impl<U> Coalescer<U> {
             Some(Update::Urgent(_) | Update::Native(_)) => self.urgent -= 1,
             Some(Update::State(..)) | None => {}
         }
-        update
+        waiting
     }
 }
 
@@ -280,10 +299,10 @@ mod tests {
         Update::Urgent(Box::new(acp::SessionUpdate::ToolCall(acp::ToolCall::new("x", title))))
     }
 
-    fn shown(updates: Vec<Update<acp::SessionUpdate>>) -> Vec<String> {
+    fn shown(updates: Vec<Waiting<acp::SessionUpdate>>) -> Vec<String> {
         updates
             .into_iter()
-            .map(|update| match update {
+            .map(|waiting| match waiting.update {
                 Update::Chunk { id, text, .. } => format!("{id}:{text}"),
                 Update::Output { call, update } => match *update {
                     acp::SessionUpdate::ToolCallUpdate(update) => {
@@ -310,7 +329,7 @@ mod tests {
         let (mut coalescer, start) = (Coalescer::default(), Instant::now());
         for i in 0..100 {
             let now = start + ms(6) * i;
-            coalescer.push(text("m", "x"), now);
+            coalescer.push(text("m", "x"), 1, now);
             assert_eq!(shown(coalescer.due(now, 0)), ["m:x"], "chunk {i}");
         }
     }
@@ -321,7 +340,7 @@ mod tests {
         let (mut messages, mut all) = (0, String::new());
         for i in 0..5000_u64 {
             let now = start + Duration::from_micros(i * 10);
-            coalescer.push(text("m", "x"), now);
+            coalescer.push(text("m", "x"), 1, now);
             for update in shown(coalescer.due(now, 0)) {
                 messages += 1;
                 all.push_str(&update[2..]);
@@ -341,7 +360,7 @@ mod tests {
         let mut messages = 0;
         for i in 0..10_000 {
             let now = start + ms(1) * i;
-            coalescer.push(text("m", "x"), now);
+            coalescer.push(text("m", "x"), 1, now);
             messages += coalescer.due(now, 0).len();
         }
         assert!((240..=270).contains(&messages), "{messages} messages in 10 s");
@@ -350,11 +369,11 @@ mod tests {
     #[test]
     fn a_busy_writer_merges_and_an_idle_one_gets_it() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
-        coalescer.push(text("m", "a"), now);
+        coalescer.push(text("m", "a"), 1, now);
         assert_eq!(shown(coalescer.due(now, 0)), ["m:a"]);
-        coalescer.push(text("m", "b"), now + ms(6));
+        coalescer.push(text("m", "b"), 1, now + ms(6));
         assert!(coalescer.due(now + ms(6), 1).is_empty());
-        coalescer.push(text("m", "c"), now + ms(7));
+        coalescer.push(text("m", "c"), 1, now + ms(7));
         assert_eq!(coalescer.deadline(), Some(now + ms(40)));
         assert_eq!(shown(coalescer.due(now + ms(8), 0)), ["m:bc"]);
     }
@@ -363,9 +382,9 @@ mod tests {
     fn a_client_that_does_not_read_gets_nothing_more_but_the_flush() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         for _ in 0..10 {
-            coalescer.push(text("m", &"x".repeat(30 * 1024)), now);
+            coalescer.push(text("m", &"x".repeat(30 * 1024)), 1, now);
         }
-        coalescer.push(urgent("t"), now);
+        coalescer.push(urgent("t"), 1, now);
         assert!(coalescer.due(now + ms(1000), UPDATES_IN_FLIGHT).is_empty());
         let all = shown(coalescer.flush());
         assert_eq!(all.len(), 6, "five of 60 KiB and the call");
@@ -377,11 +396,11 @@ mod tests {
     fn another_kind_of_event_pushes_text_out_in_order() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         for _ in 0..20 {
-            coalescer.push(text("m", "x"), now);
+            coalescer.push(text("m", "x"), 1, now);
             coalescer.due(now, 1);
         }
-        coalescer.push(urgent("t"), now);
-        coalescer.push(text("n", "y"), now);
+        coalescer.push(urgent("t"), 1, now);
+        coalescer.push(text("n", "y"), 1, now);
         let out = shown(coalescer.due(now, 1));
         assert_eq!(out.len(), 2);
         assert!(out[0].starts_with("m:x") && out[1] == "!t", "{out:?}");
@@ -391,17 +410,17 @@ mod tests {
     #[test]
     fn live_output_replaces_what_waits_and_keeps_its_pace_per_call() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
-        coalescer.push(output("a", "1"), now);
+        coalescer.push(output("a", "1"), 1, now);
         assert_eq!(shown(coalescer.due(now, 0)), ["a=1"]);
-        coalescer.push(output("a", "2"), now + ms(10));
-        coalescer.push(output("a", "3"), now + ms(20));
+        coalescer.push(output("a", "2"), 1, now + ms(10));
+        coalescer.push(output("a", "3"), 1, now + ms(20));
         assert!(coalescer.due(now + ms(20), 0).is_empty());
         assert_eq!(coalescer.deadline(), Some(now + ms(200)));
-        coalescer.push(output("b", "1"), now + ms(21));
+        coalescer.push(output("b", "1"), 1, now + ms(21));
         assert_eq!(shown(coalescer.due(now + ms(40), 0)), ["b=1"], "one call does not wait for another");
         assert_eq!(shown(coalescer.due(now + ms(200), 0)), ["a=3"]);
-        coalescer.push(output("a", "4"), now + ms(201));
-        coalescer.push(urgent("end"), now + ms(202));
+        coalescer.push(output("a", "4"), 1, now + ms(201));
+        coalescer.push(urgent("end"), 1, now + ms(202));
         assert_eq!(shown(coalescer.due(now + ms(202), 0)), ["a=4", "!end"]);
     }
 
@@ -412,9 +431,9 @@ mod tests {
         let (mut trees, mut dashboards) = (0, 0);
         for tick in 0..100 {
             let at = now + ms(tick * 20);
-            coalescer.push(state(StateKind::Tree), at);
-            coalescer.push(state(StateKind::Dashboard), at);
-            for update in coalescer.due(at, 0) {
+            coalescer.push(state(StateKind::Tree), 1, at);
+            coalescer.push(state(StateKind::Dashboard), 1, at);
+            for Waiting { update, .. } in coalescer.due(at, 0) {
                 match update {
                     Update::State(StateKind::Tree, _) => trees += 1,
                     _ => dashboards += 1,
@@ -424,8 +443,23 @@ mod tests {
         assert_eq!((trees, dashboards), (8, 2), "in two seconds");
         assert!(coalescer.flush().is_empty() && coalescer.is_waiting());
         assert_eq!(coalescer.deadline(), Some(now + ms(2_000)), "the last state goes out by itself");
-        coalescer.push(urgent("end"), now + ms(1_981));
-        assert!(matches!(coalescer.due(now + ms(1_981), 0)[..], [Update::Urgent(_)]));
+        coalescer.push(urgent("end"), 1, now + ms(1_981));
+        let due = coalescer.due(now + ms(1_981), 0);
+        assert!(matches!(due[..], [Waiting { update: Update::Urgent(_), .. }]));
+    }
+
+    #[test]
+    fn bytes_are_counted_as_long_as_they_wait() {
+        let (mut coalescer, now) = (Coalescer::default(), Instant::now());
+        for bytes in [1, 10] {
+            assert_eq!(coalescer.push(text("m", "x"), bytes, now), 0);
+        }
+        assert_eq!(coalescer.push(output("a", "1"), 100, now), 0);
+        assert_eq!(coalescer.push(output("a", "2"), 1_000, now), 100, "what is replaced does not wait");
+        assert_eq!(coalescer.push(urgent("t"), 10_000, now), 0);
+        assert_eq!(coalescer.bytes(), 11_011);
+        let out: Vec<_> = coalescer.due(now, 0).into_iter().map(|waiting| waiting.bytes).collect();
+        assert_eq!((out, coalescer.bytes()), (vec![11, 1_000, 10_000], 0));
     }
 
     #[test]
@@ -433,7 +467,7 @@ mod tests {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         let mut went = 0;
         for tick in 0..60_000 / 10 {
-            coalescer.push(output("a", "x"), now + ms(tick * 10));
+            coalescer.push(output("a", "x"), 1, now + ms(tick * 10));
             went += coalescer.due(now + ms(tick * 10), 0).len();
         }
         assert!((8..=20).contains(&went), "{went} updates in a minute");
@@ -447,14 +481,14 @@ mod tests {
             let data = format!("{tick} ");
             expected.push_str(&data);
             let at = now + ms(u64::from(tick));
-            coalescer.push(Update::Display { call: "a".into(), data }, at);
-            for update in coalescer.due(at, 0) {
+            coalescer.push(Update::Display { call: "a".into(), data }, 1, at);
+            for Waiting { update, .. } in coalescer.due(at, 0) {
                 let Update::Display { data, .. } = update else { panic!("{update:?}") };
                 all.push_str(&data);
                 messages += 1;
             }
         }
-        for update in coalescer.flush() {
+        for Waiting { update, .. } in coalescer.flush() {
             let Update::Display { data, .. } = update else { panic!("{update:?}") };
             all.push_str(&data);
         }

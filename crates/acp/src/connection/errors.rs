@@ -135,7 +135,7 @@ pub(crate) fn store(error: &StoreError) -> Error {
             internal(error.to_string(), "held").data(json!({ "reason": "held", "holder": holder }))
         }
         StoreError::Fenced(_) => internal(error.to_string(), "fenced"),
-        StoreError::Format(_) => internal(error.to_string(), "store_format"),
+        StoreError::Format(_) | StoreError::Damaged(_) => internal(error.to_string(), "store_format"),
         StoreError::Io(_) => internal(error.to_string(), "store"),
     }
 }
@@ -165,6 +165,7 @@ fn model(error: &ModelError) -> Error {
         ModelError::Overloaded(_) => "model_overloaded",
         ModelError::Transport(_) => "model_transport",
         ModelError::BadResponse(_) => "model_bad_response",
+        ModelError::AnswerTooLong => "model_answer_too_long",
     };
     internal(error.to_string(), reason)
 }

@@ -22,7 +22,7 @@ mod wire;
 
 pub(crate) use client::{AcpClient, Outfit};
 #[cfg(test)]
-pub(crate) use coalesce::Coalescer;
+pub(crate) use coalesce::{Coalescer, Waiting};
 pub(crate) use dispatch::{Dispatcher, Served, unknown};
 pub(crate) use outbox::Outbox;
 pub(crate) use replayed::Replayed;

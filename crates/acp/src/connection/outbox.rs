@@ -1,6 +1,10 @@
 //! The one way out for session updates: a lane per session, one pump for the connection.
 
-use super::{Wire, coalesce::Coalescer, update::Update};
+use super::{
+    Wire,
+    coalesce::{Coalescer, Waiting},
+    update::Update,
+};
 use crate::{
     limits::UPDATES_IN_FLIGHT,
     native::{self, Event, Frame, Prefix, Switch},
@@ -14,7 +18,8 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Takes updates from sessions without ever blocking them, and hands them to the transport in order, merged where the client lags.
+/// Takes updates from sessions without ever blocking them, tells them when there is [room for
+/// more](Outbox::room), and hands them to the transport in order, merged where the client lags.
 pub(crate) struct Outbox<W: Wire> {
     connection: ConnectionTo<Client>,
     gauge: Arc<Gauge>,
@@ -47,12 +52,27 @@ impl<W: Wire> Outbox<W> {
         let mut lanes = self.lanes();
         let lane = lane(&mut lanes, session);
         for update in updates {
-            lane.coalescer.push(update, now);
+            // What a command prints is shown as far as the client follows; its result is whole.
+            if !matches!(update, Update::Display { .. }) || !self.gauge.is_backlogged() {
+                self.wait(lane, update, now);
+            }
         }
         self.send_due(session, lane, now);
         if lane.coalescer.is_waiting() {
             self.wake.notify_one();
         }
+    }
+
+    /// Completes when the client has room for more: of this session or of any other.
+    pub(crate) async fn room(&self) {
+        self.gauge.room().await;
+    }
+
+    /// Puts an update into its lane.
+    fn wait(&self, lane: &mut Lane<W::Update>, update: Update<W::Update>, now: Instant) {
+        let bytes = update.bytes();
+        self.gauge.add(bytes);
+        self.gauge.remove(lane.coalescer.push(update, bytes, now));
     }
 
     /// Hands everything of a session to the transport; what is sent after it follows it on the wire. A session that is held stays held.
@@ -61,8 +81,8 @@ impl<W: Wire> Outbox<W> {
         if let Some(lane) = lanes.get_mut(session)
             && !lane.held
         {
-            for update in lane.coalescer.flush() {
-                self.send_one(session, &mut lane.run, update);
+            for waiting in lane.coalescer.flush() {
+                self.send_one(session, &mut lane.run, waiting);
             }
         }
     }
@@ -74,10 +94,14 @@ impl<W: Wire> Outbox<W> {
         let waiting = lane.coalescer.flush();
         if lane.held {
             // A replay tells no events of the native layer.
-            let kept = waiting.into_iter().filter(|update| matches!(update, Update::Native(_)));
-            kept.for_each(|update| lane.coalescer.push(update, Instant::now()));
+            for Waiting { update, bytes } in waiting {
+                self.gauge.remove(bytes);
+                if matches!(update, Update::Native(_)) {
+                    self.wait(lane, update, Instant::now());
+                }
+            }
         } else {
-            waiting.into_iter().for_each(|update| self.send_one(session, &mut lane.run, update));
+            waiting.into_iter().for_each(|waiting| self.send_one(session, &mut lane.run, waiting));
         }
         lane.held = true;
     }
@@ -101,7 +125,9 @@ impl<W: Wire> Outbox<W> {
     #[cfg(feature = "v2")]
     pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
         self.gauge.below(UPDATES_IN_FLIGHT).await;
-        self.send(session, update);
+        let bytes = agent::json_bytes(&update);
+        self.gauge.add(bytes);
+        self.send(session, update, bytes);
     }
 
     /// The same, with what the native layer says of it: after a piece of text the same as an event
@@ -113,11 +139,14 @@ impl<W: Wire> Outbox<W> {
         update: Update<W::Update>,
     ) {
         self.gauge.below(UPDATES_IN_FLIGHT).await;
-        self.send_one(session, run, update);
+        let bytes = update.bytes();
+        self.gauge.add(bytes);
+        self.send_one(session, run, Waiting { update, bytes });
     }
 
-    fn send(&self, session: &SessionId, update: W::Update) {
-        self.gauge.count_sent();
+    /// Hands over an update whose bytes wait already.
+    fn send(&self, session: &SessionId, update: W::Update, bytes: usize) {
+        self.gauge.count_sent(bytes);
         if let Err(error) = W::send(&self.connection, session, update) {
             tracing::debug!(%error, "the connection is gone; an update was not sent");
         }
@@ -125,7 +154,9 @@ impl<W: Wire> Outbox<W> {
 
     /// Forgets a session, with what still waits for it.
     pub(crate) fn forget(&self, session: &SessionId) {
-        self.lanes().remove(session);
+        if let Some(lane) = self.lanes().remove(session) {
+            self.gauge.remove(lane.coalescer.bytes());
+        }
     }
 
     /// Sends what becomes due by time or by the writer's progress; never ends by itself.
@@ -157,13 +188,14 @@ impl<W: Wire> Outbox<W> {
         if lane.held {
             return;
         }
-        for update in lane.coalescer.due(now, self.gauge.in_flight()) {
-            self.send_one(session, &mut lane.run, update);
+        for waiting in lane.coalescer.due(now, self.gauge.in_flight()) {
+            self.send_one(session, &mut lane.run, waiting);
         }
     }
 
     /// Sends an update, and after text the same as an event of the native layer: what merged on its way is one of each.
-    fn send_one(&self, session: &SessionId, run: &mut Option<TurnId>, update: Update<W::Update>) {
+    fn send_one(&self, session: &SessionId, run: &mut Option<TurnId>, waiting: Waiting<W::Update>) {
+        let Waiting { update, bytes } = waiting;
         let prefix = self.native.prefix();
         let delta = match &update {
             Update::Native(frame) | Update::State(_, frame) => {
@@ -171,24 +203,38 @@ impl<W: Wire> Outbox<W> {
                 if !matches!(update, Update::State(..)) {
                     run.clone_from(of);
                 }
-                if let (Some(prefix), Some(event)) = (prefix, event) {
-                    self.send_event(session, prefix, of.as_ref(), event);
+                match (prefix, event) {
+                    (Some(prefix), Some(event)) => {
+                        self.send_event(session, prefix, of.as_ref(), event, bytes);
+                    }
+                    _ => self.gauge.remove(bytes),
                 }
                 return;
             }
             Update::Chunk { kind, text, .. } => prefix.map(|prefix| (prefix, native::delta(*kind, text))),
             _ => None,
         };
-        if let Some(update) = update.into_wire::<W>() {
-            self.send(session, update);
+        match update.into_wire::<W>() {
+            Some(update) => self.send(session, update, bytes),
+            None => self.gauge.remove(bytes),
         }
         if let Some((prefix, event)) = delta {
-            self.send_event(session, prefix, run.as_ref(), &event);
+            // The text once more.
+            self.gauge.add(bytes);
+            self.send_event(session, prefix, run.as_ref(), &event, bytes);
         }
     }
 
-    fn send_event(&self, session: &SessionId, prefix: Prefix, run: Option<&TurnId>, event: &Event) {
-        self.gauge.count_sent();
+    /// Hands over an event of the native layer whose bytes wait already.
+    fn send_event(
+        &self,
+        session: &SessionId,
+        prefix: Prefix,
+        run: Option<&TurnId>,
+        event: &Event,
+        bytes: usize,
+    ) {
+        self.gauge.count_sent(bytes);
         if let Err(error) = native::send(&self.connection, session, prefix, run, event) {
             tracing::debug!(%error, "the connection is gone; an event was not sent");
         }

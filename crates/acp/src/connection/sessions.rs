@@ -19,6 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use system::{AbsPath, FileKind, SystemError};
+use tokio_util::sync::CancellationToken;
 
 /// The parameters that everything which makes or opens a session shares.
 #[derive(Debug, Default, Deserialize)]
@@ -184,17 +185,25 @@ impl<W: Wire> Connection<W> {
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 
-    /// Cancels what runs, and frees the session once all has settled; where others have it open too it stays open for them.
+    /// Takes back this client's prompts and leaves the session. Where others have it open it stays
+    /// open, and what they asked for goes on; where none has, what runs is cancelled, and the
+    /// session is freed once that has settled.
     pub(crate) async fn close(&self, peer: &Peer<W>, given: Value) -> Result<(), Error> {
         let handle = self.session("session/close", given)?;
-        handle.cancel();
-        let stays =
-            self.watched(handle.id()).is_some_and(|client| handle.tells(&client) && handle.leave(&client));
-        if !stays {
+        let id = handle.id();
+        // First, so that a request that opens it anew meanwhile has a client of its own.
+        let client = self.sessions().remove(id).ok_or_else(|| errors::unknown_session(id))?;
+        self.claims.closed(id);
+        client.left().cancel();
+        let client: Arc<dyn Client> = client;
+        if !(handle.tells(&client) && handle.leave(&client)) {
+            handle.cancel();
             handle.close().await;
         }
-        peer.outbox.flush(handle.id());
-        self.forget(handle.id());
+        peer.outbox.flush(id);
+        if !self.sessions().contains_key(id) {
+            peer.outbox.forget(id);
+        }
         Ok(())
     }
 
@@ -283,6 +292,11 @@ impl<W: Wire> Connection<W> {
     pub(crate) fn find(&self, id: &str) -> Result<SessionHandle, Error> {
         let id = SessionId(id.to_owned());
         self.runtime.find(&id).ok_or_else(|| errors::unknown_session(&id))
+    }
+
+    /// Cancelled when this client closes a session, or is gone.
+    pub(crate) fn left(&self, handle: &SessionHandle) -> CancellationToken {
+        self.client(handle).map_or_else(|| self.gone.clone(), |client| client.left().clone())
     }
 
     /// Who tells of a session's events.

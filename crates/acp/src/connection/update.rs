@@ -3,6 +3,7 @@
 use super::Wire;
 use crate::native::{Frame, StateKind, Step};
 use agent::{MessageId, ToolCallId};
+use serde::Serialize;
 
 /// An update of a session, in a version whose updates are `U` on the wire.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +61,21 @@ impl<U> Update<U> {
     /// An update that may not wait.
     pub(crate) fn urgent(update: U) -> Self {
         Self::Urgent(Box::new(update))
+    }
+
+    /// About how many bytes it takes on the wire. A state of the native layer counts for nothing:
+    /// one of each kind waits at the most.
+    pub(crate) fn bytes(&self) -> usize
+    where
+        U: Serialize,
+    {
+        match self {
+            Self::Chunk { text, .. } => text.len(),
+            Self::Display { data, .. } => data.len(),
+            Self::Output { update, .. } | Self::Urgent(update) => agent::json_bytes(update),
+            Self::Native(frame) => agent::json_bytes(&frame.event),
+            Self::State(..) => 0,
+        }
     }
 
     /// The update as it goes over the wire; `None` when it is no update of the protocol.

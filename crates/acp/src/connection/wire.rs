@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A version of the protocol: what its messages look like, and which there are. All else about a connection is the same for each.
 pub(crate) trait Wire: Send + Sync + Sized + 'static {
     /// An update of a session as it goes over the wire.
-    type Update: Send + 'static;
+    type Update: serde::Serialize + Send + 'static;
     /// Turns a session's events into updates.
     type Projection: Projection<Self::Update>;
     /// What its clients say of themselves beyond what all versions know.

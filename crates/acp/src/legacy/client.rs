@@ -1,6 +1,9 @@
 //! Who is told what happens in a run: text as it comes, and each file that was changed.
 
-use super::message::{ApplyEdit, FileEdit, Outgoing, StreamParams};
+use super::{
+    message::{ApplyEdit, FileEdit, Outgoing, StreamParams},
+    out::Out,
+};
 use agent::{
     Client, FileChange, MessageId, PermissionMode, PermissionOutcome, PermissionRequest, SessionEvent,
 };
@@ -11,14 +14,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 use system::AbsPath;
-use tokio::sync::mpsc::UnboundedSender;
 
 /// The client of one run.
 pub(super) struct RunClient {
     conversation: String,
     /// How much is asked, of what the dialect cannot ask.
     mode: PermissionMode,
-    out: UnboundedSender<String>,
+    out: Out,
     /// The message whose text was told as it came.
     streamed: Mutex<Option<MessageId>>,
     /// The text of each file as it was told last.
@@ -26,7 +28,7 @@ pub(super) struct RunClient {
 }
 
 impl RunClient {
-    pub(super) fn new(conversation: String, mode: PermissionMode, out: UnboundedSender<String>) -> Self {
+    pub(super) fn new(conversation: String, mode: PermissionMode, out: Out) -> Self {
         Self { conversation, mode, out, streamed: Mutex::default(), told: Mutex::default() }
     }
 
@@ -57,8 +59,7 @@ impl RunClient {
 
     fn say(&self, message: &impl serde::Serialize) {
         if let Ok(line) = serde_json::to_string(message) {
-            // A client that has gone hears nothing.
-            let _ = self.out.send(line);
+            self.out.send(line);
         }
     }
 }
@@ -82,6 +83,10 @@ impl Client for RunClient {
 
     async fn request_permission(&self, _request: PermissionRequest) -> PermissionOutcome {
         PermissionOutcome::RejectOnce
+    }
+
+    async fn room(&self) {
+        self.out.room().await;
     }
 
     fn rejection(&self, request: &PermissionRequest) -> Option<String> {

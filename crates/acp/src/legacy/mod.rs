@@ -5,6 +5,7 @@
 mod changes;
 mod client;
 mod message;
+mod out;
 mod run;
 
 use crate::{
@@ -13,15 +14,12 @@ use crate::{
     transport::{LineSink, Read, is_bad_line},
 };
 use agent::Runtime;
-use futures::{SinkExt, Stream, StreamExt};
+use futures::{Stream, StreamExt};
 use message::{Incoming, Initialized, Outgoing};
 use run::{Desk, Run};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout, timeout_at},
-};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// Whether a connection that begins with this line speaks this dialect: an introduction without a version, or a method of this dialect.
@@ -40,17 +38,12 @@ pub(crate) async fn serve(
     runtime: Arc<Runtime>,
     options: AcpOptions,
     mut lines: impl Stream<Item = Read> + Send + Unpin,
-    mut sink: LineSink,
+    sink: LineSink,
     closed: CancellationToken,
 ) {
     // As much as the model says and the tools write; nothing of it can be left out.
-    let (out, mut waiting) = mpsc::unbounded_channel::<String>();
-    let writing = tokio::spawn(async move {
-        while let Some(line) = waiting.recv().await {
-            sink.send(line).await?;
-        }
-        sink.close().await
-    });
+    let (out, write) = out::way_out(sink);
+    let writing = tokio::spawn(write);
     let desk = Arc::new(Desk::new(runtime, options, out));
     while let Some(Some(Read { text, .. })) = closed.run_until_cancelled(lines.next()).await {
         match serde_json::from_str::<Incoming>(&text) {

@@ -1,7 +1,7 @@
 //! The runs of a connection: each a prompt in a session of its own, or in that of its conversation
 //! where the client sends that again.
 
-use super::{changes::Snapshot, client::RunClient, message::Outgoing};
+use super::{changes::Snapshot, client::RunClient, message::Outgoing, out::Out};
 use crate::AcpOptions;
 use agent::{Content, CreateSession, OpenSession, Runtime, SessionHandle, SessionId, StopReason, Surface};
 use serde_json::{Value, json};
@@ -11,14 +11,14 @@ use std::{
     task::Poll,
 };
 use system::{AbsPath, FileKind};
-use tokio::{sync::mpsc::UnboundedSender, task::JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// What the connection works with.
 pub(super) struct Desk {
     runtime: Arc<Runtime>,
     pub(super) options: AcpOptions,
-    out: UnboundedSender<String>,
+    out: Out,
     state: Mutex<State>,
 }
 
@@ -76,7 +76,7 @@ impl Run {
 }
 
 impl Desk {
-    pub(super) fn new(runtime: Arc<Runtime>, options: AcpOptions, out: UnboundedSender<String>) -> Self {
+    pub(super) fn new(runtime: Arc<Runtime>, options: AcpOptions, out: Out) -> Self {
         Self { runtime, options, out, state: Mutex::default() }
     }
 
@@ -90,8 +90,7 @@ impl Desk {
     /// Sends a message.
     pub(super) fn say(&self, message: &impl serde::Serialize) {
         if let Ok(line) = serde_json::to_string(message) {
-            // A client that has gone hears nothing.
-            let _ = self.out.send(line);
+            self.out.send(line);
         }
     }
 

@@ -95,6 +95,11 @@ impl Desk {
         self.lock().ran.clone()
     }
 
+    /// How many terminals were made and not released yet.
+    pub(super) fn open_terminals(&self) -> usize {
+        self.lock().terminals.values().filter(|terminal| !terminal.released).count()
+    }
+
     /// What was wrong so far.
     pub(super) fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()
@@ -182,6 +187,14 @@ impl Desk {
             None => self.proper(id, method, params).await.into_iter().collect(),
             Some(Fault::Error(code, message)) => vec![Err(json!({ "code": code, "message": message }))],
             Some(Fault::Result(result)) => vec![Ok(result.clone())],
+            Some(Fault::Done(code, message)) => {
+                let done = self.proper(id, method, params).await;
+                // A terminal that the agent never hears of is the editor's to end.
+                if let Some(made) = done.and_then(Result::ok).filter(|_| method == "terminal/create") {
+                    self.lock().released(&made);
+                }
+                vec![Err(json!({ "code": code, "message": message }))]
+            }
             Some(Fault::Silence) => Vec::new(),
             Some(Fault::Late(time)) => {
                 let answer = self.proper(id, method, params).await;

@@ -217,6 +217,11 @@ impl Editor {
         self.desk.violations()
     }
 
+    /// How many of its terminals were made and not released yet.
+    pub fn open_terminals(&self) -> usize {
+        self.desk.open_terminals()
+    }
+
     /// The shell lines of all commands that were started in its terminals, in order.
     pub fn ran(&self) -> Vec<String> {
         self.desk.ran()

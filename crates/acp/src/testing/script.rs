@@ -226,6 +226,8 @@ pub enum Fault {
     Error(i64, &'static str),
     /// This result.
     Result(Value),
+    /// It does what was asked, and answers with a JSON-RPC error.
+    Done(i64, &'static str),
     /// Nothing.
     Silence,
     /// It does what was asked, and says so only after this time.

@@ -1,5 +1,6 @@
-//! The outgoing side: lines to bytes, as many at a time as wait, and a gauge that tells how far behind the client is.
+//! The outgoing side: lines to bytes, as many at a time as wait.
 
+use super::Gauge;
 use crate::{
     limits::{WRITE_BATCH_BYTES, WRITER_LINES},
     native::Prefix,
@@ -8,57 +9,14 @@ use futures::Sink;
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
-    sync::{mpsc, watch},
+    sync::mpsc,
 };
 use tokio_util::sync::PollSender;
-
-/// How many updates were handed over and how many of them the transport has taken.
-#[derive(Debug, Default)]
-pub(crate) struct Gauge {
-    sent: AtomicU64,
-    written: watch::Sender<u64>,
-}
-
-impl Gauge {
-    /// Counts an update that is handed over.
-    pub(crate) fn count_sent(&self) {
-        self.sent.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Updates that were handed over and are not written yet.
-    pub(crate) fn in_flight(&self) -> u64 {
-        let written = *self.written.borrow();
-        self.sent.load(Ordering::Relaxed).saturating_sub(written)
-    }
-
-    /// Tells when the transport has taken more.
-    pub(crate) fn progress(&self) -> watch::Receiver<u64> {
-        self.written.subscribe()
-    }
-
-    /// Completes when fewer than `most` updates are under way.
-    pub(crate) async fn below(&self, most: u64) {
-        let mut progress = self.progress();
-        while self.in_flight() >= most {
-            // The sender is ours, so the channel cannot close while we wait.
-            let _ = progress.changed().await;
-        }
-    }
-
-    fn count_written(&self, updates: u64) {
-        if updates > 0 {
-            self.written.send_modify(|written| *written += updates);
-        }
-    }
-}
 
 /// Where the protocol library puts its lines. Holds it back when the writer is behind.
 pub(crate) struct LineSink(PollSender<String>);
@@ -70,7 +28,9 @@ pub(crate) fn write_lines(
     gauge: Arc<Gauge>,
 ) -> (LineSink, impl Future<Output = io::Result<()>> + Send + 'static) {
     let (sender, mut lines) = mpsc::channel::<String>(WRITER_LINES);
+    let closing = Closing(gauge.clone());
     let run = async move {
+        let _closing = closing;
         let mut bytes = Vec::new();
         while let Some(line) = lines.recv().await {
             bytes.clear();
@@ -87,6 +47,15 @@ pub(crate) fn write_lines(
         writer.shutdown().await
     };
     (LineSink(PollSender::new(sender)), run)
+}
+
+/// Tells that nothing is written any more, however the writer ended.
+struct Closing(Arc<Gauge>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// Appends a line with its end; 1 if it is a session update.
@@ -142,7 +111,7 @@ mod tests {
         let (writer, mut reader) = tokio::io::duplex(1024);
         let gauge = Arc::new(Gauge::default());
         let (mut sink, run) = write_lines(writer, gauge.clone());
-        gauge.count_sent();
+        gauge.count_sent(7);
         for line in ["one", UPDATE, "two"] {
             sink.send(line.to_owned()).await.unwrap();
         }

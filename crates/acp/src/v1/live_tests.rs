@@ -4,14 +4,12 @@ use super::{
     V1,
     to_acp::{Projection, Takes},
 };
-use crate::connection::{self, Coalescer};
+use crate::connection::{Coalescer, Waiting};
 use agent::{Content, LiveOutput, SessionEvent, ToolCallUpdate, ToolContent, ToolStatus};
 use agent_client_protocol::v1::schema as acp;
 use std::time::Duration;
 use system::{AbsPath, ExitStatus};
 use tokio::time::Instant;
-
-type Update = connection::Update<acp::SessionUpdate>;
 
 /// What went over the wire.
 #[derive(Debug, Default)]
@@ -24,8 +22,8 @@ struct Wire {
 }
 
 impl Wire {
-    fn take(&mut self, updates: Vec<Update>, now: Instant) {
-        for update in updates {
+    fn take(&mut self, updates: Vec<Waiting<acp::SessionUpdate>>, now: Instant) {
+        for Waiting { update, .. } in updates {
             let notification =
                 acp::SessionNotification::new("0".repeat(36), update.into_wire::<V1>().unwrap());
             self.bytes += serde_json::to_string(&notification).unwrap().len() + ENVELOPE;
@@ -67,7 +65,7 @@ fn run(displays: bool, lines: u32, pace: Duration, result: &str) -> Wire {
     events.push((end, SessionEvent::ToolCall(call().status(ToolStatus::Completed).content(content))));
     for (at, event) in events {
         for update in projection.updates(&event, Vec::new) {
-            coalescer.push(update, at);
+            coalescer.push(update, 0, at);
         }
         wire.take(coalescer.due(at, 0), at);
     }

@@ -4,7 +4,7 @@
 //! the answer to the prompt, a call that was never advertised, a relative path.
 
 use crate::stage::{Stage, stage};
-use acp::testing::{EditorScript, Fault, TerminalScript};
+use acp::testing::{Editor, EditorScript, Fault, TerminalScript};
 use agent::fake::Reply;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -26,6 +26,7 @@ fn faults() -> Vec<Fault> {
         Fault::Result(
             json!({"output": 1, "content": [], "terminalId": null, "exitCode": "x", "outcome": "?"}),
         ),
+        Fault::Done(-32603, "it was done all the same"),
         Fault::Late(Duration::from_secs(45)),
         Fault::Twice,
     ]
@@ -67,6 +68,16 @@ fn runs(stage: &Stage, line: &str) -> usize {
     stage.editor.ran().iter().filter(|ran| *ran == line).count() + here
 }
 
+/// How often the agent asked its editor for something.
+fn asked(editor: &Editor) -> usize {
+    let methods = editor.methods();
+    let asks = |method: &&String| {
+        ["fs/", "terminal/"].iter().any(|family| method.starts_with(family))
+            || *method == "session/request_permission"
+    };
+    methods.iter().filter(asks).count()
+}
+
 /// Plays the turn with one call answered wrongly; whether the fault was reached.
 async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
     let name = format!("{fault:?} at call {number}");
@@ -82,7 +93,7 @@ async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
     for line in LINES {
         assert!(runs(&stage, line) <= 1, "{name}: {line} ran {} times", runs(&stage, line));
     }
-    let unsettled = |editor: &acp::testing::Editor| {
+    let unsettled = |editor: &Editor| {
         let updates = editor.updates("tool_call_update");
         let last =
             |id: &Value| updates.iter().rev().find(|u| u["toolCallId"] == *id && u["status"].is_string());
@@ -98,13 +109,8 @@ async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
     let open = unsettled(&stage.editor);
     assert!(open.is_empty(), "{name}: calls left open: {open:?}");
     // A terminal that the client made too late is released when it says so.
-    stage.editor.until(|editor| editor.calls("terminal/release").len() == editor.ran().len()).await;
-    let requests = ["fs/read_text_file", "fs/write_text_file", "session/request_permission"];
-    let terminal =
-        ["create", "output", "wait_for_exit", "kill", "release"].map(|verb| format!("terminal/{verb}"));
-    let methods = stage.editor.methods();
-    let asked = |method: &&String| requests.contains(&method.as_str()) || terminal.contains(method);
-    let reached = methods.iter().filter(asked).count() >= number;
+    stage.editor.until(|editor| editor.open_terminals() == 0).await;
+    let reached = asked(&stage.editor) >= number;
     if !reached {
         let ends: Vec<_> = stage
             .editor
@@ -128,6 +134,7 @@ async fn every_fault_at_every_call_costs_one_call_at_the_most() {
             number += 1;
         }
         assert!(number > 12, "{fault:?}: only {number} calls were made");
+        println!("faults: {fault:?}: {} operations", number - 1);
     }
 }
 
@@ -153,4 +160,44 @@ async fn a_client_that_never_answers_anything_costs_each_call_its_deadline() {
         }
         stage.editor.close().await.unwrap();
     }
+}
+
+/// Plays the turn with one call never answered, which is cancelled; whether the call was reached.
+async fn cancel_at(number: usize) -> bool {
+    let stage = stage(editor(number % 2 == 0).fault_at(number, Fault::Silence), turn());
+    for line in LINES {
+        stage.disk.on_command(line, |_| Script::exits(0).prints("here"));
+    }
+    let session = stage.editor.session("/w").await;
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "go"}]});
+    let answer = tokio::spawn(stage.editor.start("session/prompt", prompt).1);
+    stage.editor.until(|editor| answer.is_finished() || asked(editor) >= number).await;
+    let reached = asked(&stage.editor) >= number;
+    let begun = tokio::time::Instant::now();
+    stage.editor.notify("session/cancel", json!({"sessionId": session}));
+    let reason = answer.await.unwrap().unwrap()["stopReason"].clone();
+    assert!(begun.elapsed() < Duration::from_secs(10), "call {number}: {:?}", begun.elapsed());
+    // Nobody waits for the last release: the turn may be over by then.
+    let released = stage.editor.calls("terminal/release").len() == LINES.len();
+    assert!(reason == "cancelled" || (reason == "end_turn" && released), "call {number}: {reason}");
+    if reason == "cancelled" {
+        // The rest of what the model wanted.
+        assert_eq!(stage.editor.prompt(&session, "again").await.unwrap()["stopReason"], "end_turn");
+    }
+    for line in LINES {
+        assert!(runs(&stage, line) <= 1, "call {number}: {line} ran {} times", runs(&stage, line));
+    }
+    stage.editor.until(|editor| editor.open_terminals() == 0).await;
+    stage.editor.close().await.expect("the connection ends in order");
+    reached
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_while_any_call_is_unanswered_ends_the_turn_and_the_next_prompt_works() {
+    let mut number = 1;
+    while cancel_at(number).await {
+        number += 1;
+    }
+    assert!(number > 12, "only {number} calls were made");
+    println!("faults: unanswered and cancelled: {} operations", number - 1);
 }

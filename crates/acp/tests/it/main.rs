@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod auth;
+mod bounds;
 mod conversation;
 mod delegated;
 mod golden;

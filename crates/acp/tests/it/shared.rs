@@ -109,10 +109,10 @@ async fn the_last_to_close_or_go_closes_the_session() {
     second.initialize().await;
     second.ok("session/load", load(&session)).await;
     let of = json!({"sessionId": session});
-    let (_, running) = second.start("session/prompt", prompt(&session, "1"));
+    let (_, running) = stage.editor.start("session/prompt", prompt(&session, "1"));
     until_said(&second, "x").await;
     stage.editor.ok("session/close", of.clone()).await;
-    assert_eq!(running.await.unwrap()["stopReason"], "cancelled", "closing cancels what runs");
+    assert_eq!(running.await.unwrap()["stopReason"], "cancelled", "its own prompt went with it");
     assert_eq!(second.ok("session/status", of.clone()).await["status"], "open");
     second.prompt(&session, "2").await.unwrap();
     assert!(!stage.editor.text().contains('y'), "who closed it is told nothing more");
@@ -122,6 +122,42 @@ async fn the_last_to_close_or_go_closes_the_session() {
     stage.editor.ok("session/load", load(&session)).await;
     second.close().await.unwrap();
     assert_eq!(stage.editor.ok("session/status", of).await["status"], "open");
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn closing_a_shared_session_leaves_the_prompts_of_others_running() {
+    let stage = alone([Reply::Hang(said("x"))], script());
+    let session = stage.editor.session("/w").await;
+    let second = stage.join(script());
+    second.initialize().await;
+    second.ok("session/load", load(&session)).await;
+    let of = json!({"sessionId": session});
+    let (_, running) = second.start("session/prompt", prompt(&session, "1"));
+    until_said(&second, "x").await;
+    stage.editor.ok("session/close", of.clone()).await;
+    let mut running = std::pin::pin!(running);
+    assert!(futures::poll!(running.as_mut()).is_pending(), "the turn of the other goes on");
+    // It is not open for the first client any more, which therefore cannot close it again.
+    let (code, message) = stage.editor.error("session/close", of.clone()).await;
+    assert_eq!(code, -32002, "{message}");
+    second.notify("session/cancel", of);
+    assert_eq!(running.await.unwrap()["stopReason"], "cancelled");
+    second.close().await.unwrap();
+    stage.editor.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_is_opened_right_behind_its_closing() {
+    let stage = alone([], script());
+    let session = stage.editor.session("/w").await;
+    let of = json!({"sessionId": session});
+    for _ in 0..20 {
+        let (_, closed) = stage.editor.start("session/close", of.clone());
+        let (_, loaded) = stage.editor.start("session/load", load(&session));
+        closed.await.unwrap();
+        loaded.await.unwrap();
+    }
     stage.editor.close().await.unwrap();
 }
 

@@ -2,8 +2,9 @@
 
 use crate::stage::{stage, stage_with};
 use acp::testing::{Editor, EditorScript, Fault};
-use agent::fake::Reply;
+use agent::{ModelEvent, fake::Reply};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 #[tokio::test]
 async fn an_introduction_tells_what_the_agent_can() {
@@ -381,4 +382,26 @@ async fn numbers_and_texts_that_json_cannot_hold_cost_one_error_each() {
     stage.editor.ok("session/status", json!({"sessionId": session})).await;
     // The editor did not number these itself, so it objects to the answers; that is not what is tested here.
     std::mem::forget(stage.editor);
+}
+
+/// Its input stays open all the time: before the introduction, idle, and in the middle of a turn.
+#[tokio::test]
+async fn a_client_that_reads_no_more_has_hung_up() {
+    for phase in ["new", "idle", "busy"] {
+        let mut reads_no_more = None;
+        let hangs = (phase == "busy").then(|| Reply::Hang(vec![ModelEvent::Text("x".to_owned())]));
+        let stage = stage_with(Arc::default(), EditorScript::default(), hangs, |options| {
+            reads_no_more = Some(options.output_closed.clone());
+        });
+        if phase != "new" {
+            let session = stage.editor.session("/w").await;
+            if phase == "busy" {
+                let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "go"}]});
+                drop(stage.editor.start("session/prompt", prompt));
+                stage.editor.until(|editor| editor.text() == "x").await;
+            }
+        }
+        reads_no_more.expect("the options are changed").cancel();
+        stage.editor.ended().await.unwrap_or_else(|error| panic!("{phase}: {error}"));
+    }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     CompactionId, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop, SessionEvent, Severity,
-    StoreError, TurnError, Usage,
+    StoreError, TurnError, Usage, bounded,
     limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},
     session_task::Session,
     turn::{next, retrying},
@@ -222,7 +222,7 @@ impl Session {
         id: &CompactionId,
         spent: &mut Usage,
     ) -> Written {
-        let mut stream = with.model.stream(request);
+        let mut stream = bounded::ask(with.model, request);
         let (mut text, mut told, mut usage) = (String::new(), 0, Usage::default());
         let written = loop {
             let event = next(&mut stream, with.cancel).await;

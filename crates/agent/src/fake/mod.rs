@@ -3,7 +3,9 @@
 mod client;
 mod model;
 mod store;
+mod watched;
 
 pub use client::FakeClient;
-pub use model::{FakeModel, FakeModels, Reply};
+pub use model::{FakeModel, FakeModels, Reply, check_request};
 pub use store::MemoryStore;
+pub use watched::WatchedModel;

@@ -100,7 +100,7 @@ impl LanguageModel for FakeModel {
     }
 
     fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-        check(&request);
+        check_request(&request);
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         match self.next() {
             Reply::Events(events) => futures::stream::iter(events).boxed(),
@@ -123,7 +123,10 @@ impl Drop for FakeModel {
 }
 
 /// What providers insist on, and what this project insists on beyond that.
-fn check(request: &ModelRequest) {
+///
+/// # Panics
+/// When a conversation is none that a provider takes.
+pub fn check_request(request: &ModelRequest) {
     assert!(
         matches!(request.messages.first(), Some(Message::User(_))),
         "a conversation begins with the user"

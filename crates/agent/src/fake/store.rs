@@ -10,11 +10,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::AbsPath;
+use tokio::sync::watch;
 
 /// A store in memory, with the same fencing as the real one.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
+    /// Whether appends wait.
+    paused: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -36,6 +39,11 @@ impl MemoryStore {
     /// Lets so many more appends pass, and fails those after them, as a full disk would.
     pub fn fail_after(&self, appends: usize) {
         self.lock().fail_after = Some(appends);
+    }
+
+    /// Makes appends wait, as a slow disk would, or lets them go on.
+    pub fn pause(&self, paused: bool) {
+        self.paused.send_replace(paused);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -103,6 +111,8 @@ impl SessionStore for MemoryStore {
     }
 
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
+        // The sender is ours, so the channel cannot close while we wait.
+        let _ = self.paused.subscribe().wait_for(|paused| !paused).await;
         let mut state = self.lock();
         match &mut state.fail_after {
             Some(0) => return Err(StoreError::Io("no space left on device".to_owned())),

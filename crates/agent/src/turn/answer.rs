@@ -1,8 +1,9 @@
 //! One answer of the model: it is asked, and what it says is passed on while it says it.
 
 use crate::{
-    LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStop, Reasoning,
-    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, limits::MODEL_SILENCE, session_task::Session,
+    ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
+    ModelStop, Reasoning, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded,
+    limits::MODEL_SILENCE, log::SessionLog, session_task::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;
@@ -28,13 +29,15 @@ impl Answer {
     }
 }
 
-/// Asks the model and passes on what it says while it says it. A cancelled or broken answer keeps its text and loses its calls.
+/// Asks the model and passes on what it says while it says it. A cancelled, broken or cut-off answer
+/// keeps its text and loses its calls. While the client has too much to read, the model is not read.
 pub(super) async fn ask(
     session: &mut Session,
     model: &dyn LanguageModel,
     request: ModelRequest,
     cancel: &CancellationToken,
 ) -> Result<Answer, StoreError> {
+    session.room(cancel).await;
     let (id, thought_id) = (session.next_message(), session.next_message());
     let mut response = ModelResponse {
         id: id.clone(),
@@ -46,7 +49,7 @@ pub(super) async fn ask(
     };
     let mut usage = Usage::default();
     let mut unfinished_reasoning = String::new();
-    let mut stream = model.stream(request);
+    let mut stream = bounded::ask(model, request);
     // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
     let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
     stored?;
@@ -58,7 +61,10 @@ pub(super) async fn ask(
     let stop = loop {
         let event = match first.take() {
             Some(event) => event,
-            None => next(&mut stream, cancel).await,
+            None => {
+                session.room(cancel).await;
+                next(&mut stream, cancel).await
+            }
         };
         match event {
             None => {
@@ -100,7 +106,31 @@ pub(super) async fn ask(
     if stop.is_err() || cancel.is_cancelled() {
         response.calls.clear();
     }
+    let stop = match stop {
+        Err(ModelError::AnswerTooLong) => {
+            response.text.push_str(&cut_off(&session.log, &id));
+            Ok(ModelStop::MaxTokens)
+        }
+        stop => stop,
+    };
     Ok(Answer { response, usage, stop })
+}
+
+/// Tells that an answer was cut off; the mark that its text ends with.
+fn cut_off(log: &SessionLog, id: &MessageId) -> String {
+    let most = ANSWER_BYTES >> 20;
+    log.tell(SessionEvent::Notice {
+        severity: Severity::Warning,
+        title: format!("The model's answer was cut off: it is longer than {most} MiB"),
+        description: Some(
+            "What came before is kept; tools that it called are not run. Ask for less at a time, or have \
+             it written to files in parts."
+                .to_owned(),
+        ),
+    });
+    let mark = format!("\n\n[cut off here: an answer may have {most} MiB]");
+    log.tell(SessionEvent::MessageDelta { id: id.clone(), text: mark.clone() });
+    mark
 }
 
 /// The next thing the model says; an end, when it was cancelled or says nothing for too long.
@@ -128,6 +158,15 @@ pub(crate) fn retrying(attempt: u32, after: Duration, reason: String) -> Session
 }
 
 impl Session {
+    /// Waits until the client has room for more, or the turn is cancelled.
+    pub(crate) async fn room(&self, cancel: &CancellationToken) {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {}
+            () = self.log.client().room() => {}
+        }
+    }
+
     /// What a stand-in for a language model must say first, once per session and model.
     fn disclose(&mut self, info: &ModelInfo) -> Option<String> {
         let disclosure = info.disclosure.as_ref()?;

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bounds;
 mod cancel;
 mod compaction;
 mod conversation;
+mod every_operation;
 mod fatigue;
 mod faults;
 mod faulty;

@@ -1,6 +1,6 @@
 //! A process ends, in order or not, and another one opens the session.
 
-use crate::faulty::{FaultyStore, Plan};
+use crate::faulty::{Fault, FaultyStore, Plan};
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
@@ -171,8 +171,8 @@ async fn long(turns: usize, end: Vec<SessionEvent>) -> (Arc<FaultyStore>, Arc<Pl
     }
     inner.append(&lease, end).await.unwrap();
     let counted = Plan::none();
-    let victim = Mutex::new(Some(("long".into(), counted.clone())));
-    (Arc::new(FaultyStore { inner, victim }), counted)
+    let victim = Mutex::new(Some((Some("long".into()), counted.clone())));
+    (Arc::new(FaultyStore { inner: Arc::new(inner), victim }), counted)
 }
 
 async fn open_long(
@@ -223,4 +223,26 @@ async fn a_cancel_right_after_an_opening_settles_the_prompt() {
     assert!(model.requests().is_empty());
     session.prompt(vec![agent::Content::text("and now?")]).await.unwrap();
     assert_eq!(model.requests()[0].messages.len(), 4001);
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_opened_does_not_hold_up_the_opening_of_another() {
+    let (store, _) = long(1, Vec::new()).await;
+    *store.victim.lock().unwrap() = Some(("long".into(), Plan::new(Fault::Hang, 1)));
+    let models = Arc::new(FakeModels(FakeModel::new([])));
+    let runtime = Runtime::new(store, models, RuntimeOptions::default());
+    let surface = || Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
+    let other = runtime.create(new, |_| surface()).await.unwrap();
+    other.close().await;
+    let (hangs, other_id) = ("long".into(), other.id().clone());
+    tokio::select! {
+        biased;
+        _ = runtime.open(&hangs, OpenSession::default(), |_| surface()) => panic!("its store does not answer"),
+        opened = runtime.open(&other_id, OpenSession::default(), |_| surface()) => drop(opened.unwrap()),
+    }
 }

@@ -1,13 +1,13 @@
 //! Whatever fails, and however: each prompt settles once and in time, the next one works, and other sessions do not notice.
 
-use crate::faulty::{Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan};
-use agent::fake::MemoryStore;
+use crate::faulty::{
+    Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, short_turn, told_whole,
+};
 use agent::{
-    Content, CreateSession, ModelInfo, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle,
-    StopReason, Surface, ToolStatus,
+    Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle, StopReason,
+    Surface,
 };
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -32,17 +32,8 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let store = Arc::new(FaultyStore { inner: MemoryStore::default(), victim: Mutex::default() });
-        let info = ModelInfo {
-            id: "fake/model".to_owned(),
-            name: "Fake".to_owned(),
-            description: None,
-            context_size: 1000,
-            max_output: 100,
-            images: false,
-            disclosure: None,
-        };
-        let model = FaultyModel { info, victim: Arc::default() };
+        let store = Arc::new(FaultyStore { inner: Arc::default(), victim: Mutex::default() });
+        let model = FaultyModel::new(short_turn);
         let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
         let runtime = Runtime::new(store.clone(), Arc::new(model.clone()), options);
         Self { runtime, store, model }
@@ -61,7 +52,7 @@ impl World {
         client: Arc<Plan>,
         system: Arc<dyn System>,
     ) -> (SessionHandle, Arc<FaultyClient>) {
-        let client = Arc::new(FaultyClient { plan: client, events: Mutex::default() });
+        let client = Arc::new(FaultyClient { plan: client, events: Arc::default() });
         let surface = Surface { client: client.clone(), system };
         let new = CreateSession {
             cwd: AbsPath::new("/w").unwrap(),
@@ -76,28 +67,6 @@ async fn prompt(session: &SessionHandle) -> Result<StopReason, agent::TurnError>
     let turn = session.prompt(vec![Content::text("go")]);
     let settled = tokio::time::timeout(DEADLINE, turn).await.expect("a prompt settles in time");
     settled.map(|outcome| outcome.stop_reason)
-}
-
-/// Every call that was announced ended once, and every turn that began ended once.
-fn whole(client: &FaultyClient) {
-    let mut calls: HashMap<String, ToolStatus> = HashMap::new();
-    let mut turn = None;
-    for event in client.events.lock().unwrap().iter() {
-        match event {
-            SessionEvent::ToolCall(update) => {
-                let Some(status) = update.status else { continue };
-                let before = calls.insert(update.id.to_string(), status);
-                assert!(before.is_none_or(|before| !before.is_final()), "{} ended twice", update.id);
-            }
-            SessionEvent::TurnStarted { turn: began } => {
-                assert_eq!(turn.replace(began.clone()), None, "a turn began inside another");
-            }
-            SessionEvent::TurnEnded { turn: ended, .. } => assert_eq!(turn.take().as_ref(), Some(ended)),
-            _ => {}
-        }
-    }
-    assert_eq!(turn, None, "a turn never ended");
-    assert!(calls.values().all(|status| status.is_final()), "{calls:?}");
 }
 
 /// One run with a fault; whether it came at all.
@@ -118,7 +87,7 @@ async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
         _ => (victim, client),
     };
     let (other, _) = world.session(Plan::none(), Plan::none()).await;
-    let target = Some((victim.id().clone(), plan.clone()));
+    let target = Some((Some(victim.id().clone()), plan.clone()));
     match seam {
         Seam::Store => *world.store.victim.lock().unwrap() = target,
         Seam::Model => *world.model.victim.lock().unwrap() = target,
@@ -144,7 +113,7 @@ async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
         Ok(StopReason::EndTurn),
         "{seam:?} {fault:?} {at}: {faulted:?} {again:?}"
     );
-    whole(&client);
+    told_whole(&client.told(), "");
     tokio::time::timeout(DEADLINE, world.runtime.shutdown()).await.expect("it closes in time");
     true
 }
@@ -152,7 +121,7 @@ async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
 #[tokio::test(start_paused = true)]
 async fn every_prompt_settles_whatever_fails() {
     for seam in [Seam::Store, Seam::Model, Seam::Client, Seam::System] {
-        for fault in [Fault::Error, Fault::Hang, Fault::Panic] {
+        for fault in [Fault::Error, Fault::Late, Fault::Hang, Fault::Panic] {
             let mut at = 1;
             while run(seam, fault, at).await {
                 at += 1;
@@ -170,7 +139,7 @@ async fn what_a_call_is_about_is_looked_at_while_the_answer_is_stored() {
     let system = Arc::new(FakeSystem::new());
     system.add_file("/w/a.txt", "one\n");
     let (session, client) = world.session_on(Plan::none(), system.clone()).await;
-    *world.store.victim.lock().unwrap() = Some((session.id().clone(), storing.clone()));
+    *world.store.victim.lock().unwrap() = Some((Some(session.id().clone()), storing.clone()));
     let mut turn = session.start(vec![Content::text("go")]);
     let of_the_file = || -> Vec<_> {
         let calls = system.calls().into_iter().filter(|call| call.subject == "/w/a.txt");
@@ -183,7 +152,7 @@ async fn what_a_call_is_about_is_looked_at_while_the_answer_is_stored() {
     };
     tokio::time::timeout(DEADLINE, looked).await.expect("the file is looked at though nothing is stored");
     assert_eq!(of_the_file(), ["resolve"]);
-    let told = client.events.lock().unwrap().iter().any(|event| matches!(event, SessionEvent::ToolCall(_)));
+    let told = client.told().iter().any(|event| matches!(event, SessionEvent::ToolCall(_)));
     assert!(!told, "the call is announced when it is stored");
     turn.cancel();
     let _ = turn.settled().await;
@@ -215,7 +184,7 @@ async fn cancel_in(seam: Seam, at: usize) -> bool {
     let of = |one: Seam| if one == seam { plan.clone() } else { Plan::none() };
     let (session, client) = world.session(of(Seam::Client), of(Seam::System)).await;
     if seam == Seam::Model {
-        *world.model.victim.lock().unwrap() = Some((session.id().clone(), plan.clone()));
+        *world.model.victim.lock().unwrap() = Some((Some(session.id().clone()), plan.clone()));
     }
     let mut turn = session.start(vec![Content::text("go")]);
     let hung = async {
@@ -235,7 +204,7 @@ async fn cancel_in(seam: Seam, at: usize) -> bool {
     assert_eq!(turn.settled().await.unwrap().stop_reason, StopReason::Cancelled, "{seam:?} {at}");
     assert!(begun.elapsed() < Duration::from_millis(500), "{seam:?} {at}: {:?}", begun.elapsed());
     assert_eq!(prompt(&session).await, Ok(StopReason::EndTurn));
-    whole(&client);
+    told_whole(&client.told(), "");
     true
 }
 

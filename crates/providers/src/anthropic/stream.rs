@@ -93,6 +93,7 @@ impl Fold for AnthropicFold {
 
 impl AnthropicFold {
     fn begin(&mut self, index: u64, block: BlockStart, sink: &mut Sink) {
+        self.make_way(index, &block, sink);
         let open = match block {
             BlockStart::Text { text } => {
                 sink.text(text);
@@ -102,7 +103,10 @@ impl AnthropicFold {
                 sink.reasoning(thinking.as_str());
                 Open::Thinking { thinking, signature }
             }
-            BlockStart::RedactedThinking { data } => Open::Redacted { data },
+            BlockStart::RedactedThinking { data } => {
+                sink.count(data.len());
+                Open::Redacted { data }
+            }
             BlockStart::ToolUse { id, name, input } => {
                 // A call is an answer under way: it is not asked for a second time.
                 sink.began = true;
@@ -111,13 +115,22 @@ impl AnthropicFold {
             }
             BlockStart::Other => Open::Unknown,
         };
-        self.open.retain(|(at, _)| *at != index);
         self.open.push((index, open));
     }
 
+    /// Ends the block whose index is used again, which is whole then; a call that begins twice and
+    /// was given nothing yet is one call.
+    fn make_way(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
+        self.open.retain(|(at, open)| {
+            *at != index
+                || !matches!((open, next), (Open::Call { id, input, .. }, BlockStart::ToolUse { id: again, .. })
+                    if input.is_empty() && !id.is_empty() && id == again)
+        });
+        self.end(index, sink);
+    }
+
     fn extend(&mut self, index: u64, delta: Delta, sink: &mut Sink) {
-        let open = self.open.iter_mut().find(|(at, _)| *at == index).map(|(_, open)| open);
-        match (delta, open) {
+        match (delta, self.continued(index)) {
             // Text is text even where the start of its block was lost.
             (Delta::Text { text }, _) => sink.text(text),
             (Delta::Thinking { thinking: more }, Some(Open::Thinking { thinking, .. })) => {
@@ -125,13 +138,23 @@ impl AnthropicFold {
                 sink.reasoning(more);
             }
             (Delta::Signature { signature: more }, Some(Open::Thinking { signature, .. })) => {
+                sink.count(more.len());
                 signature.push_str(&more);
             }
             (Delta::InputJson { partial_json }, Some(Open::Call { input, .. })) => {
-                input.push_str(&partial_json)
+                sink.count(partial_json.len());
+                input.push_str(&partial_json);
             }
             _ => {}
         }
+    }
+
+    /// The block that a piece belongs to: the one with its index, or else the last that has begun.
+    /// Arguments that go astray would leave a call without any.
+    fn continued(&mut self, index: u64) -> Option<&mut Open> {
+        let place = self.open.iter().position(|(at, _)| *at == index);
+        let place = place.or_else(|| self.open.len().checked_sub(1))?;
+        Some(&mut self.open[place].1)
     }
 
     fn end(&mut self, index: u64, sink: &mut Sink) {

@@ -127,7 +127,10 @@ impl ChatFold {
             // A call is an answer under way: it is not asked for a second time.
             sink.began = true;
         }
-        calls.into_iter().try_for_each(|call| self.calls.add(call))
+        calls.into_iter().try_for_each(|call| {
+            sink.count(call.bytes());
+            self.calls.add(call)
+        })
     }
 
     fn end_reasoning(&mut self, sink: &mut Sink) {

@@ -8,6 +8,7 @@ use crate::{
 };
 use agent::{ModelError, ModelEvent};
 use backon::ExponentialBackoff;
+use bytes::Bytes;
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
@@ -79,6 +80,8 @@ enum State {
     Sniff(Response),
     /// The answer is a stream of events.
     Read(Response),
+    /// The same, with what has come in and is still to be taken.
+    Take(Response, Bytes),
     /// The answer is complete; the rest of the body is awaited briefly.
     Drain(Response),
     /// The error comes after the events before it.
@@ -122,6 +125,11 @@ where
                 }
                 State::Sniff(response) => self.sniff(response).await,
                 State::Read(response) => self.read(response).await,
+                State::Take(response, rest) => {
+                    // Others are let have the thread first.
+                    tokio::task::yield_now().await;
+                    self.take(response, rest)
+                }
                 State::Drain(mut response) => {
                     let _ =
                         timeout(limits::DRAIN, async { while let Ok(Some(_)) = response.chunk().await {} })
@@ -202,24 +210,22 @@ where
         let text = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&chunk);
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'<' | b'{' | b'[') => {
-                let mut body = chunk;
+                let mut body = chunk.to_vec();
                 let idle = self.exchange.tuning.idle;
                 let _ = timeout(idle, read_up_to(&mut response, &mut body)).await;
                 Err(self.no_stream(&body))
             }
-            found => {
-                self.state = if found.is_some() { State::Read(response) } else { State::Sniff(response) };
-                self.take(&chunk)
+            Some(_) => self.take(response, chunk),
+            None => {
+                self.state = State::Sniff(response);
+                self.feed(&chunk)
             }
         }
     }
 
     async fn read(&mut self, mut response: Response) -> Result<(), Failure> {
         match self.chunk(&mut response).await {
-            Ok(Some(chunk)) => {
-                self.state = State::Read(response);
-                self.take(&chunk)
-            }
+            Ok(Some(chunk)) => self.take(response, chunk),
             Ok(None) => self.finish(),
             // The model was done: only the formal end is missing.
             Err(_) if self.sink.finished => self.finish(),
@@ -227,7 +233,7 @@ where
         }
     }
 
-    async fn chunk(&mut self, response: &mut Response) -> Result<Option<Vec<u8>>, Failure> {
+    async fn chunk(&mut self, response: &mut Response) -> Result<Option<Bytes>, Failure> {
         let idle = if self.sink.finished {
             limits::FINISH_GRACE.min(self.exchange.tuning.idle)
         } else {
@@ -242,23 +248,30 @@ where
         let Some(chunk) = chunk else { return Ok(None) };
         self.bytes += chunk.len();
         if self.bytes > limits::MAX_STREAM_BYTES {
-            return Err(too_long(&self.exchange.peer));
+            return Err(too_long());
         }
-        Ok(Some(chunk.into()))
+        Ok(Some(chunk))
     }
 
-    fn take(&mut self, chunk: &[u8]) -> Result<(), Failure> {
-        let Self { sse, fold, sink, exchange, .. } = self;
-        sse.feed(chunk, |data| on_data(fold, data, &exchange.peer, sink))
-            .map_err(|stop| stop.failure(&exchange.peer))?;
-        if self.sink.ended {
+    /// Takes the next slice of what has come in.
+    fn take(&mut self, response: Response, mut chunk: Bytes) -> Result<(), Failure> {
+        let slice = chunk.split_to(chunk.len().min(limits::SLICE_BYTES));
+        self.feed(&slice)?;
+        self.state = if self.sink.ended {
             self.fold.complete(&mut self.sink);
-            self.state = match std::mem::replace(&mut self.state, State::Over) {
-                State::Read(response) | State::Sniff(response) => State::Drain(response),
-                other => other,
-            };
-        }
+            State::Drain(response)
+        } else if chunk.is_empty() {
+            State::Read(response)
+        } else {
+            State::Take(response, chunk)
+        };
         Ok(())
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let Self { sse, fold, sink, exchange, .. } = self;
+        sse.feed(bytes, |data| on_data(fold, data, &exchange.peer, sink))
+            .map_err(|stop| stop.failure(&exchange.peer))
     }
 
     /// The body is over.
@@ -338,26 +351,26 @@ impl From<EventTooLong> for Stop {
 impl Stop {
     fn failure(self, peer: &Peer) -> Failure {
         match self {
-            Self::TooLong => too_long(peer),
+            Self::TooLong => Failure::last(ModelError::BadResponse(format!(
+                "{} sent an event of more than {} bytes",
+                peer.provider,
+                limits::MAX_EVENT_BYTES
+            ))),
             Self::Failed(failure) => failure,
         }
     }
 }
 
-fn too_long(peer: &Peer) -> Failure {
-    Failure::last(ModelError::BadResponse(format!(
-        "{} sent more than an answer may hold ({} bytes an event, {} in all)",
-        peer.provider,
-        limits::MAX_EVENT_BYTES,
-        limits::MAX_STREAM_BYTES
-    )))
+fn too_long() -> Failure {
+    Failure::last(ModelError::AnswerTooLong)
 }
 
 fn on_data(fold: &mut impl Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
     if sink.ended {
         return Ok(());
     }
-    fold.on_event(data, peer, sink).map_err(Stop::Failed)
+    fold.on_event(data, peer, sink).map_err(Stop::Failed)?;
+    if sink.is_too_long() { Err(Stop::Failed(too_long())) } else { Ok(()) }
 }
 
 async fn read_up_to(response: &mut Response, body: &mut Vec<u8>) {

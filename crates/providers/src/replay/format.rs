@@ -160,6 +160,7 @@ enum Kind {
     Overloaded,
     Transport,
     BadResponse,
+    AnswerTooLong,
 }
 
 impl From<&ModelEvent> for Event {
@@ -230,6 +231,7 @@ impl From<&ModelError> for Failed {
             ModelError::Overloaded(_) => Kind::Overloaded,
             ModelError::Transport(_) => Kind::Transport,
             ModelError::BadResponse(_) => Kind::BadResponse,
+            ModelError::AnswerTooLong => Kind::AnswerTooLong,
         };
         Self { kind, message: error.to_string() }
     }
@@ -237,7 +239,7 @@ impl From<&ModelError> for Failed {
 
 impl From<Failed> for ModelError {
     fn from(failed: Failed) -> Self {
-        let make = match failed.kind {
+        let make: fn(String) -> Self = match failed.kind {
             Kind::NotConfigured => Self::NotConfigured,
             Kind::Auth => Self::Auth,
             Kind::BadRequest => Self::BadRequest,
@@ -245,6 +247,7 @@ impl From<Failed> for ModelError {
             Kind::Overloaded => Self::Overloaded,
             Kind::Transport => Self::Transport,
             Kind::BadResponse => Self::BadResponse,
+            Kind::AnswerTooLong => |_| Self::AnswerTooLong,
         };
         make(failed.message)
     }

@@ -114,6 +114,7 @@ impl ResponsesFold {
                 let text = join(&summary).or_else(|| join(&content.unwrap_or_default())).unwrap_or_default();
                 // Without its encrypted content an item means nothing to a server that stored nothing.
                 let opaque = encrypted_content.map(|_| raw.get().to_owned());
+                sink.count(opaque.as_ref().map_or(0, String::len));
                 self.reasoning_came = false;
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
             }
@@ -122,6 +123,7 @@ impl ResponsesFold {
                     return Err(peer.too_many_calls(MAX_CALLS));
                 }
                 sink.began = true;
+                sink.count(call_id.len() + name.len() + raw.len());
                 let provider_id =
                     if call_id.is_empty() { format!("call_{}", self.calls.len()) } else { call_id };
                 self.calls.push(ModelEvent::ToolCall { provider_id, name, arguments: arguments(raw) });

@@ -2,10 +2,12 @@
 
 use crate::{
     faker::{CHUNKED, Faker, HEAD, Step},
-    support::{KEY, answer, model_with},
+    support::{KEY, answer, model_with, request},
 };
+use agent::{ModelError, ModelEvent};
+use futures::StreamExt as _;
 use providers::Wire;
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 /// Plays a script, three times over if it is asked again, and compares the whole answer.
 async fn check(name: &str, wire: Wire, script: Vec<Step>, expected: &[&str]) {
@@ -208,6 +210,163 @@ async fn chat_calls_in_the_wild() {
     .await;
 }
 
+/// What begins a call and what goes on with one is told by id, index and name together: whichever
+/// of them is missing, late, shared or wrong, calls neither merge nor lose their arguments.
+#[tokio::test]
+async fn chat_calls_stay_apart_whatever_their_ids_and_indexes_are() {
+    let piece = |head: &str, name: &str, arguments: &str| {
+        let arguments = arguments.replace('"', "\\\"");
+        let name = if name.is_empty() { String::new() } else { format!(r#""name":"{name}","#) };
+        call(&format!(r#"{{{head}"function":{{{name}"arguments":"{arguments}"}}}}"#))
+    };
+    let (a, b) = (r#"{"a":1}"#, r#"{"b":2}"#);
+    let (at0, at1, id) = (r#""index":0,"#, r#""index":1,"#, r#""id":"c1","#);
+    let (c1, c2) = (|at: &str| format!(r#"{at}"id":"c1","#), |at: &str| format!(r#"{at}"id":"c2","#));
+    let cases: Vec<(&str, Vec<String>, [&str; 2])> = vec![
+        ("one id, two indexes", vec![piece(&c1(at0), "f", a), piece(&c1(at1), "g", b)], ["c1", "c1"]),
+        (
+            "one id, two indexes, in pieces that alternate",
+            vec![
+                piece(&c1(at0), "f", r#"{"a""#),
+                piece(&c1(at1), "g", r#"{"b""#),
+                piece(at0, "", ":1}"),
+                piece(at1, "", ":2}"),
+            ],
+            ["c1", "c1"],
+        ),
+        (
+            "one id with every piece, two indexes",
+            vec![
+                piece(&c1(at0), "f", r#"{"a""#),
+                piece(&c1(at1), "g", r#"{"b""#),
+                piece(&c1(at0), "", ":1}"),
+                piece(&c1(at1), "", ":2}"),
+            ],
+            ["c1", "c1"],
+        ),
+        (
+            "one index, two ids, in pieces",
+            vec![
+                piece(&c1(at0), "f", r#"{"a""#),
+                piece(&c1(at0), "", ":1}"),
+                piece(&c2(at0), "g", r#"{"b""#),
+                piece(at0, "", ":2}"),
+            ],
+            ["c1", "c2"],
+        ),
+        ("indexes out of order", vec![piece(&c1(at1), "f", a), piece(&c2(at0), "g", b)], ["c1", "c2"]),
+        (
+            "the index comes late",
+            vec![
+                piece(id, "f", r#"{"a""#),
+                piece(at0, "", ":1}"),
+                piece(&c2(at1), "g", r#"{"b""#),
+                piece(at1, "", ":2}"),
+            ],
+            ["c1", "c2"],
+        ),
+        (
+            "the index changes on the way",
+            vec![piece(&c1(at0), "f", r#"{"a""#), piece(at1, "", ":1}"), piece(&c2(at1), "g", b)],
+            ["c1", "c2"],
+        ),
+        (
+            "the id comes late, with an index",
+            vec![piece(at0, "f", r#"{"a""#), piece(&c1(at0), "", ":1}"), piece(&c2(at1), "g", b)],
+            ["c1", "c2"],
+        ),
+        (
+            "the id comes late, without an index",
+            vec![piece("", "f", r#"{"a""#), piece(id, "", ":1}"), piece(&c2(""), "g", b)],
+            ["c1", "c2"],
+        ),
+        (
+            "no id, then an id at the same index",
+            vec![piece(at0, "f", a), piece(&c2(at0), "g", b)],
+            ["call_0", "c2"],
+        ),
+    ];
+    for (name, mut pieces, [first, second]) in cases {
+        pieces.extend([CALLS.to_owned(), DONE.to_owned()]);
+        let script = send(&pieces.iter().map(String::as_str).collect::<Vec<_>>());
+        let expected = [format!("call: {first} f {a}"), format!("call: {second} g {b}")];
+        check(name, Wire::Chat, script, &[&expected[0], &expected[1], "stop: ToolCalls"]).await;
+    }
+}
+
+#[tokio::test]
+async fn messages_calls_stay_apart_whatever_their_ids_and_indexes_are() {
+    let begin = |index: &str, id: &str, name: &str| {
+        format!(
+            r#"{{"type":"content_block_start",{index}"content_block":{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}}}"#
+        )
+    };
+    let input = |index: &str, json: &str| {
+        let json = json.replace('"', "\\\"");
+        format!(
+            r#"{{"type":"content_block_delta",{index}"delta":{{"type":"input_json_delta","partial_json":"{json}"}}}}"#
+        )
+    };
+    let stop = |index: &str| format!(r#"{{"type":"content_block_stop",{index}"x":0}}"#);
+    let (a, b) = (r#"{"a":1}"#, r#"{"b":2}"#);
+    let (at0, at1) = (r#""index":0,"#, r#""index":1,"#);
+    let cases: Vec<(&str, Vec<String>, [&str; 2])> = vec![
+        (
+            "one id, two indexes",
+            vec![
+                begin(at0, "t1", "f"),
+                begin(at1, "t1", "g"),
+                input(at1, b),
+                input(at0, a),
+                stop(at0),
+                stop(at1),
+            ],
+            ["t1", "t1"],
+        ),
+        (
+            "one index, two ids",
+            vec![begin(at0, "t1", "f"), input(at0, a), begin(at0, "t2", "g"), input(at0, b), stop(at0)],
+            ["t1", "t2"],
+        ),
+        (
+            "no index",
+            vec![begin("", "t1", "f"), input("", a), stop(""), begin("", "t2", "g"), input("", b), stop("")],
+            ["t1", "t2"],
+        ),
+        (
+            "arguments at another index",
+            vec![
+                begin(at0, "t1", "f"),
+                input(at1, a),
+                stop(at0),
+                begin(at1, "t2", "g"),
+                input(at1, b),
+                stop(at1),
+            ],
+            ["t1", "t2"],
+        ),
+        (
+            "a call that begins twice",
+            vec![
+                begin(at0, "t1", "f"),
+                begin(at0, "t1", "f"),
+                input(at0, a),
+                begin(at1, "t2", "g"),
+                input(at1, b),
+            ],
+            ["t1", "t2"],
+        ),
+    ];
+    let end = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#;
+    for (name, mut events, [first, second]) in cases {
+        events.extend([end.to_owned(), r#"{"type":"message_stop"}"#.to_owned()]);
+        let script = send(&events.iter().map(String::as_str).collect::<Vec<_>>());
+        let expected = [format!("call: {first} f {a}"), format!("call: {second} g {b}")];
+        let expected = [&expected[0], &expected[1], "usage: 0+0 (0 read, 0 written)", "stop: ToolCalls"];
+        check(name, Wire::Anthropic, script, &expected).await;
+    }
+}
+
 #[tokio::test]
 async fn chat_errors_in_place_of_an_answer() {
     let a = text("a");
@@ -403,6 +562,10 @@ async fn responses_mangled() {
     let text = r#"{"type":"response.output_text.delta","delta":"a"}"#;
     check("cut after a call", wire, send(&[text, read]), &["text: a", CUT]).await;
     check("idle", wire, vec![Faker::events(&sse(&[text])), Step::Hang], &["text: a", IDLE]).await;
+    let again = r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"list","arguments":"{}"}}"#;
+    let calls = &[r#"call: c1 read {"path":"a"}"#, "call: c1 list {}", "stop: ToolCalls"];
+    let end = r#"{"type":"response.completed","response":{}}"#;
+    check("one id, two calls", wire, send(&[read, again, end]), calls).await;
     let whole = r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]},{"type":"function_call","call_id":"c1","name":"f","arguments":""}]}}"#;
     check("only the end", wire, send(&[whole]), &["text: hi", "call: c1 f {}", "stop: ToolCalls"]).await;
     let incomplete =
@@ -419,4 +582,81 @@ async fn responses_mangled() {
     let limited = r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down"}"#;
     let told = "error: Overloaded: openai is overloaded: slow down; wait a little or choose another model";
     check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", told]).await;
+}
+
+/// Text and arguments in pieces of 1 MiB: a runaway is cut off, whichever way it runs.
+#[tokio::test]
+async fn a_runaway_answer_ends_at_its_bound_on_every_wire() {
+    let piece = "x".repeat(1024 * 1024);
+    let chat_arguments = call(&format!(r#"{{"index":0,"function":{{"arguments":"{piece}"}}}}"#));
+    let chat_call = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":""}}"#);
+    let begin = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f"}}"#;
+    let delta = |kind: &str, field: &str| {
+        format!(
+            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"{kind}","{field}":"{piece}"}}}}"#
+        )
+    };
+    let item = format!(
+        r#"{{"type":"response.output_item.done","item":{{"type":"function_call","call_id":"c1","name":"f","arguments":"{piece}"}}}}"#
+    );
+    let cases = [
+        ("text", Wire::Chat, STOP.to_owned(), text(&piece)),
+        ("arguments", Wire::Chat, chat_call, chat_arguments),
+        ("text", Wire::Anthropic, r#"{"type":"ping"}"#.to_owned(), delta("text_delta", "text")),
+        ("arguments", Wire::Anthropic, begin.to_owned(), delta("input_json_delta", "partial_json")),
+        (
+            "text",
+            Wire::Responses,
+            r#"{"type":"response.created"}"#.to_owned(),
+            format!(r#"{{"type":"response.output_text.delta","delta":"{piece}"}}"#),
+        ),
+        ("arguments", Wire::Responses, r#"{"type":"response.created"}"#.to_owned(), item),
+    ];
+    for (name, wire, first, more) in cases {
+        let mut events = vec![first.as_str()];
+        events.extend(std::iter::repeat_n(more.as_str(), 9));
+        let faker = Faker::start(vec![vec![Faker::events(&sse(&events)), Step::Hang]]).await;
+        let model = model_with(wire, &faker, |_| {}).await;
+        let items: Vec<_> = model.stream(request("hi")).collect().await;
+        assert_eq!(items.last(), Some(&Err(ModelError::AnswerTooLong)), "{name} over {wire:?}");
+        let is_text = |item: &_| matches!(item, Ok(ModelEvent::Text(_)));
+        assert_eq!(items.iter().any(is_text), name == "text", "{wire:?}: what came before is handed on");
+        assert_eq!(faker.seen().len(), 1, "it is not asked again");
+    }
+}
+
+/// What has come in at once is taken in slices: whoever else has something to do comes between.
+#[tokio::test]
+async fn a_flood_leaves_the_thread_to_others() {
+    let flood = text("some text");
+    let mut events = vec![flood.as_str(); 20_000];
+    events.extend([STOP, DONE]);
+    let faker = Faker::start(vec![send(&events)]).await;
+    let model = model_with(Wire::Chat, &faker, |_| {}).await;
+    let since_others = Cell::new(0);
+    let (mut most, mut all) = (0, 0);
+    let answered = async {
+        let mut stream = model.stream(request("hi"));
+        while let Some(event) = stream.next().await {
+            if let Ok(ModelEvent::Text(text)) = event {
+                since_others.set(since_others.get() + text.len());
+                most = most.max(since_others.get());
+                all += text.len();
+            }
+        }
+    };
+    let others = async {
+        loop {
+            since_others.set(0);
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = answered => {}
+        () = others => {}
+    }
+    assert_eq!(all, 20_000 * "some text".len());
+    // A ninth of what comes over the wire is text.
+    assert!(most <= 4 * 1024, "{most} bytes of text in one go");
 }

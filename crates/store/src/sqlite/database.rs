@@ -1,6 +1,11 @@
-//! Opening the file: its folder, its settings, its schema, and what its errors mean.
+//! Opening the file: its folder, its settings, its schema.
 
-use super::quarantine;
+pub(super) use super::failure::failed;
+use super::{
+    failure::failed_at,
+    place::{self, Identity, Place},
+    quarantine, salvage,
+};
 use crate::limits::{BUSY_STEP, BUSY_TIMEOUT, CACHE_KIB, CHECKPOINT_PAGES};
 use agent::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -8,60 +13,170 @@ use std::{
     fs::{DirBuilder, OpenOptions},
     io,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::Path,
+    path::{Path, PathBuf},
     time::Instant,
 };
 
 /// What makes each version of the schema out of the one before; the first makes it out of nothing. A step that was released does not
 /// change any more.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 /// The schema this program reads and writes.
-const SCHEMA_VERSION: i64 = STEPS.len() as i64;
+pub(super) const SCHEMA_VERSION: i64 = STEPS.len() as i64;
 
-/// Opens the file to write, and makes what is missing. A file that is damaged as a whole is moved aside, and a fresh one begun.
-pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
-    let (connection, version) = attempt(path)?;
+/// An open file.
+pub(super) struct Database {
+    pub(super) connection: Connection,
+    path: PathBuf,
+    identity: Identity,
+    /// Its write-ahead log.
+    log: Option<Identity>,
+}
+
+impl Database {
+    /// Which file it is.
+    pub(super) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// What became of the file at its path since it was opened, and of its write-ahead log.
+    pub(super) fn place(&self) -> Place {
+        match place::place(&self.path, self.identity) {
+            Place::Kept if self.log.is_some() && self.log_now() != self.log => Place::Moved,
+            other => other,
+        }
+    }
+
+    /// Before what is at the path now is opened: what is only in this file's log is kept, and the log is not taken for that of another file.
+    pub(super) fn leave(&self) -> Result<(), StoreError> {
+        let _alone = quarantine::lock(&self.path).ok();
+        let log = self.log_now();
+        match place::place(&self.path, self.identity) {
+            // Only the log is gone, and nobody has begun another: this connection still has it.
+            Place::Kept if log.is_none() => self
+                .connection
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+                .map_err(|error| failed_at(&self.path, &error)),
+            Place::Moved if log.is_some() && log == self.log => quarantine::set_log_aside(&self.path),
+            _ => Ok(()),
+        }
+    }
+
+    fn log_now(&self) -> Option<Identity> {
+        place::identity(&place::beside(&self.path, "-wal"))
+    }
+}
+
+/// Opens the file to write, and makes what is missing. Of a file that is damaged as a whole, what can be read is kept.
+pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
+    let (database, version) = attempt(path)?;
     check(version, path)?;
-    Ok(connection)
+    Ok(database)
 }
 
 /// Opens the file to read. Never changes a session, though it may be the one that makes the file. A file of a newer schema can be read, as far
 /// as that one has what this program asks for.
-pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
-    let (connection, version) = attempt(path)?;
+pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
+    let (database, version) = attempt(path)?;
     if version <= SCHEMA_VERSION {
         check(version, path)?;
     }
-    connection.execute_batch("PRAGMA query_only = ON").map_err(|error| failed(&error))?;
-    Ok(connection)
+    database.connection.execute_batch("PRAGMA query_only = ON").map_err(|error| failed_at(path, &error))?;
+    Ok(database)
 }
 
 /// Opens the file, whatever its schema; the second is its version.
-fn attempt(path: &Path) -> Result<(Connection, i64), StoreError> {
-    {
-        let _in_place = quarantine::share(path)?;
-        match prepare(connect(path)?) {
-            Err(error) if is_damaged(&error) => {}
-            other => return other.map_err(|error| failed(&error)),
-        }
+fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
+    make_folder(path)?;
+    match place::length(path) {
+        Some(0) => tell_of_empty(path)?,
+        None if place::identity(&place::beside(path, "-wal")).is_some() => set_orphan_aside(path)?,
+        _ => {}
     }
-    let _alone = quarantine::lock(path)?;
-    // Whoever held the lock before may have done it.
-    match prepare(connect(path)?) {
-        Err(error) if is_damaged(&error) => quarantine::move_aside(path, &error)?,
-        other => return other.map_err(|error| failed(&error)),
+    match open_in_place(path) {
+        Err(StoreError::Damaged(what)) => tracing::warn!("{what}"),
+        other => return other,
     }
-    prepare(connect(path)?).map_err(|error| failed(&error))
+    salvage::recover(path, None)?;
+    open_in_place(path)
 }
 
-fn is_damaged(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+/// Opens the file while nobody sets it aside.
+fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
+    let in_place = quarantine::share(path);
+    if in_place.is_some() {
+        quarantine::finish(path)?;
+    }
+    loop {
+        let opened = connect(path)?;
+        let identity = place::identity(path);
+        let (connection, version) = prepare(opened).map_err(|error| failed_at(path, &error))?;
+        match identity {
+            Some(identity) if place::place(path, identity) == Place::Kept => {
+                let log = place::identity(&place::beside(path, "-wal"));
+                return Ok((Database { connection, path: path.to_owned(), identity, log }, version));
+            }
+            // Replaced in the meantime, by somebody who knows no lock.
+            _ => tracing::debug!("the session database was replaced while it was opened"),
+        }
+    }
+}
+
+/// Opens the file as it is, to look into it or to copy from it: nothing is made, migrated or repaired.
+pub(super) fn open_raw(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// Makes a file of the newest schema, for what is salvaged. It is not shared before it is done, and all of it is in the one file.
+pub(super) fn make(path: &Path) -> Result<Connection, StoreError> {
+    let (connection, _) = prepare(connect(path)?).map_err(|error| failed_at(path, &error))?;
+    Ok(connection)
+}
+
+/// Closes a file, its write-ahead log moved into it.
+pub(super) fn close(connection: Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    connection.close().map_err(|(_, error)| error)
+}
+
+/// A file of 0 bytes where a store was is no fresh start without a word. Sessions may still be in its write-ahead log, which SQLite would
+/// delete.
+fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
+    {
+        // Another process may be making the file; it has done so when this lock is ours.
+        let _alone = quarantine::lock(path).ok();
+        if place::length(path) != Some(0) {
+            return Ok(());
+        }
+        if place::length(&place::beside(path, "-wal")).unwrap_or_default() == 0 {
+            tracing::warn!(
+                "{} was an empty file (0 bytes), and a fresh session store is begun in it; if sessions were in it, restore the file \
+                 from a backup",
+                path.display()
+            );
+            return Ok(());
+        }
+    }
+    salvage::recover(path, None).map(drop)
+}
+
+/// A write-ahead log whose file was deleted is no log of the next one.
+fn set_orphan_aside(path: &Path) -> Result<(), StoreError> {
+    let _alone = quarantine::lock(path)?;
+    quarantine::finish(path)?;
+    if place::identity(path).is_none() {
+        quarantine::set_log_aside(path)?;
+    }
+    Ok(())
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
@@ -69,13 +184,16 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     match Connection::open_with_flags(path, flags) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
             create(path).map_err(|error| {
-                StoreError::Io(format!("cannot create {}: {error}; check the folder's owner", path.display()))
+                StoreError::Io(format!(
+                    "cannot open or create {}: {error}; check the owner of the file and of its folder",
+                    path.display()
+                ))
             })?;
             Connection::open_with_flags(path, flags)
         }
         other => other,
     }
-    .map_err(|error| StoreError::Io(format!("cannot open {}: {error}", path.display())))
+    .map_err(|error| failed_at(path, &error))
 }
 
 /// Moves the write-ahead log into the database once it is long. SQLite would do it inside the commit, before the answer.
@@ -88,29 +206,19 @@ pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What an error of SQLite means to the caller, and what can be done.
-pub(super) fn failed(error: &rusqlite::Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Format(format!(
-            "the session database is damaged ({error}); move it away and start again, or put a backup in its place"
-        )),
-        Some(ErrorCode::DiskFull) => StoreError::Io("the disk is full; free some space".to_owned()),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Io(format!(
-            "another process has locked the session database for more than {} s; try again, or end that process",
-            BUSY_TIMEOUT.as_secs()
-        )),
-        Some(ErrorCode::ReadOnly) => {
-            StoreError::Io("the session database cannot be written; check the file's owner".to_owned())
-        }
-        _ => StoreError::Io(error.to_string()),
-    }
+/// Makes the folder, which nobody else can read.
+fn make_folder(path: &Path) -> Result<(), StoreError> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+        StoreError::Io(format!(
+            "cannot make the folder {} of the session database: {error}; check what is in its place and who owns it",
+            folder.display()
+        ))
+    })
 }
 
-/// Makes the folder and an empty file that nobody else can read. SQLite gives its side files the same mode.
+/// Makes an empty file that nobody else can read. SQLite gives its side files the same mode.
 fn create(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
     Ok(())
 }

@@ -6,27 +6,38 @@
 mod contents;
 mod cursor;
 mod database;
+mod failure;
 mod holder;
+mod lost;
+mod place;
 mod quarantine;
 mod read;
+mod repair;
+mod salvage;
 mod search;
+mod threads;
 mod worker;
 mod write;
 
 pub use holder::Holder;
+pub use repair::{Health, Look, Remedy, Repaired, examine, repair};
+pub use salvage::{CutSession, Salvaged};
 
 use crate::stored;
 use agent::{
     ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError,
+    SessionRecord, SessionStore, StoreError, searched_text,
 };
 use async_trait::async_trait;
+use database::Database;
+use lost::Lost;
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, PoisonError},
 };
 use system::AbsPath;
+use threads::{Reader, Writer};
 use worker::{Durable, Worker};
 
 /// A [`SessionStore`] in one SQLite file, which several processes may use at once.
@@ -34,8 +45,9 @@ use worker::{Durable, Worker};
 /// What is acknowledged is on disk. Dropping the store does not wait: what was acknowledged needs no closing.
 pub struct SqliteStore {
     writer: Worker,
-    reader: Reader,
+    reader: LateReader,
     holder: Arc<Holder>,
+    lost: Arc<Lost>,
 }
 
 impl SqliteStore {
@@ -57,32 +69,29 @@ impl SqliteStore {
     /// As [`SqliteStore::open`].
     pub fn open_as(path: impl AsRef<Path>, holder: Holder) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        let connection = database::open(&path)?;
-        Self::with(path, holder, move || Ok(connection))
+        let database = database::open(&path)?;
+        Self::with(path, holder, Some(database))
     }
 
     /// Opens the database on a thread of its own and returns at once, so that a start does not wait for the disk. What
-    /// [`SqliteStore::open`] would have said, every later call says.
+    /// [`SqliteStore::open`] would have said, every call says until it can be opened: each tries again.
     ///
     /// # Errors
     /// [`StoreError::Io`] when there can be no further thread.
     pub fn open_in_background(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref().to_owned();
-        let opened = path.clone();
-        let store = Self::with(path, Holder::this_process(), move || database::open(&opened))?;
+        let store = Self::with(path.as_ref().to_owned(), Holder::this_process(), None)?;
         store.writer.wake(write::warm);
         Ok(store)
     }
 
-    fn with(
-        path: PathBuf,
-        holder: Holder,
-        writing: impl FnOnce() -> Result<Connection, StoreError> + Send + 'static,
-    ) -> Result<Self, StoreError> {
+    fn with(path: PathBuf, holder: Holder, open: Option<Database>) -> Result<Self, StoreError> {
+        let lost = Arc::new(Lost::new(&path));
+        let writer = Writer { path: path.clone(), lost: Arc::clone(&lost), open, behind: true };
         Ok(Self {
-            writer: Worker::spawn("store-writer", writing, worker::commit)?,
-            reader: Reader { path, worker: OnceLock::new() },
+            writer: Worker::spawn("store-writer", writer)?,
+            reader: LateReader { path, worker: Mutex::default() },
             holder: Arc::new(holder),
+            lost,
         })
     }
 }
@@ -90,9 +99,11 @@ impl SqliteStore {
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
-        let holder = Arc::clone(&self.holder);
+        let (holder, lost) = (Arc::clone(&self.holder), Arc::clone(&self.lost));
         // Nothing was said in it yet: what is said first takes it to the disk.
-        let create = move |connection: &Connection| write::create(connection, &session, &holder);
+        let create = move |connection: &Connection| {
+            write::create(connection, &session, &holder).inspect(|lease| lost.found(&lease.session))
+        };
         self.writer.call_durably(Durable::WithTheNext, create).await
     }
 
@@ -102,8 +113,11 @@ impl SessionStore for SqliteStore {
     }
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
-        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::acquire(connection, &id, &holder, take_over)).await
+        let (id, holder, lost) = (id.clone(), Arc::clone(&self.holder), Arc::clone(&self.lost));
+        let acquire = move |connection: &Connection| {
+            write::acquire(connection, &id, &holder, take_over).inspect(|_| lost.found(&id))
+        };
+        self.writer.call(acquire).await
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
@@ -117,21 +131,27 @@ impl SessionStore for SqliteStore {
         let lease = lease.clone();
         let changes = write::Changes::of(&events);
         let mut rows = Vec::with_capacity(events.len());
-        let mut contents = Vec::new();
+        let (mut texts, mut contents) = (Vec::with_capacity(events.len()), Vec::new());
         for mut event in events {
             contents.extend(event.snapshots_mut().filter_map(|snapshot| {
                 let bytes = snapshot.bytes.take()?;
                 Some((snapshot.hash.clone(), bytes))
             }));
             debug_assert!(event.is_durable(), "not to be stored: {event:?}");
-            if event.is_durable() {
-                rows.extend(stored::encode(event));
+            let text = searched_text(&event);
+            if let Some(row) = event.is_durable().then(|| stored::encode(event)).flatten() {
+                rows.push(row);
+                texts.push(text);
             }
         }
+        let lost = Arc::clone(&self.lost);
         self.writer
             .call(move |connection| {
-                let last = write::append(connection, &lease, &rows, &changes)?;
+                lost.check(&lease.session)?;
+                let last = write::append(connection, &lease, &rows, &changes)
+                    .map_err(|error| lost.explain(error))?;
                 contents::keep(connection, &lease.session, &contents)?;
+                search::follow(connection, &lease.session, last - rows.len() as u64, &texts)?;
                 Ok(last)
             })
             .await
@@ -188,26 +208,32 @@ impl SessionStore for SqliteStore {
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         // In steps, so that whoever has something to store need not wait for all of it.
-        while self.writer.call(search::take_up).await? {}
+        while self.writer.call_durably(Durable::WithTheNext, search::take_up).await? {}
         self.reader.call(move |connection| search::find(connection, &query)).await
     }
 }
 
 /// The thread that reads. It begins with the first thing that is read: most sessions are never read back by the process that made them.
-struct Reader {
+struct LateReader {
     path: PathBuf,
-    worker: OnceLock<Result<Worker, StoreError>>,
+    worker: Mutex<Option<Arc<Worker>>>,
 }
 
-impl Reader {
+impl LateReader {
     async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let spawn = || {
-            let path = self.path.clone();
-            Worker::spawn("store-reader", move || database::open_to_read(&path), worker::answer)
-        };
-        self.worker.get_or_init(spawn).as_ref().map_err(StoreError::clone)?.call(work).await
+        self.worker()?.call(work).await
+    }
+
+    fn worker(&self) -> Result<Arc<Worker>, StoreError> {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(worker) = &*worker {
+            return Ok(Arc::clone(worker));
+        }
+        let begun = Arc::new(Worker::spawn("store-reader", Reader { path: self.path.clone() })?);
+        *worker = Some(Arc::clone(&begun));
+        Ok(begun)
     }
 }

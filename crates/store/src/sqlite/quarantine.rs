@@ -1,8 +1,12 @@
-//! A file that is damaged as a whole: it is moved aside, with what belongs to it, and told of. Nothing is deleted.
+//! A file that is damaged: it is set aside with what belongs to it, and another takes its place. Nothing is deleted, and a process that is
+//! killed in the middle leaves nothing that the next one would not finish.
 
+use super::{
+    failure::{MOVE, lacks_locks},
+    place::{beside, identity},
+};
 use agent::StoreError;
 use std::{
-    ffi::OsString,
     fs::{self, File, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt as _,
@@ -10,50 +14,128 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Keeps others from moving the file aside until it is dropped: whoever opened the file meanwhile would go on with the old one, and with the
-/// write-ahead log of the new one. `None` where no such lock can be had: there is no folder yet, or nothing can be written to it.
-pub(super) fn share(path: &Path) -> Result<Option<File>, StoreError> {
+/// What comes after the name of a file that was set aside; then when, in milliseconds since the epoch.
+const ASIDE: &str = ".damaged-";
+/// What comes after the name of a finished file that is to take the place of a damaged one; then the same number.
+const FINISHED: &str = ".salvaged-";
+
+/// Keeps others from setting the file aside until it is dropped: whoever opened the file meanwhile would go on with the old one, and
+/// with the write-ahead log of the new one. `None` where no such lock can be had: SQLite's own are taken all the same, and say what is
+/// wrong if they cannot be had either.
+pub(super) fn share(path: &Path) -> Option<File> {
     let locked = lock_file(path).and_then(|file| file.lock_shared().map(|()| file));
-    match locked {
-        Ok(file) => Ok(Some(file)),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(failed(path, &error)),
-    }
+    locked
+        .inspect_err(|error| tracing::debug!(%error, "the lock beside the session database is not used"))
+        .ok()
 }
 
-/// Keeps others from opening the file, and from moving it aside, until it is dropped.
+/// Keeps others from opening the file, and from setting it aside, until it is dropped.
 pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
-    let locked = lock_file(path).and_then(|file| file.lock().map(|()| file));
-    locked.map_err(|error| failed(path, &error))
+    lock_file(path).and_then(|file| file.lock().map(|()| file)).map_err(|error| {
+        let lock = beside(path, ".lock");
+        StoreError::Io(match lacks_locks(&error) {
+            true => format!(
+                "{} cannot be repaired where it is: its file system has no file locks ({error}); nothing was changed: {MOVE}",
+                path.display()
+            ),
+            false => format!(
+                "{} cannot be repaired: {} cannot be locked: {error}; check the owner of both and of their folder",
+                path.display(),
+                lock.display()
+            ),
+        })
+    })
 }
 
 fn lock_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(with(path, ".lock"))
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(beside(path, ".lock"))
 }
 
-/// Moves the file and its write-ahead log aside. Whoever has them open goes on with what was moved.
-pub(super) fn move_aside(path: &Path, why: &rusqlite::Error) -> Result<(), StoreError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    let aside = with(path, &format!(".damaged-{now}"));
-    for suffix in ["-wal", "-shm", ""] {
-        match rename(&with(path, suffix), &with(&aside, suffix)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(path, &error)),
+/// Sets the file aside with its write-ahead log, puts `finished` in its place, and returns where the damaged one is. Whoever has it open
+/// goes on with what was set aside, and notices.
+pub(super) fn replace(path: &Path, finished: &Path) -> Result<PathBuf, StoreError> {
+    let now = now();
+    // From here on the next process would finish it.
+    let ready = beside(path, &format!("{FINISHED}{now}"));
+    rename(finished, &ready).map_err(|error| not_moved(path, &error))?;
+    put_in_place(path, &now.to_string())
+}
+
+/// Finishes what a killed process began: the file was set aside, and the one that was to take its place is ready.
+pub(super) fn finish(path: &Path) -> Result<(), StoreError> {
+    if identity(path).is_some() {
+        return Ok(());
+    }
+    match numbers(path, FINISHED).pop() {
+        Some(number) => put_in_place(path, &number).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn put_in_place(path: &Path, number: &str) -> Result<PathBuf, StoreError> {
+    let aside = beside(path, &format!("{ASIDE}{number}"));
+    // The file first: while it is gone, nobody takes the log for that of another file.
+    for suffix in ["", "-wal", "-shm"] {
+        match rename(&beside(path, suffix), &beside(&aside, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_moved(path, &error)),
+            _ => {}
+        }
+    }
+    rename(&beside(path, &format!("{FINISHED}{number}")), path).map_err(|error| not_moved(path, &error))?;
+    sync_folder(path);
+    Ok(aside)
+}
+
+/// Sets a write-ahead log aside that belongs to no file, or to one that is no longer there: SQLite would delete it, or take it for that of
+/// the file at the path.
+pub(super) fn set_log_aside(path: &Path) -> Result<(), StoreError> {
+    let aside = beside(path, &format!("{ASIDE}{}", now()));
+    for suffix in ["-wal", "-shm"] {
+        match rename(&beside(path, suffix), &beside(&aside, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_moved(path, &error)),
             _ => {}
         }
     }
     tracing::warn!(
-        "the session database was damaged ({why}) and is now {}; a fresh one was begun, and nothing was deleted. \
-         `sqlite3 FILE .recover` may get sessions back",
+        "the write-ahead log {}-wal was left behind by a file that is gone; it was not deleted, it is {}-wal now",
+        path.display(),
         aside.display()
     );
     Ok(())
+}
+
+/// The files that were set aside, the oldest first.
+pub(super) fn set_aside(path: &Path) -> Vec<PathBuf> {
+    numbers(path, ASIDE).iter().map(|number| beside(path, &format!("{ASIDE}{number}"))).collect()
+}
+
+/// The numbers after a suffix of the file's name, the smallest first.
+#[expect(clippy::disallowed_methods, reason = "the program's own folder, not one of the workspace")]
+fn numbers(path: &Path, suffix: &str) -> Vec<String> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let before = format!("{}{suffix}", name.to_string_lossy());
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+    let mut numbers: Vec<String> = names
+        .filter_map(|name| name.strip_prefix(&before).map(str::to_owned))
+        .filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        .collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// Milliseconds since the epoch, to name a file after.
+fn now() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
+}
+
+/// Takes the new names to the disk.
+#[expect(clippy::disallowed_methods, reason = "the program's own folder, not one of the workspace")]
+fn sync_folder(path: &Path) {
+    let synced = path.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));
+    if let Some(Err(error)) = synced {
+        tracing::debug!(%error, "the folder of the session database could not be flushed");
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the program's own file, not one of the workspace")]
@@ -61,15 +143,9 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-fn with(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn failed(path: &Path, error: &io::Error) -> StoreError {
+fn not_moved(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Io(format!(
-        "{} is damaged and cannot be moved away: {error}; move it by hand",
+        "{} is damaged and cannot be set aside: {error}; move it and the files beside it (-wal, -shm) by hand",
         path.display()
     ))
 }

@@ -1,6 +1,6 @@
 //! What is asked of the database.
 
-use super::{cursor::Cursor, database::failed};
+use super::{cursor::Cursor, database::failed, failure::damaged};
 use crate::{
     limits::{EVENTS_PAGE_BYTES, LIST_PAGE_MAX},
     stored::{self, Unreadable},
@@ -48,27 +48,38 @@ pub(super) fn events(
     limit: usize,
 ) -> Result<EventsPage, StoreError> {
     let sql = |error: rusqlite::Error| failed(&error);
-    let known = connection
-        .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")
-        .and_then(|mut statement| statement.exists([id.as_str()]))
-        .map_err(sql)?;
-    if !known {
-        return Err(StoreError::NotFound(id.clone()));
-    }
+    // One view of the file for both: a gap is damage, and not what somebody writes at the same time.
+    let snapshot = connection.unchecked_transaction().map_err(sql)?;
+    let last: i64 = snapshot
+        .prepare_cached("SELECT last_seq FROM sessions WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([id.as_str()], |row| row.get(0)).optional())
+        .map_err(sql)?
+        .ok_or_else(|| StoreError::NotFound(id.clone()))?;
     // Without a limit in the statement: a damaged event is made up for by the next one, so that only the end of the log is an empty page.
     let mut statement = connection
         .prepare_cached(
-            "SELECT seq, format, body FROM events WHERE session_id = ?1 AND seq > ?2 AND damaged IS NULL ORDER BY seq",
+            "SELECT seq, format, body, damaged IS NOT NULL FROM events WHERE session_id = ?1 AND seq > ?2 ORDER BY seq",
         )
         .map_err(sql)?;
-    let mut rows = statement.query((id.as_str(), i64::try_from(after).unwrap_or(i64::MAX))).map_err(sql)?;
+    let mut reached = i64::try_from(after).unwrap_or(i64::MAX);
+    let mut rows = statement.query((id.as_str(), reached)).map_err(sql)?;
     let mut page = EventsPage { events: Vec::new(), damaged: Vec::new() };
     let mut bytes = 0;
-    while page.events.len() < limit
-        && bytes < EVENTS_PAGE_BYTES
-        && let Some(row) = rows.next().map_err(sql)?
-    {
+    while page.events.len() < limit && bytes < EVENTS_PAGE_BYTES {
+        let Some(row) = rows.next().map_err(sql)? else {
+            if reached < last {
+                return Err(missing(id, reached + 1));
+            }
+            break;
+        };
         let (seq, format): (i64, i64) = row.get(0).and_then(|seq| Ok((seq, row.get(1)?))).map_err(sql)?;
+        if seq != reached + 1 {
+            return Err(missing(id, reached + 1));
+        }
+        reached = seq;
+        if row.get(3).map_err(sql)? {
+            continue;
+        }
         // Text that is no UTF-8 is damage too.
         let event = match row.get_ref(2).map_err(sql)?.as_str() {
             Ok(body) => {
@@ -93,6 +104,11 @@ pub(super) fn events(
         }
     }
     Ok(page)
+}
+
+/// Rows of events are only added, so one that is not there was lost to damage that SQLite does not notice.
+fn missing(id: &SessionId, seq: i64) -> StoreError {
+    damaged(&format!("event {seq} of session {id} is missing"))
 }
 
 pub(super) fn list(connection: &Connection, query: &ListQuery) -> Result<SessionPage, StoreError> {

@@ -2,13 +2,60 @@
 
 use super::{database::failed, read};
 use crate::{
-    limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX},
+    limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX, SEARCH_RANKED},
     stored,
 };
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-/// Takes up words that were said since somebody searched last, some at a time so that others can write in between. Whether
+/// Takes up the words of events that are just appended after event `before`: of each its text, if it has one. A session that is behind
+/// stays so until [`take_up`] gets to it.
+pub(super) fn follow(
+    connection: &Connection,
+    id: &SessionId,
+    before: u64,
+    texts: &[Option<String>],
+) -> Result<(), StoreError> {
+    let work = || -> rusqlite::Result<()> {
+        let before = before.cast_signed();
+        let reached = before + i64::try_from(texts.len()).unwrap_or(i64::MAX);
+        let mut advance =
+            connection.prepare_cached("UPDATE sessions SET searched = ?3 WHERE id = ?1 AND searched = ?2")?;
+        if texts.is_empty() || advance.execute((id.as_str(), before, reached))? == 0 {
+            return Ok(());
+        }
+        for (seq, text) in (before + 1..).zip(texts) {
+            if let Some(text) = text {
+                add(connection, id.as_str(), seq, text)?;
+            }
+        }
+        Ok(())
+    };
+    work().map_err(|error| failed(&error))
+}
+
+/// A step of [`take_up`] in a transaction of its own, which needs no flush: what is lost of it is done again.
+pub(super) fn catch_up(connection: &mut Connection) -> bool {
+    let step = |connection: &mut Connection| -> Result<bool, StoreError> {
+        let sql = |error: rusqlite::Error| failed(&error);
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        let more = take_up(&transaction)?;
+        transaction.commit().map_err(sql)?;
+        Ok(more)
+    };
+    let stepped = connection
+        .execute_batch("PRAGMA synchronous = NORMAL")
+        .map_err(|error| failed(&error))
+        .and_then(|()| step(connection));
+    let flushes = connection.execute_batch("PRAGMA synchronous = FULL").map_err(|error| failed(&error));
+    flushes.and(stepped).unwrap_or_else(|error| {
+        tracing::debug!(%error, "words are taken up when somebody searches");
+        false
+    })
+}
+
+/// Takes up words that an older program stored, or that were salvaged, some at a time so that others can write in between. Whether
 /// there may be more.
 pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
     let work = || -> rusqlite::Result<bool> {
@@ -42,8 +89,6 @@ fn take_up_session(
         "SELECT seq, format, body FROM events WHERE session_id = ?1 AND seq > ?2 AND damaged IS NULL \
          AND kind IN ('user_message', 'model_response', 'title_changed') ORDER BY seq LIMIT ?3",
     )?;
-    let mut place = connection.prepare_cached("INSERT INTO searchable (session_id, seq) VALUES (?1, ?2)")?;
-    let mut said = connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
     let mut rows = events.query((id, searched, limit))?;
     let (mut count, mut reached) = (0, last);
     while let Some(row) = rows.next()? {
@@ -55,15 +100,43 @@ fn take_up_session(
         // What cannot be read now is found by nobody, and told of when the session is read.
         let event = row.get_ref(2)?.as_str().ok().and_then(|body| stored::decode(format, body).ok());
         if let Some(text) = event.as_ref().and_then(searched_text) {
-            place.execute((id, seq))?;
-            said.execute((connection.last_insert_rowid(), text))?;
+            add(connection, id, seq, &text)?;
         }
     }
     connection.prepare_cached("UPDATE sessions SET searched = ?2 WHERE id = ?1")?.execute((id, reached))?;
     Ok(count.max(1))
 }
 
-/// The messages that fit best.
+/// Makes the words of an event findable.
+fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO searchable (session_id, seq) VALUES (?1, ?2)")?
+        .execute((id, seq))?;
+    let place = connection.last_insert_rowid();
+    connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?.execute((place, text))?;
+    Ok(())
+}
+
+/// The first of the newest messages that match, as many as are ranked: to rank each of very many takes long, and tells them apart badly.
+fn oldest_ranked(connection: &Connection, matching: &str, cwd: Option<&str>) -> rusqlite::Result<i64> {
+    let sql = match cwd {
+        None => "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2",
+        Some(_) => {
+            "SELECT words.rowid FROM words JOIN searchable AS s ON s.id = words.rowid \
+             JOIN sessions ON sessions.id = s.session_id \
+             WHERE words MATCH ?1 AND cwd = ?3 ORDER BY words.rowid DESC LIMIT 1 OFFSET ?2"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let last = SEARCH_RANKED - 1;
+    let oldest = match cwd {
+        None => statement.query_row((matching, last), |row| row.get(0)),
+        Some(cwd) => statement.query_row((matching, last, cwd), |row| row.get(0)),
+    };
+    Ok(oldest.optional()?.unwrap_or_default())
+}
+
+/// The messages that fit best among the newest that match.
 pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
     let wanted = words(&query.text);
     if wanted.is_empty() {
@@ -72,17 +145,20 @@ pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<S
     // Each in quotes: nothing in them is syntax.
     let matching: Vec<_> = wanted.iter().map(|word| format!("\"{word}\"*")).collect();
     let limit = i64::try_from(query.limit.min(SEARCH_HITS_MAX)).unwrap_or(i64::MAX);
+    let matching = matching.join(" ");
+    let cwd = query.cwd.as_ref().map(|cwd| cwd.as_str());
     let found = || -> rusqlite::Result<Vec<(String, i64, i64, String)>> {
         let mut statement = connection.prepare_cached(
             "SELECT e.session_id, e.seq, e.format, e.body FROM words \
              JOIN searchable AS s ON s.id = words.rowid \
              JOIN events AS e ON e.session_id = s.session_id AND e.seq = s.seq \
-             WHERE words MATCH ?1 AND (?2 IS NULL OR (SELECT cwd FROM sessions WHERE id = s.session_id) = ?2) \
+             WHERE words MATCH ?1 AND words.rowid >= ?4 \
+             AND (?2 IS NULL OR (SELECT cwd FROM sessions WHERE id = s.session_id) = ?2) \
              ORDER BY rank LIMIT ?3",
         )?;
-        let cwd = query.cwd.as_ref().map(|cwd| cwd.as_str());
+        let oldest = oldest_ranked(connection, &matching, cwd)?;
         statement
-            .query_map((matching.join(" "), cwd, limit), |row| {
+            .query_map((&matching, cwd, limit, oldest), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?
             .collect()

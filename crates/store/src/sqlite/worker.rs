@@ -1,9 +1,19 @@
 //! A thread that owns a connection and works off a queue.
 
+use super::{
+    database::{self, Database},
+    failure::{failed, named},
+    place::Place,
+    salvage,
+};
 use crate::limits::{QUEUED_REQUESTS, WRITES_PER_COMMIT};
 use agent::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
-use std::thread;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    thread,
+};
 use tokio::sync::{mpsc, oneshot};
 
 /// Sends requests to the thread. The thread ends when this is dropped and the queue is empty.
@@ -25,52 +35,56 @@ pub(super) trait Job: Send {
     /// When what it writes must have reached the disk.
     fn durable(&self) -> Durable;
 
-    /// Does the work, once, and keeps what came of it. Returns whether it succeeded.
+    /// Does the work and keeps what came of it. Done again, what came of it before counts no more. Returns whether it succeeded.
     fn run(&mut self, connection: &Connection) -> bool;
 
-    /// Answers with what came of the work, or with the error that made it void.
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+    /// Whether the work found the file damaged.
+    fn found_damage(&self) -> bool;
+
+    /// Answers with what came of the work on the file at `path`, or with the error that made it void.
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>, path: &Path);
+}
+
+/// How a thread opens its file, and what it does there.
+pub(super) trait Service: Send + 'static {
+    /// Where the file is.
+    fn path(&self) -> &Path;
+
+    /// Opens the file; `old` is what was open at its path before, if the file was replaced.
+    fn open(&mut self, old: Option<Database>) -> Result<Database, StoreError>;
+
+    /// Does the work of requests that waited together.
+    fn serve(&self, connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError>;
+
+    /// Does what must be done after requests were answered.
+    fn answered(&mut self, _connection: &Connection) {}
+
+    /// Does a step of what can be done while nothing is asked. Whether there is more to do.
+    fn rest(&mut self, _connection: &mut Connection) -> bool {
+        false
+    }
 }
 
 impl Worker {
-    /// Starts the thread. It calls `open` when the first request comes; if that fails, every request gets its error. `serve` gets the first
-    /// requests that wait.
-    pub(super) fn spawn(
-        name: &str,
-        open: impl FnOnce() -> Result<Connection, StoreError> + Send + 'static,
-        serve: fn(&mut Connection, Vec<Box<dyn Job>>),
-    ) -> Result<Self, StoreError> {
-        let (queue, mut requests) = mpsc::channel::<Box<dyn Job>>(QUEUED_REQUESTS);
-        let work = move || {
-            let mut open = Some(open);
-            let mut connection = Err(StoreError::Io("the database is not open".to_owned()));
-            while let Some(first) = requests.blocking_recv() {
-                if let Some(open) = open.take() {
-                    connection = open();
-                }
-                let mut jobs = vec![first];
-                while jobs.len() < WRITES_PER_COMMIT
-                    && let Ok(job) = requests.try_recv()
-                {
-                    jobs.push(job);
-                }
-                match &mut connection {
-                    Ok(connection) => serve(connection, jobs),
-                    Err(error) => answer_all(jobs, &Err(error.clone())),
-                }
-            }
-        };
+    /// Starts the thread. It opens its file when the first request comes. If that fails, the requests that wait get the error, and the
+    /// next ones have it tried again.
+    pub(super) fn spawn(name: &str, service: impl Service) -> Result<Self, StoreError> {
+        let (queue, requests) = mpsc::channel::<Box<dyn Job>>(QUEUED_REQUESTS);
         thread::Builder::new()
             .name(name.to_owned())
-            .spawn(work)
-            .map_err(|error| StoreError::Io(format!("no thread for it: {error}")))?;
+            .spawn(move || Thread { service, database: None, requests }.run())
+            .map_err(|error| {
+                StoreError::Io(format!(
+                    "there can be no thread for it: {error}; end other programs and try again"
+                ))
+            })?;
         Ok(Self { queue })
     }
 
     /// Has the work done on the thread; what it wrote is on disk then. Dropping the future does not undo it.
     pub(super) async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.call_durably(Durable::Now, work).await
     }
@@ -79,11 +93,11 @@ impl Worker {
     pub(super) async fn call_durably<T: Send + 'static>(
         &self,
         durable: Durable,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let gone = |_| StoreError::Io("its thread has ended; start the program again".to_owned());
-        let request = Request { durable, work: Some(work), result: None, reply };
+        let request = Request { durable, work, result: None, reply };
         self.queue.send(Box::new(request)).await.map_err(|_| gone(()))?;
         answer.await.map_err(|_| gone(()))?
     }
@@ -98,62 +112,167 @@ impl Worker {
             Err::<(), _>(StoreError::Io("nothing was asked".to_owned()))
         };
         // A full queue has woken it already.
-        let request = Request { durable: Durable::WithTheNext, work: Some(work), result: None, reply };
+        let request = Request { durable: Durable::WithTheNext, work, result: None, reply };
         let _ = self.queue.try_send(Box::new(request));
     }
 }
 
+struct Thread<S> {
+    service: S,
+    database: Option<Database>,
+    requests: mpsc::Receiver<Box<dyn Job>>,
+}
+
+impl<S: Service> Thread<S> {
+    fn run(mut self) {
+        let mut more = false;
+        while let Some(first) = self.next(&mut more) {
+            let mut jobs = vec![first];
+            while jobs.len() < WRITES_PER_COMMIT
+                && let Ok(job) = self.requests.try_recv()
+            {
+                jobs.push(job);
+            }
+            // A process that is only asked for something has no time to lose.
+            more |= jobs.iter().any(|job| job.durable() == Durable::Now);
+            let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut jobs)));
+            let outcome = served.unwrap_or_else(|_panic| {
+                // What it was doing is rolled back with the connection.
+                self.database = None;
+                Err(StoreError::Io("the work on the session database broke off; try again".to_owned()))
+            });
+            let path = self.service.path();
+            let outcome = outcome.map_err(|error| named(error, path));
+            jobs.into_iter().for_each(|job| job.answer(outcome.clone(), path));
+            if let Some(database) = &self.database {
+                self.service.answered(&database.connection);
+            }
+        }
+    }
+
+    /// The next request; until it comes, what can be done later is.
+    fn next(&mut self, more: &mut bool) -> Option<Box<dyn Job>> {
+        while *more {
+            match self.requests.try_recv() {
+                Ok(job) => return Some(job),
+                Err(mpsc::error::TryRecvError::Disconnected) => return None,
+                Err(mpsc::error::TryRecvError::Empty) => {}
+            }
+            *more = match &mut self.database {
+                Some(database) => self.service.rest(&mut database.connection),
+                None => false,
+            };
+        }
+        self.requests.blocking_recv()
+    }
+
+    /// Does the work of requests: once more where the file turned out to be damaged or was replaced, on what is there then.
+    fn serve(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        let mut again = true;
+        loop {
+            let mut database = self.opened()?;
+            let outcome = self.service.serve(&mut database.connection, jobs);
+            let damaged =
+                matches!(outcome, Err(StoreError::Damaged(_))) || jobs.iter().any(|job| job.found_damage());
+            let place = database.place();
+            if place == Place::Kept && !damaged || !again {
+                self.database = Some(database);
+                // What was written to a file that is gone must not be acknowledged.
+                return if place == Place::Moved { Err(unsteady(self.service.path())) } else { outcome };
+            }
+            again = false;
+            self.database = Some(database);
+            if place != Place::Moved {
+                self.recover()?;
+            }
+        }
+    }
+
+    /// The file that is at the path now, open.
+    fn opened(&mut self) -> Result<Database, StoreError> {
+        if let Some(database) = self.database.take_if(|database| database.place() == Place::Kept) {
+            return Ok(database);
+        }
+        if self.database.as_ref().is_some_and(|database| database.place() == Place::Emptied) {
+            self.recover()?;
+        }
+        let old = self.database.take();
+        if let Some(old) = &old {
+            old.leave()?;
+            tracing::warn!(
+                "{} was deleted, moved or replaced while it was in use; what is at its path now is opened",
+                self.service.path().display()
+            );
+        }
+        self.service.open(old)
+    }
+
+    /// Keeps what can be read of the damaged file.
+    fn recover(&mut self) -> Result<(), StoreError> {
+        let identity = self.database.as_ref().map(Database::identity);
+        salvage::recover(self.service.path(), identity).map(drop)
+    }
+}
+
+fn unsteady(path: &Path) -> StoreError {
+    StoreError::Io(format!(
+        "{} was replaced again and again while it was written; nothing was stored: end what replaces it, and try again",
+        path.display()
+    ))
+}
+
 /// Does all the writes in one transaction, each in a savepoint of its own: one that is refused does not void the others.
-pub(super) fn commit(connection: &mut Connection, mut jobs: Vec<Box<dyn Job>>) {
-    let outcome = write(connection, &mut jobs).map_err(|error| super::database::failed(&error));
-    answer_all(jobs, &outcome);
-    // After the answers, so that nobody waits for it. A failure changes nothing that was acknowledged; the next write tries again.
-    if let Err(error) = super::database::checkpoint(connection) {
-        tracing::warn!(%error, "the write-ahead log could not be moved into the database");
-    }
-}
-
-/// Does the reads one by one.
-pub(super) fn answer(connection: &mut Connection, jobs: Vec<Box<dyn Job>>) {
-    for mut job in jobs {
-        job.run(connection);
-        job.answer(Ok(()));
-    }
-}
-
-fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+pub(super) fn commit(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
     if jobs.iter().any(|job| job.durable() == Durable::Now) {
         return transact(connection, jobs);
     }
     // The log is written and not flushed; the next flush takes it along.
-    connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+    let set =
+        |connection: &Connection, level| connection.execute_batch(level).map_err(|error| failed(&error));
+    set(connection, "PRAGMA synchronous = NORMAL")?;
     let written = transact(connection, jobs);
-    connection.execute_batch("PRAGMA synchronous = FULL")?;
+    set(connection, "PRAGMA synchronous = FULL")?;
     written
 }
 
-fn transact(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+fn transact(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    write(connection, jobs).unwrap_or_else(|error| Err(failed(&error)))
+}
+
+/// The inner error is damage that a request has found: then nothing of all this is written.
+fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<Result<(), StoreError>> {
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for job in jobs {
         let savepoint = transaction.savepoint()?;
         if job.run(&savepoint) {
             savepoint.commit()?;
+        } else if job.found_damage() {
+            return Ok(Err(StoreError::Damaged("the session database is damaged; try again".to_owned())));
         } else {
             savepoint.finish()?;
         }
     }
-    transaction.commit()
+    transaction.commit()?;
+    Ok(Ok(()))
 }
 
-fn answer_all(jobs: Vec<Box<dyn Job>>, outcome: &Result<(), StoreError>) {
+/// Moves the write-ahead log into the database when it is long. A failure changes nothing that was acknowledged; the next write tries again.
+pub(super) fn tidy(connection: &Connection) {
+    if let Err(error) = database::checkpoint(connection) {
+        tracing::warn!(%error, "the write-ahead log could not be moved into the database");
+    }
+}
+
+/// Does the reads one by one.
+pub(super) fn read(connection: &Connection, jobs: &mut [Box<dyn Job>]) {
     for job in jobs {
-        job.answer(outcome.clone());
+        job.run(connection);
     }
 }
 
 struct Request<T, W> {
     durable: Durable,
-    work: Option<W>,
+    work: W,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -161,23 +280,25 @@ struct Request<T, W> {
 impl<T, W> Job for Request<T, W>
 where
     T: Send,
-    W: FnOnce(&Connection) -> Result<T, StoreError> + Send,
+    W: FnMut(&Connection) -> Result<T, StoreError> + Send,
 {
     fn durable(&self) -> Durable {
         self.durable
     }
 
     fn run(&mut self, connection: &Connection) -> bool {
-        if let Some(work) = self.work.take() {
-            self.result = Some(work(connection));
-        }
+        self.result = Some((self.work)(connection));
         matches!(self.result, Some(Ok(_)))
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+    fn found_damage(&self) -> bool {
+        matches!(self.result, Some(Err(StoreError::Damaged(_))))
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>, path: &Path) {
         let answer = match (outcome, self.result) {
             // Its own refusal says more than that the commit it had no part in failed.
-            (_, Some(Err(error))) | (Err(error), _) => Err(error),
+            (_, Some(Err(error))) | (Err(error), _) => Err(named(error, path)),
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(StoreError::Io("the request was not served".to_owned())),
         };
@@ -191,23 +312,40 @@ mod tests {
     use super::*;
 
     fn level(connection: &Connection) -> Result<i64, StoreError> {
-        connection
-            .query_row("PRAGMA synchronous", [], |row| row.get(0))
-            .map_err(|error| super::super::database::failed(&error))
+        connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(|error| failed(&error))
+    }
+
+    /// Writes, as the store does.
+    struct Writes(std::path::PathBuf);
+
+    impl Service for Writes {
+        fn path(&self) -> &Path {
+            &self.0
+        }
+
+        fn open(&mut self, _old: Option<Database>) -> Result<Database, StoreError> {
+            database::open(&self.0)
+        }
+
+        fn serve(&self, connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+            commit(connection, jobs)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_one_request_does_not_end_the_others() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let worker = Worker::spawn("store-test", Writes(folder.path().join("sessions.db"))).unwrap();
+        let broken = worker.call(|_| -> Result<i64, StoreError> { panic!("as the test wanted") }).await;
+        assert!(matches!(&broken, Err(StoreError::Io(text)) if text.contains("try again")), "{broken:?}");
+        assert_eq!(worker.call(level).await, Ok(2));
     }
 
     /// 1 flushes with the next commit that does, 2 at each commit.
     #[tokio::test]
     async fn only_what_may_wait_for_the_next_flush_does() {
-        let open = || {
-            let connection =
-                Connection::open_in_memory().map_err(|error| super::super::database::failed(&error))?;
-            connection
-                .execute_batch("PRAGMA synchronous = FULL")
-                .map_err(|error| super::super::database::failed(&error))?;
-            Ok(connection)
-        };
-        let worker = Worker::spawn("store-test", open, commit).unwrap();
+        let folder = tempfile::TempDir::new().unwrap();
+        let worker = Worker::spawn("store-test", Writes(folder.path().join("sessions.db"))).unwrap();
         let refused = |_: &Connection| Err::<i64, _>(StoreError::Io("no".to_owned()));
         assert_eq!(worker.call(level).await, Ok(2));
         assert_eq!(worker.call_durably(Durable::WithTheNext, level).await, Ok(1));

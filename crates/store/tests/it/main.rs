@@ -8,9 +8,14 @@
 
 mod crash;
 mod damage;
+mod locks;
 mod many;
 mod migrate;
+mod opening;
 mod processes;
+mod repair;
+mod salvage;
+mod vanished;
 
 use agent::{Content, NewSession, SessionEvent};
 use std::{path::PathBuf, sync::Arc};

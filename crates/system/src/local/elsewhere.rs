@@ -6,14 +6,15 @@
 //! of the command.
 
 use super::{
-    launch::{private_directory, private_temp},
+    leftovers::Leftovers,
     programs,
     sandbox::{Order, START, TERM},
 };
-use crate::limits::{LABEL_BYTES, LAUNCH_TOKEN_BYTES};
+use crate::limits::LABEL_BYTES;
 use crate::{AbsPath, Launch, SystemError};
 use async_trait::async_trait;
-use std::{fs, io};
+use std::fs;
+use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream, unix::UCred};
 
@@ -32,24 +33,31 @@ pub(super) struct Waiting {
     ordered: bool,
 }
 
-/// The name of a socket; removed with it.
-struct Socket(AbsPath);
+/// The name of a socket; removed with it, or by a later process if this one is killed.
+struct Socket {
+    path: AbsPath,
+    _noted: Arc<Leftovers>,
+}
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        fs::remove_file(self.0.as_std()).ok();
+        fs::remove_file(self.path.as_std()).ok();
     }
 }
 
 impl Waiting {
     /// Waits for a launcher from now on.
-    pub(super) fn listen(order: Order, launcher: &[String]) -> Result<Self, SystemError> {
+    pub(super) fn listen(
+        order: Order,
+        launcher: &[String],
+        leftovers: Arc<Leftovers>,
+    ) -> Result<Self, SystemError> {
         let (program, words) = launcher.split_first().expect("checked by the caller");
         let fail = |source| SystemError::Spawn { program: program.clone(), source };
-        let socket = Socket(socket_path().map_err(fail)?);
-        let listener = UnixListener::bind(socket.0.as_std()).map_err(fail)?;
+        let socket = Socket { path: leftovers.socket_path().map_err(fail)?, _noted: leftovers };
+        let listener = UnixListener::bind(socket.path.as_std()).map_err(fail)?;
         let label = label(order.command.last().map_or("", String::as_str));
-        let args = words.iter().cloned().chain([socket.0.to_string()]).chain(label).collect();
+        let args = words.iter().cloned().chain([socket.path.to_string()]).chain(label).collect();
         let program = program.clone();
         Ok(Self { program, args, order, listener, socket, connection: None, ordered: false })
     }
@@ -58,7 +66,7 @@ impl Waiting {
     async fn connect(&mut self) -> Result<(), SystemError> {
         if self.connection.is_none() {
             let (stream, _) = self.listener.accept().await.map_err(|_| SystemError::NotConfined(FAILED))?;
-            fs::remove_file(self.socket.0.as_std()).ok();
+            fs::remove_file(self.socket.path.as_std()).ok();
             let peer = stream.peer_cred().map_err(|_| SystemError::NotConfined(NOT_OURS))?;
             if !is_ours(&self.program, &peer) {
                 return Err(SystemError::NotConfined(NOT_OURS));
@@ -102,16 +110,6 @@ impl Launch for Waiting {
     async fn terminate(&mut self) {
         self.say(TERM).await.ok();
     }
-}
-
-/// A new name in a directory of this user alone.
-fn socket_path() -> io::Result<AbsPath> {
-    let folder = private_temp().ok_or(io::ErrorKind::Unsupported)?.join("run");
-    private_directory(&folder)?;
-    let mut token = [0; LAUNCH_TOKEN_BYTES];
-    io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut token)?;
-    let name: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(folder.join(name))
 }
 
 /// Whether the other end of a connection belongs to this user and runs the launcher's program.

@@ -32,12 +32,17 @@ enum Keeper {
 }
 
 impl Group {
-    /// Takes over a child that leads a group of its own. The receiver gets its end, once.
+    /// Takes over a child that leads a group of its own and waits to become the command. The receiver
+    /// gets its end, once. One that the watchdog cannot be told of is killed.
     pub(super) fn adopt(
-        child: Child,
+        mut child: Child,
         watchdog: Arc<Watchdog>,
     ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
-        watchdog.watch(Pid::from_child(&child));
+        if let Err(error) = watchdog.watch(Pid::from_child(&child)) {
+            child.kill().ok();
+            child.wait().ok();
+            return Err(io::Error::other(format!("nothing would end it with this process: {error}")));
+        }
         Self::kept_by(Keeper::Watchdog(watchdog), child, None)
     }
 

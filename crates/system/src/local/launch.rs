@@ -6,7 +6,10 @@ use super::{
     sandbox::{self, Found, Order, Survey, TooMany},
 };
 use crate::limits::TEMP_AGE;
-use crate::{AbsPath, Command, Confinement, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, SystemError};
+use crate::{
+    AbsPath, Command, Confinement, PipedCommand, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport,
+    SystemError,
+};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::{fs, io};
@@ -43,11 +46,11 @@ impl LocalSystem {
             },
             hiding: if elsewhere { self.options.hiding() } else { None },
             input: command.input.clone(),
+            piped: false,
             command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
         };
         let (Confinement::Required(sandbox) | Confinement::HereOnly(sandbox)) = &command.confinement else {
-            let supervised = cfg!(target_os = "linux") && !self.options.launcher.is_empty();
-            return Ok((supervised || elsewhere).then_some(order));
+            return Ok((self.supervises() || elsewhere).then_some(order));
         };
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
@@ -55,6 +58,28 @@ impl LocalSystem {
         let sandbox = blocking(move || surround(sandbox, support, &survey)).await?;
         let order = Order { sandbox, namespaces: support.namespaces, processes: support.processes, ..order };
         Ok(Some(order))
+    }
+
+    /// Whether there is a launcher, which supervises what it starts.
+    fn supervises(&self) -> bool {
+        cfg!(target_os = "linux") && !self.options.launcher.is_empty()
+    }
+
+    /// What the launcher is told of a program that is talked to: that it is supervised and not confined.
+    pub(super) fn supervised(&self, command: &PipedCommand) -> Option<Order> {
+        let order = || Order {
+            sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
+            namespaces: false,
+            processes: false,
+            confirm: false,
+            cwd: command.cwd.clone(),
+            env: command.env.clone(),
+            hiding: None,
+            input: None,
+            piped: true,
+            command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
+        };
+        self.supervises().then(order)
     }
 
     async fn support(&self) -> SandboxSupport {

@@ -177,7 +177,9 @@ impl Asked {
             env: [("TERM", "dumb"), (ASKING, "1")].map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec(),
             error_limit: 0,
         };
-        let piped = processes::spawn_piped(command, Arc::clone(&system.watchdog)).await?;
+        let order = system.supervised(&command);
+        let (watchdog, options) = (Arc::clone(&system.watchdog), Arc::clone(&system.options));
+        let piped = processes::spawn_piped(command, order, watchdog, options).await?;
         // Dropped at the end: a shell that goes on then is killed.
         let _process = piped.process;
         drop(piped.input);

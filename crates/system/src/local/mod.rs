@@ -5,6 +5,7 @@ mod files;
 mod group;
 mod ignores;
 mod launch;
+mod leftovers;
 mod login;
 mod place;
 mod processes;
@@ -13,6 +14,7 @@ mod read;
 mod replace;
 mod sandbox;
 mod stamp;
+mod start;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -24,11 +26,14 @@ use crate::{
 };
 use async_trait::async_trait;
 pub use launch::private_temp;
+use leftovers::Leftovers;
+pub use leftovers::TemporaryFolder;
 pub use login::LoginShell;
 use place::Pinned;
 use sandbox::{Hiding, Survey};
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use watchdog::Watchdog;
 
@@ -43,6 +48,9 @@ pub struct LocalSystem {
     support: Arc<tokio::sync::OnceCell<SandboxSupport>>,
     shell: Arc<OnceLock<ShellProgram>>,
     survey: Arc<Survey>,
+    leftovers: Arc<Leftovers>,
+    /// Whether what killed processes left behind was looked for.
+    swept: Arc<AtomicBool>,
     /// What the reads and writes of one call are bound to.
     pinned: Option<Arc<Pinned>>,
 }
@@ -114,6 +122,21 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     }
 }
 
+/// Removes what killed processes left behind. On a thread of its own, for which nobody waits long: a
+/// folder that was noted may be on a file system that does not answer.
+async fn sweep_leftovers() {
+    let (done, swept) = tokio::sync::oneshot::channel();
+    let work = move || {
+        leftovers::sweep();
+        // Nobody waits any more when it took long.
+        done.send(()).ok();
+    };
+    match std::thread::Builder::new().name("sweep".to_owned()).spawn(work) {
+        Ok(_) => drop(tokio::time::timeout(crate::limits::SWEEP_WAIT, swept).await),
+        Err(error) => tracing::debug!(%error, "what killed processes left behind stays"),
+    }
+}
+
 /// A file that is not there has no text, which is no error.
 fn text_on_disk(read: Result<String, SystemError>) -> Result<Option<String>, SystemError> {
     match read {
@@ -141,18 +164,21 @@ impl System for LocalSystem {
 
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         let (path, bytes, pinned) = (path.clone(), bytes.to_vec(), self.pinned.clone());
-        blocking(move || replace::bytes(&path, pinned.as_deref(), &bytes)).await
+        let leftovers = Arc::clone(&self.leftovers);
+        blocking(move || replace::bytes(&path, pinned.as_deref(), &leftovers, &bytes)).await
     }
 
     async fn write_private(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         let (path, bytes) = (path.clone(), bytes.to_vec());
         self.still(&path).await?;
-        blocking(move || replace::private(&path, &bytes)).await
+        let leftovers = Arc::clone(&self.leftovers);
+        blocking(move || replace::private(&path, &leftovers, &bytes)).await
     }
 
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
         let (path, text, pinned) = (path.clone(), text.to_owned(), self.pinned.clone());
-        blocking(move || replace::text(&path, pinned.as_deref(), &text)).await
+        let leftovers = Arc::clone(&self.leftovers);
+        blocking(move || replace::text(&path, pinned.as_deref(), &leftovers, &text)).await
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
@@ -207,12 +233,17 @@ impl System for LocalSystem {
 
     async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
         self.options.login.complete(&mut command.env, self).await;
-        processes::spawn_piped(command, Arc::clone(&self.watchdog)).await
+        let order = self.supervised(&command);
+        let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
+        processes::spawn_piped(command, order, watchdog, options).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {
         let sandbox = sandbox.clone();
         blocking(move || launch::sweep(&sandbox)).await;
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            sweep_leftovers().await;
+        }
     }
 
     async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
@@ -222,7 +253,8 @@ impl System for LocalSystem {
             return Ok(None);
         }
         let Some(order) = self.prepare(command, true).await? else { return Ok(None) };
-        let launch = elsewhere::Waiting::listen(order, &self.options.terminal_launcher)?;
+        let leftovers = Arc::clone(&self.leftovers);
+        let launch = elsewhere::Waiting::listen(order, &self.options.terminal_launcher, leftovers)?;
         Ok(Some(Box::new(launch)))
     }
 
@@ -257,7 +289,8 @@ impl System for LocalSystem {
     fn shell(&self) -> ShellProgram {
         *self.shell.get_or_init(|| {
             let root = AbsPath::new("/").expect("the root is absolute");
-            match programs::is_there(ShellProgram::Bash.program(), &root, None) {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            match programs::is_there(ShellProgram::Bash.program(), &root, &path) {
                 true => ShellProgram::Bash,
                 false => ShellProgram::Sh,
             }

@@ -147,8 +147,9 @@ impl Place {
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
+/// Opens a folder, as a handle for names in it, without following a link on the way.
 #[cfg(target_os = "linux")]
-fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+pub(super) fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
     let flags = FOLDER | OFlags::PATH;
     match rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
@@ -158,8 +159,9 @@ fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     }
 }
 
+/// The same.
 #[cfg(not(target_os = "linux"))]
-fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+pub(super) fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     step_by_step(path, false)
 }
 

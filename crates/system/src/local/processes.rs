@@ -1,21 +1,12 @@
-//! The one place where the project starts a program.
+//! Processes of this machine: their output, their end, and who ends them.
 
-use super::{
-    LocalOptions, blocking,
-    group::Group,
-    sandbox::{Hiding, Order},
-    watchdog::Watchdog,
-};
+use super::{LocalOptions, blocking, group::Group, sandbox::Order, start, watchdog::Watchdog};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
-use crate::{Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
+use crate::{AbsPath, Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
 use async_trait::async_trait;
 use rustix::process::Signal;
-use std::io::{self, PipeReader, PipeWriter, Seek, SeekFrom, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::io::{self, PipeReader};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -38,141 +29,64 @@ pub(super) async fn spawn(
     options: Arc<LocalOptions>,
 ) -> Result<LocalProcess, SystemError> {
     let limit = command.output_limit;
-    let program = command.program.clone();
+    let failed = spawn_error(&command.program);
     // What is started in there kills itself when the caller no longer waits for it.
     let (group, end, output) = blocking(move || {
-        let cwd = &command.cwd;
-        let found =
-            std::fs::metadata(cwd.as_std()).map_err(|source| SystemError::from_io("enter", cwd, source))?;
-        if !found.is_dir() {
-            return Err(SystemError::NotFound(cwd.clone()));
-        }
-        if let Some(order) = order {
-            return launch(&command, &order, &options)
-                .and_then(|(child, control, output)| {
-                    Group::launched(child, control).map(|(group, end)| (group, end, output))
-                })
-                .map_err(|source| SystemError::Spawn { program: command.program, source });
-        }
-        watchdog.prepare();
-        start(&command, &options)
-            .and_then(|(child, output)| {
-                Group::adopt(child, watchdog).map(|(group, end)| (group, end, output))
-            })
-            .map_err(|source| SystemError::Spawn { program: command.program, source })
+        expect_folder(&command.cwd)?;
+        start::command(&command, order.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
     })
     .await?;
-    let output = pipe::Receiver::from_owned_fd(output.into())
-        .map_err(|source| SystemError::Spawn { program, source })?;
-    let stream = Arc::new(Stream::new(limit));
-    let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
-    Ok(LocalProcess { group, stream, pump })
+    LocalProcess::new(group, end, output, limit).map_err(failed)
 }
 
 /// Starts a program that is talked to; see [`crate::System::spawn_piped`].
 pub(super) async fn spawn_piped(
     command: PipedCommand,
+    order: Option<Order>,
     watchdog: Arc<Watchdog>,
+    options: Arc<LocalOptions>,
 ) -> Result<Piped, SystemError> {
     let limit = command.error_limit;
-    let program = command.program.clone();
-    let failed = |source| SystemError::Spawn { program: program.clone(), source };
+    let failed = spawn_error(&command.program);
     let (group, end, pipes) = blocking(move || {
-        watchdog.prepare();
-        start_piped(&command)
-            .and_then(|(child, pipes)| Group::adopt(child, watchdog).map(|(group, end)| (group, end, pipes)))
-            .map_err(|source| SystemError::Spawn { program: command.program, source })
+        expect_folder(&command.cwd)?;
+        start::piped(&command, order.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
     })
     .await?;
-    let (input, output, errors) = pipes;
-    let input = pipe::Sender::from_owned_fd(input.into()).map_err(failed)?;
-    let output = pipe::Receiver::from_owned_fd(output.into()).map_err(failed)?;
-    let errors = pipe::Receiver::from_owned_fd(errors.into()).map_err(failed)?;
-    let stream = Arc::new(Stream::new(limit));
-    let pump = tokio::spawn(pump(errors, end, Arc::clone(&stream)));
-    let process = LocalProcess { group, stream, pump };
+    let start::Pipes { input, output, errors } = pipes;
+    let input = pipe::Sender::from_owned_fd(input.into()).map_err(&failed)?;
+    let output = pipe::Receiver::from_owned_fd(output.into()).map_err(&failed)?;
+    let process = LocalProcess::new(group, end, errors, limit).map_err(&failed)?;
     Ok(Piped { input: Box::new(input), output: Box::new(output), process: Box::new(process) })
 }
 
-/// What it gets of this process is the variables that are named, and nothing else.
-fn start_piped(command: &PipedCommand) -> io::Result<(Child, (PipeWriter, PipeReader, PipeReader))> {
-    let (theirs, input) = io::pipe()?;
-    let (output, their_output) = io::pipe()?;
-    let (errors, their_errors) = io::pipe()?;
-    let inherited = command.inherit.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    let child = std::process::Command::new(&command.program)
-        .args(&command.args)
-        .current_dir(command.cwd.as_std())
-        .env_clear()
-        .envs(inherited)
-        .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .process_group(0)
-        .stdin(theirs)
-        .stdout(their_output)
-        .stderr(their_errors)
-        .spawn()?;
-    Ok((child, (input, output, errors)))
+fn spawn_error(program: &str) -> impl Fn(io::Error) -> SystemError + use<> {
+    let program = program.to_owned();
+    move |source| SystemError::Spawn { program: program.clone(), source }
 }
 
-/// Both outputs are one pipe, so that their order is that of the writes. The command, which holds the pipe's other end, is
-/// dropped here: the pipe ends with the child.
-fn start(command: &Command, options: &LocalOptions) -> io::Result<(Child, PipeReader)> {
-    let (output, input) = io::pipe()?;
-    let mut child = std::process::Command::new(&command.program);
-    for name in options.hiding().iter().flat_map(Hiding::withheld) {
-        child.env_remove(name);
+fn expect_folder(cwd: &AbsPath) -> Result<(), SystemError> {
+    let found =
+        std::fs::metadata(cwd.as_std()).map_err(|source| SystemError::from_io("enter", cwd, source))?;
+    if !found.is_dir() {
+        return Err(SystemError::NotFound(cwd.clone()));
     }
-    let child = child
-        .args(&command.args)
-        .current_dir(command.cwd.as_std())
-        .envs(command.environment())
-        .process_group(0)
-        .stdin(stdin(command.input.as_deref())?)
-        .stdout(input.try_clone()?)
-        .stderr(input)
-        .spawn()?;
-    Ok((child, output))
+    Ok(())
 }
 
-/// Starts the launcher and hands it the order. A launcher whose order never comes starts nothing.
-fn launch(
-    command: &Command,
-    order: &Order,
-    options: &LocalOptions,
-) -> io::Result<(Child, UnixStream, PipeReader)> {
-    // A program that is missing is an error here, not an exit code of the launcher.
-    let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
-    if !super::programs::is_there(&command.program, &command.cwd, path) {
-        return Err(io::ErrorKind::NotFound.into());
+impl LocalProcess {
+    /// Reads what a process of the group writes into `output`, of which `limit` bytes are kept.
+    fn new(
+        group: Group,
+        end: oneshot::Receiver<ExitStatus>,
+        output: PipeReader,
+        limit: usize,
+    ) -> io::Result<Self> {
+        let output = pipe::Receiver::from_owned_fd(output.into())?;
+        let stream = Arc::new(Stream::new(limit));
+        let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
+        Ok(Self { group, stream, pump })
     }
-    let (output, input) = io::pipe()?;
-    let (orders, mut control) = UnixStream::pair()?;
-    let (program, args) = options.launcher.split_first().ok_or(io::ErrorKind::NotFound)?;
-    let mut child = std::process::Command::new(program);
-    for name in options.hiding().iter().flat_map(Hiding::withheld) {
-        child.env_remove(name);
-    }
-    let child = child
-        .args(args)
-        .current_dir("/")
-        .envs(command.environment())
-        .process_group(0)
-        .stdin(OwnedFd::from(orders))
-        .stdout(input.try_clone()?)
-        .stderr(input)
-        .spawn()?;
-    // One that has ended already says why in its output.
-    order.write(&mut control).ok();
-    Ok((child, control, output))
-}
-
-/// A file without a name and not a pipe: nobody has to write while the other reads, and nothing is left behind.
-fn stdin(input: Option<&str>) -> io::Result<Stdio> {
-    let Some(input) = input else { return Ok(Stdio::null()) };
-    let mut file = tempfile::tempfile()?;
-    file.write_all(input.as_bytes())?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(file.into())
 }
 
 /// Moves output into the ring until the process has ended and the pipe has too, or the grace is over.

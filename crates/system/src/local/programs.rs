@@ -1,17 +1,17 @@
 //! Where programs are.
 
 use crate::AbsPath;
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Whether a program is found in a directory of `path`, or of this process's `PATH` where there is none; when its name
-/// holds a slash, from `cwd`.
-pub(super) fn is_there(program: &str, cwd: &AbsPath, path: Option<&str>) -> bool {
+/// Whether a program is found in a directory of `path`, a value of `PATH`, or, when its name holds a
+/// slash, from `cwd`.
+pub(super) fn is_there(program: &str, cwd: &AbsPath, path: &OsStr) -> bool {
     if program.contains('/') {
         return cwd.as_std().join(program).exists();
     }
-    let path = path.map(Into::into).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| is_file(&folder.join(program)))
+    std::env::split_paths(path).any(|folder| is_file(&folder.join(program)))
 }
 
 fn is_file(path: &Path) -> bool {

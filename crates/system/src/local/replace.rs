@@ -1,13 +1,13 @@
 //! Replacing a file's content so that a reader sees the old or the new, never a mixture.
 
 use super::files::resolve;
+use super::leftovers::Leftovers;
 use super::place::{Found, Pinned, Place};
-use crate::limits::MAX_READ_BYTES;
+use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES};
 use crate::text::{BOM, encode};
 use crate::{AbsPath, SystemError};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use std::fs::{File, Permissions};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -17,25 +17,32 @@ const NEW_FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 /// The mode of a file for its owner only.
 const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// How many names are tried for a temporary file.
-const TRIES: usize = 16;
-
 /// Replaces text: folders are created, the byte-order mark is kept.
-pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>, text: &str) -> Result<(), SystemError> {
+pub(super) fn text(
+    path: &AbsPath,
+    pinned: Option<&Pinned>,
+    leftovers: &Leftovers,
+    text: &str,
+) -> Result<(), SystemError> {
     let (place, existing) = look(path, pinned, true)?;
     let had_bom = existing.is_some() && has_bom(&place)?;
-    write(&place, existing.as_ref(), &encode(text, had_bom))
+    write(&place, existing.as_ref(), leftovers, &encode(text, had_bom))
 }
 
 /// Replaces bytes; the folder must exist.
-pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>, bytes: &[u8]) -> Result<(), SystemError> {
+pub(super) fn bytes(
+    path: &AbsPath,
+    pinned: Option<&Pinned>,
+    leftovers: &Leftovers,
+    bytes: &[u8],
+) -> Result<(), SystemError> {
     let (place, existing) = look(path, pinned, false)?;
-    write(&place, existing.as_ref(), bytes)
+    write(&place, existing.as_ref(), leftovers, bytes)
 }
 
 /// Replaces a file by one that only its owner can read, whatever was there allowed: it is a new file, and other names of the old one stay with the old
 /// content. A link is not written through: whoever put it there chose where the content goes.
-pub(super) fn private(path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Result<(), SystemError> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(SystemError::IsDirectory(path.clone()));
     };
@@ -46,7 +53,7 @@ pub(super) fn private(path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         Err(SystemError::Moved(_)) => return Err(SystemError::NotRegular(path.clone())),
         Err(error) => return Err(error),
     }
-    by_rename(&place, None, PRIVATE_MODE, bytes).map_err(|source| fail(&place, source))
+    by_rename(&place, None, PRIVATE_MODE, leftovers, bytes).map_err(|source| fail(&place, source))
 }
 
 /// Where a file is or will be, and the regular file that is there. Links are followed once, by name; from then on the folder is held open.
@@ -70,14 +77,19 @@ fn has_bom(place: &Place) -> Result<bool, SystemError> {
     Ok(start == BOM.as_bytes())
 }
 
-fn write(place: &Place, existing: Option<&Found>, bytes: &[u8]) -> Result<(), SystemError> {
+fn write(
+    place: &Place,
+    existing: Option<&Found>,
+    leftovers: &Leftovers,
+    bytes: &[u8],
+) -> Result<(), SystemError> {
     if existing.is_some() {
         may_write(place)?;
     }
     let mode = if existing.is_none() { NEW_FILE_MODE } else { PRIVATE_MODE };
     match existing {
         Some(found) if found.names > 1 => in_place(place, bytes),
-        _ => by_rename(place, existing, mode, bytes).map_err(|source| fail(place, source)),
+        _ => by_rename(place, existing, mode, leftovers, bytes).map_err(|source| fail(place, source)),
     }
 }
 
@@ -87,7 +99,7 @@ fn may_write(place: &Place) -> Result<(), SystemError> {
         .map_err(|source| fail(place, source.into()))
 }
 
-/// A file beside the one that is to be replaced; removed on whatever failure.
+/// A file beside the one that is to be replaced; removed on whatever failure, or by a later process if this one is killed.
 struct Temporary<'a> {
     place: &'a Place,
     name: String,
@@ -105,8 +117,14 @@ impl Drop for Temporary<'_> {
 }
 
 /// A new file beside the old one takes its name.
-fn by_rename(place: &Place, existing: Option<&Found>, mode: Mode, bytes: &[u8]) -> io::Result<()> {
-    let (mut temporary, mut file) = temporary(place, mode)?;
+fn by_rename(
+    place: &Place,
+    existing: Option<&Found>,
+    mode: Mode,
+    leftovers: &Leftovers,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let (mut temporary, mut file) = temporary(place, mode, leftovers)?;
     file.write_all(bytes)?;
     if let Some(found) = existing {
         keep_owner_and_mode(&file, found)?;
@@ -118,10 +136,10 @@ fn by_rename(place: &Place, existing: Option<&Found>, mode: Mode, bytes: &[u8]) 
 }
 
 /// A name that nobody else has, and that nobody can have put a link at.
-fn temporary(place: &Place, mode: Mode) -> io::Result<(Temporary<'_>, File)> {
+fn temporary<'a>(place: &'a Place, mode: Mode, leftovers: &Leftovers) -> io::Result<(Temporary<'a>, File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    for _ in 0..TRIES {
-        let name = format!(".tiller-{:x}.tmp", RandomState::new().build_hasher().finish());
+    for _ in 0..TEMPORARY_TRIES {
+        let name = leftovers.file_name(place)?;
         match rustix::fs::openat(&place.folder, &name, flags, mode) {
             Ok(file) => return Ok((Temporary { place, name, kept: false }, file.into())),
             Err(rustix::io::Errno::EXIST) => {}
@@ -186,7 +204,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = AbsPath::from_os(&folder.path().join("taken")).unwrap();
         fs::create_dir(target.as_std()).unwrap();
-        by_rename(&Place::open(&target, false).unwrap(), None, NEW_FILE_MODE, b"x").unwrap_err();
+        let place = Place::open(&target, false).unwrap();
+        by_rename(&place, None, NEW_FILE_MODE, &Leftovers::default(), b"x").unwrap_err();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

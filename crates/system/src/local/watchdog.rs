@@ -5,8 +5,8 @@
 //! So a shell waits at the end of a pipe that only this process holds. Whatever ends this process, SIGKILL included, closes
 //! the pipe; the shell then kills the groups it was told of and is gone itself.
 //!
-//! Known limit: a process that is killed in the microseconds between a command's start and the line about it leaves
-//! that command running.
+//! A command starts only when its line has been written, see `start.rs`: what is in the pipe is read to its end, so it does
+//! not matter when the shell reads it.
 
 use rustix::process::Pid;
 use std::collections::BTreeSet;
@@ -47,27 +47,32 @@ struct Shell {
 }
 
 impl Watchdog {
-    /// Sees to it that there is a shell. To be called before a command is started, because starting the shell takes far
-    /// longer than telling it, and a command that it has not been told of is not ended. Blocks.
-    pub(super) fn prepare(&self) {
-        let mut state = self.lock();
-        if state.shell.is_none() {
-            state.start();
+    /// A group has come to be, and ends with this process when this has returned. Starts a shell where there is none, or
+    /// none that listens. Blocks.
+    ///
+    /// # Errors
+    /// No shell can be started or told. The group is not watched then.
+    pub(super) fn watch(&self, group: Pid) -> io::Result<()> {
+        let (mut state, group) = (self.lock(), group.as_raw_pid());
+        let told = match state.shell {
+            Some(_) => state.tell('+', group),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        };
+        state.groups.insert(group);
+        let told = told.or_else(|_| state.start());
+        if told.is_err() {
+            state.groups.remove(&group);
         }
-    }
-
-    /// A group has come to be.
-    pub(super) fn watch(&self, group: Pid) {
-        let mut state = self.lock();
-        state.groups.insert(group.as_raw_pid());
-        state.tell('+', group.as_raw_pid());
+        told
     }
 
     /// A group is gone. To be called while its number is still taken, that is before its leader is reaped.
     pub(super) fn forget(&self, group: Pid) {
         let mut state = self.lock();
-        if state.groups.remove(&group.as_raw_pid()) {
-            state.tell('-', group.as_raw_pid());
+        if state.groups.remove(&group.as_raw_pid())
+            && let Err(error) = state.tell('-', group.as_raw_pid())
+        {
+            tracing::warn!(%error, "the watchdog is gone");
         }
     }
 
@@ -89,26 +94,20 @@ impl Watchdog {
 }
 
 impl State {
-    fn start(&mut self) {
-        match Shell::start() {
-            Ok(shell) => self.shell = Some(shell),
-            Err(error) => {
-                tracing::warn!(%error, "commands will not be ended if this process is killed: no watchdog");
-                return;
-            }
-        }
-        for group in self.groups.clone() {
-            self.tell('+', group);
-        }
+    /// Starts a shell and tells it of all groups.
+    fn start(&mut self) -> io::Result<()> {
+        self.shell = Some(Shell::start()?);
+        self.groups.clone().into_iter().try_for_each(|group| self.tell('+', group))
     }
 
     /// A shell that cannot be told is let go; the next command starts another, which is told of all.
-    fn tell(&mut self, change: char, group: i32) {
-        let Some(shell) = &mut self.shell else { return };
-        if let Err(error) = shell.input.write_all(format!("{change} {group}\n").as_bytes()) {
-            tracing::warn!(%error, "the watchdog is gone");
+    fn tell(&mut self, change: char, group: i32) -> io::Result<()> {
+        let Some(shell) = &mut self.shell else { return Ok(()) };
+        let told = shell.input.write_all(format!("{change} {group}\n").as_bytes());
+        if told.is_err() {
             self.shell = None;
         }
+        told
     }
 }
 

@@ -6,5 +6,8 @@
     reason = "the tests look at the disk from outside of the system they test, and may fail anywhere"
 )]
 
+mod birth;
+mod litter;
+mod names;
 mod sandbox;
 mod wall;

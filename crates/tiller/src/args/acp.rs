@@ -1,14 +1,23 @@
 //! `tiller acp`, which editors start, read without the parsers of all other commands: building those takes longer than the rest of a command line.
 
-use super::{AcpArgs, Cli, Command, PrintArgs};
+use super::{AcpArgs, Cli, Command, PrintArgs, spelled};
 use clap::{Args as _, FromArgMatches as _, Parser as _};
 
 impl Cli {
-    /// What a command line says, the program's name first. Ends the process where it says nothing that can be done, or asks for help.
-    pub(crate) fn read(arguments: Vec<String>) -> Self {
+    /// What the command line of this process says.
+    ///
+    /// # Errors
+    /// What is to be printed instead of doing anything: what is wrong, or the help that was asked
+    /// for.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let arguments: Result<Vec<String>, _> =
+            std::env::args_os().map(std::ffi::OsString::into_string).collect();
+        // What is no UTF-8 is left to the parser, which says so.
+        let Ok(arguments) = arguments else { return Self::try_parse() };
+        let arguments = spelled(arguments.into_iter());
         match acp(&arguments) {
-            Some(command) => Self { command: Some(command), print: PrintArgs::default() },
-            None => Self::parse_from(arguments),
+            Some(command) => Ok(Self { command: Some(command), print: PrintArgs::default() }),
+            None => Self::try_parse_from(arguments),
         }
     }
 }

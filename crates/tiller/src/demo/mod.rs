@@ -12,7 +12,8 @@ mod updates;
 use crate::{
     args::DemoArgs,
     environment::{self, Environment},
-    exit, wiring,
+    exit::Exit,
+    wiring,
 };
 use anyhow::{Context, Result, bail};
 use editor::Editor;
@@ -26,15 +27,16 @@ use system::{AbsPath, System};
 const PILOT: &str = "offline/pilot";
 
 /// Plays the demo; the exit code says whether the story happened.
-pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<u8> {
+pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<Exit> {
     let system = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
-    let temp = tempfile::Builder::new()
-        .prefix("tiller-demo-")
-        .tempdir()
-        .context("cannot make a temporary folder")?;
+    let temp = system::TemporaryFolder::new().context("cannot make a temporary folder")?;
     let base = system.resolve(&AbsPath::from_os(temp.path())?).await?;
     let root = match &args.project {
-        Some(path) => environment::absolute(&environment::current_dir()?, path)?,
+        Some(path) => {
+            let folder = environment::absolute(&environment::current_dir()?, path)?;
+            environment::check_folder("--project", &folder)?;
+            folder
+        }
         None => base.join("greeter"),
     };
     let screen = Screen::new(environment.get("NO_COLOR").is_some());
@@ -52,7 +54,7 @@ async fn play(
     root: &AbsPath,
     system: Arc<dyn System>,
     mut screen: Screen,
-) -> Result<u8> {
+) -> Result<Exit> {
     let sample = args.project.is_none();
     let model = args.model.as_deref().unwrap_or(PILOT);
     let unsaved = if sample { Some(project::write(&*system, root).await?) } else { None };
@@ -143,7 +145,7 @@ async fn conclude(
     root: &AbsPath,
     story: bool,
     stop: &str,
-) -> Result<u8> {
+) -> Result<Exit> {
     let ledger = std::mem::take(&mut editor.ledger);
     ledger.print(&mut editor.screen);
     let mut missing = Vec::new();
@@ -165,12 +167,12 @@ async fn conclude(
     if missing.is_empty() {
         let verdict = if story { "The story happened as told." } else { "The turn ended in order." };
         screen.line(Paint::Green, verdict);
-        return Ok(exit::OK);
+        return Ok(Exit::Ok);
     }
     for lack in missing {
         screen.line(Paint::Red, &format!("Not as told: {lack}."));
     }
-    Ok(exit::ERROR)
+    Ok(Exit::Error)
 }
 
 /// The unsaved line and the fix, side by side in the buffer and on disk.

@@ -1,9 +1,6 @@
 //! What the demo prints: one step a row, with the time since the prompt was sent.
 
-use std::{
-    io::{IsTerminal, Write},
-    time::Instant,
-};
+use std::{io::Write, time::Instant};
 
 /// Columns of a step's text before it is wrapped.
 const TEXT_COLUMNS: usize = 88;
@@ -38,7 +35,7 @@ impl Screen {
     /// Colours only on a terminal, and only when nobody asked for none.
     pub(super) fn new(no_color: bool) -> Self {
         Self {
-            colours: !no_color && std::io::stdout().is_terminal(),
+            colours: !no_color && crate::streams::stdout_is_terminal(),
             start: Instant::now(),
             said: String::new(),
             saying: false,
@@ -132,7 +129,7 @@ impl Screen {
     }
 
     fn print(&self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
+        let mut stdout = crate::streams::stdout();
         // A reader that has gone has seen enough; the story is still played to its end and judged.
         let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     }

@@ -3,6 +3,7 @@
 use crate::{
     args::{IntegrationsCommand, LuaCommand, McpCommand},
     environment::Environment,
+    exit::Exit,
     options::Options,
     settings::Settings,
 };
@@ -94,7 +95,7 @@ fn names(servers: &[ClientServer]) -> Vec<String> {
     servers.iter().map(|server| server.name.clone()).collect()
 }
 
-pub(crate) async fn run_mcp(_: &Options, _: &Environment, _: &AbsPath, _: McpCommand) -> Result<u8> {
+pub(crate) async fn run_mcp(_: &Options, _: &Environment, _: &AbsPath, _: McpCommand) -> Result<Exit> {
     bail!(ABSENT)
 }
 
@@ -103,11 +104,11 @@ pub(crate) async fn run_integrations(
     _: &Environment,
     _: &AbsPath,
     _: IntegrationsCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     bail!(ABSENT)
 }
 
-pub(crate) async fn run_lua(_: &Options, _: &Environment, _: &AbsPath, _: LuaCommand) -> Result<u8> {
+pub(crate) async fn run_lua(_: &Options, _: &Environment, _: &AbsPath, _: LuaCommand) -> Result<Exit> {
     bail!(ABSENT)
 }
 

@@ -1,6 +1,7 @@
 //! The client of a run without anybody to ask.
 
 use super::output::Output;
+use crate::streams;
 use agent::{Client, PermissionOutcome, PermissionRequest, SessionEvent};
 use async_trait::async_trait;
 use std::{
@@ -12,6 +13,9 @@ use std::{
 pub(crate) type SharedOutput = Arc<Mutex<Output<Box<dyn Write + Send>>>>;
 
 /// Prints what happens and refuses what would have to be asked.
+///
+/// While as much waits to be printed as may wait, [`Client::notify`] waits for the reader of standard
+/// output: everything of the run stands still then. A signal and the time limit of the run end that.
 pub(crate) struct HeadlessClient {
     output: SharedOutput,
 }
@@ -34,6 +38,10 @@ impl Client for HeadlessClient {
         tracing::warn!("{message}");
         with(&self.output, |output| output.error(&message));
         PermissionOutcome::RejectOnce
+    }
+
+    async fn flush(&self) {
+        streams::stdout_has_room().await;
     }
 
     fn rejection(&self, request: &PermissionRequest) -> Option<String> {

@@ -3,12 +3,12 @@
 pub(crate) mod client;
 pub(crate) mod output;
 
-use crate::{args::OutputFormat, exit, limits, signals::Signals};
+use crate::{args::OutputFormat, exit::Exit, limits, signals, streams};
 use agent::{
     Content, CreateSession, ListQuery, OpenSession, PromptOutcome, Runtime, SessionError, SessionHandle,
-    SessionId, StopReason, StoreError, Surface, TurnError,
+    SessionId, StopReason, StoreError, Surface,
 };
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use client::{HeadlessClient, SharedOutput, with};
 use output::{Ending, Output};
 use std::{
@@ -55,22 +55,32 @@ pub(crate) struct Overrides {
 }
 
 /// Runs a prompt, prints what comes of it to stdout, and returns the process's exit code.
-pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<u8> {
+pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<Exit> {
     let output = Output::new(run.format, Box::new(crate::screen::stdout()) as Box<_>, now);
     let output: SharedOutput = Arc::new(Mutex::new(output));
-    let mut signals = Signals::new()?;
+    signals::end_in_order();
+    let deadline = run.timeout.and_then(|time| Instant::now().checked_add(time));
+    if let Some(deadline) = deadline {
+        streams::wait_until(deadline);
+    }
     let client = Arc::new(HeadlessClient::new(Arc::clone(&output)));
-    let code = match begin(runtime, &run, Surface { client, system }).await {
-        Ok(session) => turn(&session, &run, &output, &mut signals).await,
+    let begun = tokio::select! {
+        begun = begin(runtime, &run, Surface { client, system }) => begun.map(Ok),
+        exit = asked_to_end(deadline) => Ok(Err(exit)),
+    };
+    let code = match begun {
+        Ok(Ok(session)) => turn(&session, &run, &output, deadline).await,
+        Ok(Err(exit)) => Ok(unfinished(&output, exit, "the turn had not begun")),
         Err(error) => Err(error),
     };
     if tokio::time::timeout(limits::SETTLE, runtime.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }
     code.or_else(|error| {
-        with(&output, |output| output.failed(&format!("{error:#}"), exit::ERROR));
+        let exit = Exit::of(&error);
+        with(&output, |output| output.failed(&format!("{error:#}"), exit));
         // The other formats have told of it on stdout.
-        if run.format == OutputFormat::Text { Err(error) } else { Ok(exit::ERROR) }
+        if run.format == OutputFormat::Text { Err(error) } else { Ok(exit) }
     })
 }
 
@@ -114,19 +124,24 @@ async fn turn(
     session: &SessionHandle,
     run: &Run,
     output: &SharedOutput,
-    signals: &mut Signals,
-) -> Result<u8> {
+    deadline: Option<Instant>,
+) -> Result<Exit> {
     let started = Instant::now();
-    let (outcome, ended_by) = settle(session, run, signals).await?;
-    let outcome = outcome?;
-    let code = match (ended_by, outcome.stop_reason) {
-        (Some(code), _) => code,
-        (None, StopReason::EndTurn) => exit::OK,
-        (None, StopReason::MaxTokens | StopReason::MaxTurnRequests) => exit::LIMIT,
-        (None, StopReason::Refusal | StopReason::Cancelled) => exit::ERROR,
+    let (outcome, ended_by) = match settle(session, run, deadline).await? {
+        Settled::Outcome(outcome, ended_by) => (outcome, ended_by),
+        Settled::Not(exit) => {
+            let waited = format!("the cancelled turn did not settle in {} s", limits::SETTLE.as_secs());
+            return Ok(unfinished(output, exit, &waited));
+        }
+    };
+    let exit = match (ended_by, outcome.stop_reason) {
+        (Some(exit), _) => exit,
+        (None, StopReason::EndTurn) => Exit::Ok,
+        (None, StopReason::MaxTokens | StopReason::MaxTurnRequests) => Exit::Limit,
+        (None, StopReason::Refusal | StopReason::Cancelled) => Exit::Error,
     };
     with(output, |output| {
-        if let Some(message) = reason(code, outcome.stop_reason, run) {
+        if let Some(message) = reason(exit, outcome.stop_reason, run) {
             tracing::warn!("{message}");
             output.error(&message);
         }
@@ -138,35 +153,67 @@ async fn turn(
             duration: started.elapsed(),
         });
     });
-    Ok(code)
+    Ok(exit)
 }
 
-/// Runs the prompt to its end. A signal or the time limit cancels it and waits for it to settle; a second signal does not wait.
-async fn settle(
-    session: &SessionHandle,
-    run: &Run,
-    signals: &mut Signals,
-) -> Result<(Result<PromptOutcome, TurnError>, Option<u8>)> {
+/// What became of a prompt.
+enum Settled {
+    /// Its outcome, and what cancelled it, if something did.
+    Outcome(PromptOutcome, Option<Exit>),
+    /// It was cancelled, and did not end in time.
+    Not(Exit),
+}
+
+/// Runs the prompt to its end. What asks for an end cancels it and waits for it to settle.
+async fn settle(session: &SessionHandle, run: &Run, deadline: Option<Instant>) -> Result<Settled> {
     let prompt = session.prompt(vec![Content::text(run.prompt.clone())]);
     tokio::pin!(prompt);
-    let time = run.timeout.unwrap_or(Duration::MAX);
     let ended_by = tokio::select! {
-        outcome = &mut prompt => return Ok((outcome, None)),
-        code = signals.next() => code,
-        () = tokio::time::sleep(time) => exit::LIMIT,
+        outcome = &mut prompt => return Ok(Settled::Outcome(outcome?, None)),
+        exit = asked_to_end(deadline) => exit,
     };
     session.cancel();
-    tokio::select! {
-        outcome = &mut prompt => Ok((outcome, Some(ended_by))),
-        _ = signals.next() => bail!("interrupted twice; the turn was not waited for"),
-        () = tokio::time::sleep(limits::SETTLE) => bail!("the cancelled turn did not settle in {} s", limits::SETTLE.as_secs()),
+    if signals::received().is_some() {
+        tracing::warn!("the turn is being cancelled; a second signal ends the process at once");
+    }
+    match tokio::time::timeout(limits::SETTLE, prompt).await {
+        Ok(outcome) => Ok(Settled::Outcome(outcome?, Some(ended_by))),
+        Err(_elapsed) => Ok(Settled::Not(ended_by)),
     }
 }
 
-fn reason(code: u8, stop: StopReason, run: &Run) -> Option<String> {
-    match (code, stop) {
-        (exit::INTERRUPTED, _) => Some("interrupted".to_owned()),
-        (exit::TERMINATED, _) => Some("terminated".to_owned()),
+/// Waits for a signal, for the end of the time, or for standard output to fail.
+async fn asked_to_end(deadline: Option<Instant>) -> Exit {
+    let time = async {
+        match deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        exit = signals::next() => exit,
+        why = streams::stdout_failed() => Exit::from(&why),
+        () = time => {
+            streams::hurry();
+            Exit::Limit
+        }
+    }
+}
+
+/// Tells of a run that has no result.
+fn unfinished(output: &SharedOutput, exit: Exit, why: &str) -> Exit {
+    tracing::warn!("{why}");
+    with(output, |output| output.failed(why, exit));
+    exit
+}
+
+fn reason(exit: Exit, stop: StopReason, run: &Run) -> Option<String> {
+    match (exit, stop) {
+        (Exit::Interrupted, _) => Some("interrupted".to_owned()),
+        (Exit::Terminated, _) => Some("terminated".to_owned()),
+        (Exit::HungUp, _) => Some("hung up on".to_owned()),
+        // It is told when everything has ended, or there is nobody to tell.
+        (Exit::Output | Exit::Closed, _) => None,
         (_, StopReason::Cancelled) => {
             let seconds = run.timeout.map_or(0, |time| time.as_secs());
             Some(format!("stopped after {seconds} s (--timeout)"))

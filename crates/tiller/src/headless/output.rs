@@ -1,6 +1,6 @@
 //! What `-p` prints: a projection of the session's events, in one of three formats.
 
-use crate::args::OutputFormat;
+use crate::{args::OutputFormat, exit::Exit};
 use agent::{
     Compaction, CompactionStep, Content, Phase, Redactor, SessionEvent, StopReason, ToolCallId,
     ToolCallUpdate, ToolContent, Usage,
@@ -130,7 +130,7 @@ impl<W: Write> Output<W> {
     }
 
     /// The run failed. In text nothing is printed here: the message is for stderr.
-    pub(crate) fn failed(&mut self, error: &str, exit_code: u8) {
+    pub(crate) fn failed(&mut self, error: &str, exit: Exit) {
         match self.format {
             OutputFormat::Text => {
                 if self.current.is_some() {
@@ -138,10 +138,10 @@ impl<W: Write> Output<W> {
                 }
             }
             OutputFormat::Json => {
-                self.json(json!({ "type": "error", "error": error, "exit_code": exit_code }));
+                self.json(json!({ "type": "error", "error": error, "exit_code": exit.code() }));
             }
             OutputFormat::StreamJson => {
-                self.line("error", json!({ "message": error, "error": error, "exit_code": exit_code }));
+                self.line("error", json!({ "message": error, "error": error, "exit_code": exit.code() }));
             }
         }
     }
@@ -224,8 +224,7 @@ impl<W: Write> Output<W> {
         if self.broken || text.is_empty() {
             return;
         }
-        let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
-        self.broken = written.is_err();
+        self.broken = self.writer.write_all(text.as_bytes()).is_err();
     }
 }
 
@@ -369,7 +368,7 @@ mod tests {
     fn a_failure_is_an_object_too() {
         let failed = |format| {
             let mut output = Output::new(format, Vec::new(), || 7);
-            output.failed("no", 1);
+            output.failed("no", Exit::Error);
             lines(&String::from_utf8(output.into_writer()).unwrap())
         };
         assert_eq!(failed(OutputFormat::Text), Vec::<Value>::new());

@@ -8,11 +8,15 @@ mod manual;
 
 use super::{Integrations, line, report::Report, rows::Standing};
 use crate::{
-    args::IntegrationsCommand, environment::Environment, limits::STDIN_BYTES, options::Options, wiring,
+    args::IntegrationsCommand,
+    environment::Environment,
+    exit::{Exit, Shown, usage},
+    limits::STDIN_BYTES,
+    options::Options,
+    wiring,
 };
 use ::integrations::{Function, Integration, Switches};
 use anyhow::{Context, Result, bail};
-use serde_json::json;
 use std::{io::Read as _, sync::Arc};
 use system::{AbsPath, System};
 
@@ -32,7 +36,7 @@ pub(crate) async fn run(
     environment: &Environment,
     cwd: &AbsPath,
     command: IntegrationsCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     let json = wants_json(&command);
     let desk = Desk {
         options,
@@ -44,8 +48,11 @@ pub(crate) async fn run(
     };
     let report = match desk.carry_out(command).await {
         Ok(report) => report,
-        Err(error) if json => Report::new(json!({ "error": format!("{error:#}") }), "").failed(true),
-        Err(error) => bail!("{}", environment.redactor().redact(&format!("{error:#}"))),
+        Err(error) if json => Report::of(&error),
+        Err(error) => {
+            let text = environment.redactor().redact(&format!("{error:#}"));
+            return Err(Shown { exit: Exit::of(&error), text }.into());
+        }
     };
     report.print(json, environment.redactor())
 }
@@ -91,7 +98,7 @@ impl Desk<'_> {
             C::Disable(switched) => self.switch(&switched.name, false, &switched.scope).await,
             C::Lua(_) => bail!("scripts are run elsewhere"),
             C::Provider(words) => {
-                let (provider, rest) = words.split_first().context("which integration?")?;
+                let (provider, rest) = words.split_first().ok_or_else(|| usage("which integration?"))?;
                 match line::function(rest) {
                     Ok((function, rest)) => self.call(&format!("{provider}.{function}"), &rest).await,
                     Err(_) => self.functions_of(provider).await,
@@ -125,6 +132,8 @@ impl Desk<'_> {
 fn stdin() -> Result<String> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(STDIN_BYTES + 1).read_to_end(&mut bytes).context("stdin cannot be read")?;
-    anyhow::ensure!(bytes.len() as u64 <= STDIN_BYTES, "what is on stdin has more than {STDIN_BYTES} bytes");
-    String::from_utf8(bytes).context("what is on stdin is not UTF-8 text")
+    if bytes.len() as u64 > STDIN_BYTES {
+        return Err(usage(format!("what is on stdin has more than {STDIN_BYTES} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| usage("what is on stdin is not UTF-8 text"))
 }

@@ -2,8 +2,9 @@
 //!
 //! A parameter that is called like one of our options is given with `--arg`.
 
+use crate::exit::usage;
 use ::integrations::{Function, Given};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
 /// What a call's command line says.
@@ -40,7 +41,7 @@ pub(super) fn function(words: &[String]) -> Result<(String, Vec<String>)> {
             _ => at += 1,
         }
     }
-    bail!("which function? `tiller integrations list` has them, as PROVIDER.FUNCTION")
+    Err(usage("which function? `tiller integrations list` has them, as PROVIDER.FUNCTION"))
 }
 
 /// Reads the words after the function. `stdin` is read where the line says so.
@@ -63,13 +64,13 @@ pub(super) fn read(
         if value.is_none() && (WITH_VALUE.contains(&name) || takes_next(function, name)) {
             value = words.next_if(|next| !next.starts_with("--")).cloned();
         }
-        let needed = || value.clone().with_context(|| format!("--{name} takes a value"));
+        let needed = || value.clone().ok_or_else(|| usage(format!("--{name} takes a value")));
         match name {
             "account" => line.account = Some(needed()?),
             "arg" => {
                 let given = needed()?;
                 let Some((name, value)) = given.split_once('=') else {
-                    bail!("--arg is NAME=VALUE, not {given:?}")
+                    return Err(usage(format!("--arg is NAME=VALUE, not {given:?}")));
                 };
                 line.given.pairs.push((name.to_owned(), value.to_owned()));
             }
@@ -100,7 +101,8 @@ fn plain(line: &mut Line, word: &str, stdin: &mut dyn FnMut() -> Result<String>)
         word if word.trim_start().starts_with('{') => object(line, word),
         word => {
             let Some((name, value)) = word.split_once('=') else {
-                bail!("{word:?} is neither --NAME=VALUE, nor NAME=VALUE, nor a JSON object")
+                let what = format!("{word:?} is neither --NAME=VALUE, nor NAME=VALUE, nor a JSON object");
+                return Err(usage(what));
             };
             line.given.pairs.push((name.to_owned(), value.to_owned()));
             Ok(())
@@ -112,7 +114,7 @@ fn plain(line: &mut Line, word: &str, stdin: &mut dyn FnMut() -> Result<String>)
 fn object(line: &mut Line, text: &str) -> Result<()> {
     match serde_json::from_str(text).context("the arguments are no JSON object")? {
         Value::Object(members) => line.given.json.extend(members),
-        _ => bail!("the arguments are no JSON object"),
+        _ => return Err(usage("the arguments are no JSON object")),
     }
     Ok(())
 }

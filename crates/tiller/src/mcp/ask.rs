@@ -1,7 +1,7 @@
 //! The commands that start servers and ask them.
 
 use super::{Desk, Report, names, source, unknown};
-use crate::args::Called;
+use crate::{args::Called, exit::usage};
 use ::mcp::{Client, Listed, ServerConfig, server_name, tool_name};
 use anyhow::{Context, Result, bail};
 use futures::future::join_all;
@@ -104,7 +104,8 @@ impl Desk<'_> {
 
     /// The server and its tool that a name means.
     async fn tool(&self, function: &str) -> Result<(ServerConfig, Value)> {
-        let server = names::server_of(function).context("a tool is SERVER.TOOL or mcp__SERVER__TOOL")?;
+        let server =
+            names::server_of(function).ok_or_else(|| usage("a tool is SERVER.TOOL or mcp__SERVER__TOOL"))?;
         let config = self.chosen(Some(&server)).await?.remove(0);
         let mut rows = self.tool_rows(&config).await?;
         match names::meant(rows.iter(), function) {
@@ -129,7 +130,8 @@ impl Desk<'_> {
 
     pub(super) async fn call(&self, called: Called) -> Result<Report> {
         let arguments = match &called.input {
-            Some(input) => serde_json::from_str(input).context("--input is no JSON object")?,
+            Some(input) => serde_json::from_str(input)
+                .map_err(|error| usage(format!("--input is no JSON object: {error}")))?,
             None => arguments(&called.arguments)?,
         };
         let (server, row) = self.tool(&called.function).await?;
@@ -144,7 +146,7 @@ impl Desk<'_> {
             if let Some(last) = said.lines().next_back() {
                 let line = format!("{}\n", self.environment.redactor().shown(last));
                 // Nobody may be reading.
-                let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+                let _ = io::Write::write_all(&mut crate::streams::stderr(), line.as_bytes());
             }
         };
         let tool = row["name"].as_str().unwrap_or_default();

@@ -22,7 +22,8 @@ pub(crate) use script::{DirectReach, ServerFunctions, SessionFunctions};
 use crate::{
     args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand, Trusted},
     environment::Environment,
-    exit, extensions,
+    exit::{Exit, Shown, usage},
+    extensions,
     options::Options,
     trust, wiring,
 };
@@ -39,18 +40,24 @@ use system::{AbsPath, System};
 
 /// What a command has to say: for programs and for people.
 struct Report {
-    success: bool,
+    exit: Exit,
     json: Value,
     text: String,
 }
 
 impl Report {
     fn new(json: Value, text: impl Into<String>) -> Self {
-        Self { success: true, json, text: text.into() }
+        Self { exit: Exit::Ok, json, text: text.into() }
     }
 
     fn failed(self, failed: bool) -> Self {
-        Self { success: !failed, ..self }
+        Self { exit: if failed { Exit::Error } else { Exit::Ok }, ..self }
+    }
+
+    /// What is told of an error.
+    fn of(error: &anyhow::Error) -> Self {
+        let json = json!({ "error": format!("{error:#}") });
+        Self { exit: Exit::of(error), json, text: String::new() }
     }
 }
 
@@ -69,7 +76,7 @@ pub(crate) async fn run(
     environment: &Environment,
     cwd: &AbsPath,
     command: McpCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     let json = command.common().json;
     let servers = extensions::mcp_options(options, environment);
     let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd };
@@ -80,12 +87,15 @@ pub(crate) async fn run(
     };
     let report = match desk.carry_out(command).await {
         Ok(report) => report,
-        Err(error) if json => Report::new(json!({ "error": format!("{error:#}") }), "").failed(true),
-        Err(error) => bail!("{}", environment.redactor().redact(&format!("{error:#}"))),
+        Err(error) if json => Report::of(&error),
+        Err(error) => {
+            let text = environment.redactor().redact(&format!("{error:#}"));
+            return Err(Shown { exit: Exit::of(&error), text }.into());
+        }
     };
     let text = match json {
         true => {
-            let mut whole = json!({ "success": report.success });
+            let mut whole = json!({ "success": report.exit == Exit::Ok });
             if let (Value::Object(whole), Value::Object(said)) = (&mut whole, report.json) {
                 whole.extend(said);
             }
@@ -93,8 +103,8 @@ pub(crate) async fn run(
         }
         false => environment.redactor().shown(&report.text),
     };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(if report.success { exit::OK } else { exit::ERROR })
+    crate::streams::stdout().write_all(text.as_bytes())?;
+    Ok(report.exit)
 }
 
 impl McpCommand {
@@ -153,6 +163,7 @@ impl Desk<'_> {
             McpCommand::Secret(command) => self.secret(command).await,
             McpCommand::Import { file, edited } => {
                 let file = crate::environment::absolute(self.cwd, &file)?;
+                crate::environment::check_file("FILE", &file)?;
                 self.import(&file, edited.project).await
             }
             McpCommand::Export(_) => self.export().await,
@@ -227,7 +238,8 @@ impl Desk<'_> {
                 }
             }
             None => {
-                let (program, args) = add.command.split_first().context("a command or --url is needed")?;
+                let (program, args) =
+                    add.command.split_first().ok_or_else(|| usage("a command or --url is needed"))?;
                 server.insert("command".to_owned(), json!(program));
                 server.insert("args".to_owned(), json!(args));
                 if !add.env.is_empty() {
@@ -294,13 +306,15 @@ impl Desk<'_> {
             let (folders, redactor) = (&self.options.folders, self.environment.redactor());
             match named.common.json {
                 // Nobody sees a question there.
-                true if !yes => bail!("with --json nobody is asked; pass --yes to trust the servers"),
+                true if !yes => {
+                    return Err(usage("with --json nobody is asked; pass --yes to trust the servers"));
+                }
                 true => {
                     let (answers, mut out) = (trust::terminal(), std::io::sink());
                     trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
                 }
                 false => {
-                    let (answers, mut out) = (trust::terminal(), std::io::stdout());
+                    let (answers, mut out) = (trust::terminal(), crate::streams::stdout());
                     trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
                 }
             }
@@ -426,7 +440,8 @@ fn described(server: &ServerConfig, trusted: bool) -> Value {
 /// `NAME=VALUE` pairs.
 fn pairs(given: &[String]) -> Result<Map<String, Value>> {
     let pair = |text: &String| {
-        let (name, value) = text.split_once('=').with_context(|| format!("{text:?} is not NAME=VALUE"))?;
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| usage(format!("{text:?} is not NAME=VALUE")))?;
         Ok((name.to_owned(), json!(value)))
     };
     given.iter().map(pair).collect()

@@ -3,10 +3,9 @@
 use super::Desk;
 use crate::{
     args::Serve,
-    exit,
+    exit::{Exit, usage},
     integrations::{Integrations, tools_of},
-    signals::Signals,
-    stdio, wiring,
+    signals, stdio, wiring,
 };
 use ::mcp::{
     CallError, Gateway, McpOptions, Upstream, UpstreamTool, Upstreams, is_this_gateway, own_address,
@@ -27,15 +26,16 @@ use system::AbsPath;
 pub(super) const MARK: &str = "TILLER_MCP_SERVING";
 
 /// Serves until the client hangs up, or a signal says so.
-pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<u8> {
+pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
     ensure!(
         desk.environment.get(MARK).is_none(),
         "this was started by `tiller mcp serve` itself, which serves no gateway of its own"
     );
-    ensure!(
-        !serve.upstream.is_empty() || !serve.integration.is_empty(),
-        "nothing to serve: name servers with --upstream, or integrations with --integration"
-    );
+    if serve.upstream.is_empty() && serve.integration.is_empty() {
+        return Err(usage(
+            "nothing to serve: name servers with --upstream, or integrations with --integration",
+        ));
+    }
     #[expect(clippy::disallowed_methods, reason = "the program that clients are told to start is this one")]
     let program = std::env::current_exe().context("this program cannot be named")?;
     let mut servers = Vec::new();
@@ -62,16 +62,21 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<u8> {
         outside: wiring::outside(desk.options, desk.cwd, true),
         write: serve.write.allows(),
     });
-    let mut signals = Signals::new()?;
+    signals::end_in_order();
+    let (output, failure) = stdio::output();
     let shared: Arc<dyn Gateway> = gateway.clone();
     let code = tokio::select! {
-        served = ::mcp::serve(stdio::input(), stdio::output(), shared, redactor, env!("CARGO_PKG_VERSION")) => {
-            served.map(|()| exit::OK).map_err(anyhow::Error::from)
+        served = ::mcp::serve(stdio::input(), output, shared, redactor, env!("CARGO_PKG_VERSION")) => {
+            served.map(|()| Exit::Ok).map_err(anyhow::Error::from)
         }
-        code = signals.next() => Ok(code),
+        exit = signals::next() => Ok(exit),
+        () = failure.happened() => Ok(Exit::Ok),
     };
     gateway.upstreams.close().await;
-    code
+    match failure.is_hung_up()? {
+        true => Ok(Exit::Ok),
+        false => code,
+    }
 }
 
 /// The functions of integrations, as tools.

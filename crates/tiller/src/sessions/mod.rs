@@ -5,7 +5,8 @@ pub(crate) mod transfer;
 
 use crate::{
     args::{ExportFormat, OutputFormat, SessionsCommand},
-    environment, exit,
+    environment,
+    exit::Exit,
     headless::output::Output,
     limits,
     redacting::Redacting,
@@ -14,10 +15,16 @@ use agent::{
     Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId,
     SessionRecord, ToolStatus, TurnEnd, one_line,
 };
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use std::{io::Write, path::Path, sync::Arc};
+use std::{fs::File, io::Write, path::Path, sync::Arc};
 use system::{AbsPath, System};
+
+/// Opens what `tiller sessions export` wrote. It may be larger than `System::read` reads at once.
+#[expect(clippy::disallowed_methods, reason = "an exported file is read as a stream, and is in no editor")]
+fn exported_file(path: &AbsPath) -> Result<File> {
+    File::open(path.as_str()).with_context(|| format!("cannot open {path}"))
+}
 
 /// Does what the command says. Files are restored on this machine.
 pub(crate) async fn run(
@@ -26,8 +33,8 @@ pub(crate) async fn run(
     base: &AbsPath,
     redactor: &Redactor,
     command: SessionsCommand,
-) -> Result<u8> {
-    let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
+) -> Result<Exit> {
+    let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
     match command {
         SessionsCommand::List { cwd, archived, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
@@ -42,30 +49,34 @@ pub(crate) async fn run(
                 ExportFormat::Json => transfer::as_json(runtime, &id, redactor, &mut stdout).await?,
                 ExportFormat::Markdown => transfer::as_markdown(runtime, &id, &mut stdout).await?,
             }
-            Ok(exit::OK)
+            Ok(Exit::Ok)
         }
         SessionsCommand::Import { file, cwd } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
+            if let Some(cwd) = &cwd {
+                environment::check_folder("--cwd", cwd)?;
+            }
             if file == Path::new("-") {
                 return transfer::import(runtime, std::io::stdin().lock(), cwd, &mut stdout).await;
             }
-            let bytes = system.read(&environment::absolute(base, &file)?).await?;
-            transfer::import(runtime, bytes.as_slice(), cwd, &mut stdout).await
+            let file = environment::absolute(base, &file)?;
+            environment::check_file("FILE", &file)?;
+            transfer::import(runtime, exported_file(&file)?, cwd, &mut stdout).await
         }
         SessionsCommand::Delete { id } => {
             let id = SessionId(id);
             // One that is not there is most likely a slip of the hand.
             runtime.record(&id).await?;
             runtime.delete(&id).await?;
-            Ok(exit::OK)
+            Ok(Exit::Ok)
         }
         SessionsCommand::Archive { id } => {
             runtime.set_archived(&SessionId(id), true).await?;
-            Ok(exit::OK)
+            Ok(Exit::Ok)
         }
         SessionsCommand::Unarchive { id } => {
             runtime.set_archived(&SessionId(id), false).await?;
-            Ok(exit::OK)
+            Ok(Exit::Ok)
         }
         SessionsCommand::Search { words, cwd, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
@@ -88,7 +99,7 @@ async fn list(
     limit: usize,
     redactor: &Redactor,
     json: bool,
-) -> Result<u8> {
+) -> Result<Exit> {
     query.limit = limit.min(limits::SESSIONS_PAGE);
     let mut left = limit;
     let mut stdout = crate::screen::stdout();
@@ -100,23 +111,23 @@ async fn list(
                 false => redactor.shown(&as_text(record)),
             };
             if writeln!(stdout, "{line}").is_err() {
-                return Ok(exit::OK);
+                return Ok(Exit::Ok);
             }
         }
         left = left.saturating_sub(page.sessions.len());
         query.cursor = page.next_cursor;
         if left == 0 || query.cursor.is_none() {
-            return Ok(exit::OK);
+            return Ok(Exit::Ok);
         }
     }
 }
 
-async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<u8> {
-    let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
+async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<Exit> {
+    let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
     if json {
         let mut output = Output::new(OutputFormat::StreamJson, stdout, || 0).redacting(redactor.clone());
         runtime.replay(id, &mut |event| output.event(event)).await?;
-        return Ok(exit::OK);
+        return Ok(Exit::Ok);
     }
     runtime
         .replay(id, &mut |event| {
@@ -126,11 +137,11 @@ async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool
             }
         })
         .await?;
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
-async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json: bool) -> Result<u8> {
-    let mut stdout = Redacting::new(std::io::stdout(), redactor.clone());
+async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json: bool) -> Result<Exit> {
+    let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
     for hit in runtime.search(query).await? {
         let (id, title) = (&hit.session.id, hit.session.title.as_deref().unwrap_or("(no title)"));
         let line = match json {
@@ -153,7 +164,7 @@ async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json
             break;
         }
     }
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
 fn as_json(record: &SessionRecord) -> Value {

@@ -2,7 +2,7 @@
 
 use crate::{
     args::OutputFormat,
-    exit,
+    exit::Exit,
     headless::{client::HeadlessClient, output::Output},
 };
 use agent::{OpenSession, RewindTarget, Runtime, SessionId, Surface};
@@ -19,7 +19,7 @@ pub(super) async fn run(
     system: Arc<dyn System>,
     id: &SessionId,
     target: Option<RewindTarget>,
-) -> Result<u8> {
+) -> Result<Exit> {
     let mut stdout = crate::screen::stdout();
     let Some(target) = target else {
         for checkpoint in runtime.checkpoints(id).await? {
@@ -32,7 +32,7 @@ pub(super) async fn run(
                 files.join("\n    ")
             )?;
         }
-        return Ok(exit::OK);
+        return Ok(Exit::Ok);
     };
     // Whatever the session has to say meanwhile is in its report.
     let silent: Box<dyn Write + Send> = Box::new(std::io::sink());
@@ -43,5 +43,5 @@ pub(super) async fn run(
     session.close().await;
     let report = report?;
     write!(stdout, "{report}")?;
-    Ok(if report.left.is_empty() { exit::OK } else { exit::ERROR })
+    Ok(if report.left.is_empty() { Exit::Ok } else { Exit::Error })
 }

@@ -1,7 +1,7 @@
 //! Sessions as files: exported for people or for another machine, and imported again.
 
 use super::{event_text, time};
-use crate::{exit, limits};
+use crate::{exit::Exit, limits};
 use agent::{NewSession, Redactor, Runtime, SessionEvent, SessionId, SessionRecord};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ pub(super) async fn import(
     from: impl Read,
     cwd: Option<AbsPath>,
     out: &mut impl Write,
-) -> Result<u8> {
+) -> Result<Exit> {
     let mut lines = BufReader::new(from.take(limits::IMPORT_BYTES + 1)).lines();
     let mut read = 0;
     let first = lines.next().context("the file is empty")?.context("cannot read the file")?;
@@ -133,7 +133,7 @@ pub(super) async fn import(
     let id = session.id.clone();
     runtime.import(session, events).await?;
     writeln!(out, "{id}")?;
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
 fn session(line: &str) -> Result<NewSession> {

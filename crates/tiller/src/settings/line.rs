@@ -5,7 +5,7 @@ use crate::{
     args::{ConfigCommand, ConfigPlace},
     config::{self, InForce, SettingsFile, Value},
     environment::Environment,
-    exit,
+    exit::Exit,
     options::{Folders, Options},
     setup, trust,
 };
@@ -21,7 +21,7 @@ pub(crate) async fn run(
     environment: &Environment,
     cwd: &AbsPath,
     command: ConfigCommand,
-) -> Result<u8> {
+) -> Result<Exit> {
     let (text, said) = match command {
         ConfigCommand::List { json } => {
             let Snapshot { in_force, notices, .. } = settings.read(cwd).await?;
@@ -69,7 +69,7 @@ pub(crate) async fn run(
         Some(said) => writeln!(stdout, "{}", environment.redactor().json_line(said))?,
         None => write!(stdout, "{}", environment.redactor().shown(&text))?,
     }
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
 fn line(InForce { name, value, place }: &InForce) -> String {

@@ -129,18 +129,25 @@ impl Settings {
             Some(file) => Some(self.project(folder, file.clone()).await),
             None => None,
         };
-        let keys = &StoredKeys::read(&self.folders)?;
+        // Keys that cannot be read are missed where a model is asked, and end nothing before.
+        let (keys, unread) = match StoredKeys::read(&self.folders) {
+            Ok(keys) => (keys, None),
+            Err(error) => (StoredKeys::default(), Some(error)),
+        };
         let layers = Layers {
             folders: self.folders.clone(),
             user: files.user.clone(),
             past,
             project,
             environment: &self.environment,
-            keys,
+            keys: &keys,
             flags: self.flags.clone(),
         };
         let Resolved { options, mut notices, in_force } = config::resolve(layers)?;
         notices.extend(files.refused.clone());
+        notices.extend(unread.map(|error| {
+            format!("{error}; no stored key is known until it is mended: correct it, or move it away and run `tiller setup`")
+        }));
         self.environment.redactor().learn(options.keys());
         let session = Arc::new(wiring::sessions(&options, folder, counted_on));
         Ok(Snapshot { options, session, notices, in_force })

@@ -1,7 +1,10 @@
 //! The questions of `tiller setup` on a terminal.
 
 use super::{ProviderSetup, key};
-use crate::options::{Options, Secret};
+use crate::{
+    options::{Options, Secret},
+    signals::{self, BeforeExit},
+};
 use anyhow::{Result, bail};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{BufRead, Stdin, Write};
@@ -99,6 +102,7 @@ fn say(text: &str) -> Result<()> {
 struct Silent<'a> {
     stdin: &'a Stdin,
     before: Termios,
+    _before_exit: BeforeExit,
 }
 
 impl<'a> Silent<'a> {
@@ -107,7 +111,12 @@ impl<'a> Silent<'a> {
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
         tcsetattr(stdin, OptionalActions::Flush, &silent)?;
-        Ok(Self { stdin, before })
+        let again = before.clone();
+        let before_exit = signals::before_exit(move || {
+            // Nothing is left to do about a terminal that is gone.
+            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &again);
+        });
+        Ok(Self { stdin, before, _before_exit: before_exit })
     }
 }
 

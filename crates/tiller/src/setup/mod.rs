@@ -9,14 +9,14 @@ use crate::{
     args::SetupArgs,
     config,
     environment::Environment,
-    exit,
+    exit::{Exit, usage},
     keys::secret_name,
     limits,
     options::{Options, Secret},
     secrets::{self, Values},
     wiring,
 };
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use std::io::{IsTerminal, Read, Write};
 use system::AbsPath;
@@ -27,7 +27,7 @@ pub(crate) async fn run(
     environment: &Environment,
     cwd: &AbsPath,
     args: &SetupArgs,
-) -> Result<u8> {
+) -> Result<Exit> {
     let values = Values::new(environment.clone(), wiring::local_system(options), &options.folders);
     if let (true, Some(provider)) = (args.forget, &args.provider) {
         return forget(&values, provider, args.json).await;
@@ -37,13 +37,15 @@ pub(crate) async fn run(
         Some(provider) => given(args, provider)?,
         None if args.model.is_some() => given_model(args)?,
         None if std::io::stdin().is_terminal() && !args.json => dialogue::ask(options)?,
-        None => bail!(
-            "nothing to set up: pass --provider NAME (with --api-key-stdin, --api-key-env or --base-url), or --model PROVIDER/NAME; on a terminal it asks"
-        ),
+        None => {
+            return Err(usage(
+                "nothing to set up: pass --provider NAME (with --api-key-stdin, --api-key-env or --base-url), or --model PROVIDER/NAME; on a terminal it asks",
+            ));
+        }
     };
     let stored = set_up(options, &values, &file, &wanted).await?;
     tell(options, &file, &wanted, &stored, args.json)?;
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
 fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
@@ -60,7 +62,9 @@ fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
 fn given_model(args: &SetupArgs) -> Result<ProviderSetup> {
     let model = args.model.clone().unwrap_or_default();
     let Some((provider, _)) = model.split_once('/') else {
-        bail!("--model {model:?} names no provider; write PROVIDER/NAME, or add --provider")
+        return Err(usage(format!(
+            "--model {model:?} names no provider; write PROVIDER/NAME, or add --provider"
+        )));
     };
     Ok(ProviderSetup { provider: provider.to_owned(), model: Some(model), ..ProviderSetup::default() })
 }
@@ -84,7 +88,7 @@ fn key(text: &str) -> Result<Secret> {
     Ok(Secret::new(text))
 }
 
-async fn forget(values: &Values, provider: &str, json: bool) -> Result<u8> {
+async fn forget(values: &Values, provider: &str, json: bool) -> Result<Exit> {
     let mut secrets = values.secrets().await?;
     let found = secrets.remove(&secret_name(provider)).is_some();
     if found {
@@ -98,7 +102,7 @@ async fn forget(values: &Values, provider: &str, json: bool) -> Result<u8> {
         (false, true) => writeln!(stdout, "The key of {provider} is forgotten.")?,
         (false, false) => writeln!(stdout, "There was no stored key of {provider}.")?,
     }
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
 fn tell(

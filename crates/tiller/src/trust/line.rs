@@ -1,7 +1,7 @@
 //! `tiller trust`.
 
 use super::{Project, give_items, lines, project, records::Records, take_items};
-use crate::{args::TrustArgs, exit, options::Folders};
+use crate::{args::TrustArgs, exit::Exit, options::Folders};
 use agent::{ItemKind, Judged, Redactor, TrustState};
 use anyhow::{Result, bail};
 use std::{
@@ -55,27 +55,27 @@ pub(crate) async fn run(
     folder: &AbsPath,
     args: &TrustArgs,
     redactor: &Redactor,
-) -> Result<u8> {
-    let mut stdout = std::io::stdout();
+) -> Result<Exit> {
+    let mut stdout = crate::streams::stdout();
     if args.list {
         list(folders, folder, &mut stdout).await?;
-        return Ok(exit::OK);
+        return Ok(Exit::Ok);
     }
     let folder = LocalSystem::new().resolve(folder).await?;
     if let Some(name) = &args.revoke {
         let mut names = args.only.clone();
         names.extend(name.clone());
         revoke(folders, &folder, &names, &mut stdout).await?;
-        return Ok(exit::OK);
+        return Ok(Exit::Ok);
     }
     let wanted = Wanted { only: &args.only, kind: None, yes: args.yes };
     give(folders, &folder, &wanted, redactor, terminal(), &mut stdout).await?;
-    Ok(exit::OK)
+    Ok(Exit::Ok)
 }
 
 /// Where answers come from, if there is somebody who sees the questions.
 pub(crate) fn terminal() -> Option<StdinLock<'static>> {
-    let seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let seen = std::io::stdin().is_terminal() && crate::streams::stdout_is_terminal();
     seen.then(|| std::io::stdin().lock())
 }
 

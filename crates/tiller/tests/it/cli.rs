@@ -23,19 +23,19 @@ fn tells_its_version_and_its_commands() {
 #[test]
 fn wrong_arguments_are_refused_with_what_is_right() {
     let home = Home::new();
-    check(&home, &[], 1, "pass -p PROMPT, or a command");
-    check(&home, &["acpp"], 2, "--print");
-    check(&home, &["acp", "--mode", "edt"], 2, "use one of edit, plan, ask");
-    check(&home, &["acp", "--permission-mode", "none"], 2, "guardian, argus, prometheus");
-    check(&home, &["acp", "--events", "sometimes"], 2, "off");
-    check(&home, &["acp", "--yolo", "--permission-mode", "argus"], 2, "cannot be used with");
-    check(&home, &["-p", "x", "-m", "gpt"], 1, "--model takes PROVIDER/NAME");
-    check(&home, &["-p", "x", "-t", "0"], 2, "--max-turns");
-    check(&home, &["-p", "x", "y"], 1, "two prompts");
-    check(&home, &["-p", "-"], 1, "the prompt on stdin is empty");
-    check(&home, &["-p", "x", "-c", "--session", "1"], 2, "cannot be used with");
-    check(&home, &["--timeout", "3"], 2, "--print");
-    check(&home, &["demo", "--project", "."], 2, "--prompt");
+    check(&home, &[], 64, "pass -p PROMPT, or a command");
+    check(&home, &["acpp"], 64, "--print");
+    check(&home, &["acp", "--mode", "edt"], 64, "use one of edit, plan, ask");
+    check(&home, &["acp", "--permission-mode", "none"], 64, "guardian, argus, prometheus");
+    check(&home, &["acp", "--events", "sometimes"], 64, "off");
+    check(&home, &["acp", "--yolo", "--permission-mode", "argus"], 64, "cannot be used with");
+    check(&home, &["-p", "x", "-m", "gpt"], 64, "--model takes PROVIDER/NAME");
+    check(&home, &["-p", "x", "-t", "0"], 64, "--max-turns");
+    check(&home, &["-p", "x", "y"], 64, "two prompts");
+    check(&home, &["-p", "-"], 64, "the prompt on stdin is empty");
+    check(&home, &["-p", "x", "-c", "--session", "1"], 64, "cannot be used with");
+    check(&home, &["--timeout", "3"], 64, "--print");
+    check(&home, &["demo", "--project", "."], 64, "--prompt");
     check(&home, &["sessions", "show", "nope"], 1, "no session nope");
     check(&home, &["-p", "x", "-c"], 1, "no session to continue in");
     check(&home, &["-p", "x", "-m", "nobody/x"], 1, "nobody");

@@ -2,56 +2,15 @@
 
 use crate::{
     agent::Agent,
+    child::{LONG, lives, pid, signal},
     editor::Editor,
     home::{Home, stderr},
 };
 use serde_json::json;
 use std::{
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::Duration,
 };
-
-/// A command that says who it is and would run for minutes.
-const LONG: &str = "run sh -c 'echo $$ > pid; exec sleep 300'";
-
-/// Waits for a file to appear: there is no other way to hear from a grandchild.
-fn pid(home: &Home) -> String {
-    for _ in 0..3000 {
-        match home.read("pid") {
-            Some(text) if text.ends_with('\n') => return sleeper(home),
-            _ => std::thread::park_timeout(Duration::from_millis(10)),
-        }
-    }
-    panic!("the command never started");
-}
-
-/// The process that sleeps in a home's project, by the number that it has here: a confined command has
-/// numbers of its own.
-fn sleeper(home: &Home) -> String {
-    for _ in 0..300 {
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let read = |name| std::fs::read(entry.path().join(name)).unwrap_or_default();
-            let there = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == home.project());
-            if there && read("comm") == b"sleep\n" {
-                return entry.file_name().into_string().unwrap();
-            }
-        }
-        std::thread::park_timeout(Duration::from_millis(10));
-    }
-    panic!("nothing sleeps in {}", home.project().display());
-}
-
-/// Whether a process runs. One that has ended and that nobody has waited for yet (its parent is gone too) does not.
-fn lives(pid: &str) -> bool {
-    let shown = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
-    let state = String::from_utf8(shown.stdout).unwrap();
-    !state.trim().is_empty() && !state.trim().starts_with('Z')
-}
-
-fn signal(child: &Child, name: &str) {
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
-}
 
 #[test]
 fn hanging_up_in_the_middle_of_a_turn_ends_all_and_keeps_the_session() {

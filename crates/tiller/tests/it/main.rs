@@ -7,6 +7,7 @@
 )]
 
 mod agent;
+mod child;
 mod cli;
 mod dead_servers;
 mod demo;
@@ -18,6 +19,7 @@ mod golden;
 mod headless;
 mod home;
 mod integrations;
+mod killed;
 mod leaks;
 mod legacy;
 mod local_commands;
@@ -33,6 +35,7 @@ mod parity;
 mod permissions;
 mod protocol;
 mod providers;
+mod readers;
 mod samples;
 mod sandbox;
 mod scripts;
@@ -43,9 +46,11 @@ mod sessions;
 mod sessions_files;
 mod settings;
 mod setup;
+mod signals;
 mod soak;
 mod takeover;
 mod terminals;
 mod trust;
 mod uploads;
+mod usage;
 mod web;

@@ -18,7 +18,7 @@ pub(crate) fn run(home: &Home, line: &str, variables: &[(&str, &str)]) -> String
 }
 
 /// Whether commands can be confined on the machine that runs the tests.
-fn confines(home: &Home) -> bool {
+pub(crate) fn confines(home: &Home) -> bool {
     run(home, "mkdir made", &[]).contains("Exit code: 0")
 }
 

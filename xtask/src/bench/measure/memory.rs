@@ -1,12 +1,14 @@
-//! What one more open session costs.
+//! What open sessions cost.
 
 use super::super::figure::{Figure, Quantity};
 use super::super::script::Script;
 use super::{Bench, open};
 use anyhow::Result;
 
-/// How many sessions are opened; the cost of one is the hundredth part.
+/// How many sessions are opened for the cost of one more; it is the hundredth part.
 const SESSIONS: u32 = 100;
+/// How many are open together.
+const CROWD: usize = 1_000;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut figure = Figure::of(Quantity::mib("memory per further session", 0.1));
@@ -21,5 +23,21 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         let grown = agent.resident()?.saturating_sub(before);
         figure.add(grown as f64 / 1024.0 / f64::from(SESSIONS));
     }
-    Ok(vec![figure])
+    let mut figures = vec![figure];
+    figures.extend(crowd(bench)?);
+    Ok(figures)
+}
+
+/// The memory of the process with many sessions open, and after a turn in each of them.
+fn crowd(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut opened = Figure::of(Quantity::mib("memory with 1,000 sessions open", 43.0));
+    let mut used = Figure::of(Quantity::mib("… after a turn in each of them", 90.0));
+    let mut agent = bench.ready()?;
+    let sessions = (0..CROWD).map(|_| Ok(open(&mut agent)?.0)).collect::<Result<Vec<_>>>()?;
+    opened.add(agent.resident()? as f64 / 1024.0);
+    for session in &sessions {
+        bench.turn(&mut agent, session, Script::One)?;
+    }
+    used.add(agent.resident()? as f64 / 1024.0);
+    Ok(vec![opened, used])
 }

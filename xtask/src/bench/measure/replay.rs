@@ -1,44 +1,81 @@
 //! A long session played back from the store.
 
+use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
 use super::super::script::Script;
 use super::{Bench, ask, open};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
+use std::path::Path;
 
 /// Turns of calls that make a session of about 10,000 events.
 const TURNS: usize = 80;
 /// Fewer updates than this, and it was not that session.
 const UPDATES: usize = 4_000;
+/// How many times as long the longer session is: about 100,000 events.
+const TIMES: usize = 10;
 
 /// The session is closed before each load, so that nothing of it is in memory.
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
-    let mut first = Figure::of(Quantity::ms("load of 10,000 events, first update", 50.0));
-    let mut whole = Figure::of(Quantity::time("load of 10,000 events, whole"));
-    let mut memory = Figure::of(Quantity::mib("memory that loading it adds", 5.0));
     let mut agent = bench.ready()?;
     let (session, _) = open(&mut agent)?;
     for _ in 0..TURNS {
         bench.turn(&mut agent, &session, Script::Lookups)?;
     }
     drop(agent.client.request("session/close", &json!({ "sessionId": session }))?);
-    let agent = &mut agent.again()?;
+    let longer = repeated(&agent, &session)?;
+
+    let mut figures = vec![
+        Figure::of(Quantity::ms("load of 10,000 events, first update", 50.0)),
+        Figure::of(Quantity::time("load of 10,000 events, whole")),
+        Figure::of(Quantity::mib("memory that loading it adds", 5.0)),
+    ];
+    load(bench, &agent, &session, UPDATES, &mut figures)?;
+    let mut longer_figures = vec![
+        Figure::of(Quantity::ms("load of 100,000 events, first update", 50.0)),
+        Figure::of(Quantity::ms("load of 100,000 events, whole", 1_000.0)),
+        Figure::of(Quantity::mib("memory that loading it adds, of 100,000 events", 5.0)),
+    ];
+    load(bench, &agent, &longer, UPDATES * TIMES, &mut longer_figures)?;
+    figures.extend(longer_figures);
+    Ok(figures)
+}
+
+/// Stores a session in which everything of another happened [`TIMES`] times; its id.
+fn repeated(agent: &Agent, session: &str) -> Result<String> {
+    let exported = agent.run(&["sessions", "export", "--format", "json", session])?;
+    let (header, events) = exported.split_once('\n').context("nothing was exported")?;
+    let file = Path::new(&agent.project()).join("longer.jsonl");
+    std::fs::write(&file, format!("{header}\n{}", events.repeat(TIMES)))?;
+    let id = agent.run(&["sessions", "import", &file.to_string_lossy()])?;
+    Ok(id.trim().to_owned())
+}
+
+/// Times the first update and the whole of `session/load`, and the memory that the first load adds.
+fn load(
+    bench: &Bench<'_>,
+    home: &Agent,
+    session: &str,
+    updates: usize,
+    figures: &mut [Figure],
+) -> Result<()> {
+    let agent = &mut home.again()?;
     super::initialize(agent)?;
     for run in 0..bench.runs {
         let before = agent.resident()?;
         let params = json!({ "sessionId": session, "cwd": agent.project(), "mcpServers": [] });
         let reply = ask(agent, "session/load", &params)?;
-        if reply.updates.len() < UPDATES {
+        if reply.updates.len() < updates {
             bail!("only {} updates came of the load", reply.updates.len());
         }
         let update = reply.updates.first().context("nothing was played back")?;
-        first.add_time(update.at - reply.asked);
-        whole.add_time(reply.took());
+        figures[0].add_time(update.at - reply.asked);
+        figures[1].add_time(reply.took());
         // Later loads find the memory of the first one free.
         if run == 0 {
-            memory.add(agent.resident()?.saturating_sub(before) as f64 / 1024.0);
+            figures[2].add(agent.resident()?.saturating_sub(before) as f64 / 1024.0);
         }
         ask(agent, "session/close", &json!({ "sessionId": session }))?;
     }
-    Ok(vec![first, whole, memory])
+    Ok(())
 }

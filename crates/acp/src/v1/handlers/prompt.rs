@@ -35,7 +35,7 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
         }
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
-    let cancellation = reply.cancellation();
+    let (cancellation, left) = (reply.cancellation(), connection.left(&handle));
     if let Err(error) = connection.may_use(&handle.state().model) {
         return reply.send(Err::<(), _>(error));
     }
@@ -43,7 +43,7 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     let taken_back = tokio::select! {
         ended = turn.settled() => Err(ended),
         () = cancellation.cancelled() => Ok(()),
-        () = connection.gone.cancelled() => Ok(()),
+        () = left.cancelled() => Ok(()),
     };
     let ended = match taken_back {
         Err(ended) => ended,

@@ -25,13 +25,13 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
         Ok(decoded) => decoded,
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
-    let cancellation = reply.cancellation();
+    let (cancellation, left) = (reply.cancellation(), connection.left(&handle));
     let mut turn = handle.start(content);
     let taken_back = tokio::select! {
         biased;
         inserted = turn.inserted() => Ok(inserted),
         () = cancellation.cancelled() => Err(()),
-        () = connection.gone.cancelled() => Err(()),
+        () = left.cancelled() => Err(()),
     };
     let inserted = match taken_back {
         Ok(inserted) => inserted,
@@ -51,7 +51,7 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     // The end is an event, unless even that could not be stored.
     let ended = tokio::select! {
         ended = turn.settled() => ended,
-        () = connection.gone.cancelled() => {
+        () = left.cancelled() => {
             turn.cancel();
             turn.settled().await
         }

@@ -76,17 +76,13 @@ async fn replay(
     let mut projection = Projection::replay();
     let mut replayed = Replayed::new(connection, peer, handle);
     let (mut title, mut usage) = (None, None);
-    let mut after = 0;
-    while after < until {
-        let page = connection
-            .runtime
-            .shown_events(handle.id(), after)
-            .await
-            .map_err(|error| errors::store(&error))?;
-        // Events at the end may be damaged, and are then left out.
-        let Some((end, _)) = page.last() else { break };
-        after = *end;
-        for (_, event) in page.into_iter().filter(|(number, _)| *number <= until) {
+    let mut pages = connection.runtime.shown_events(handle.id(), until);
+    loop {
+        let page = pages.next().await.map_err(|error| errors::store(&error))?;
+        if page.is_empty() {
+            break;
+        }
+        for event in page {
             match event {
                 SessionEvent::TitleChanged(_) => title = Some(event),
                 SessionEvent::Usage(_) => usage = Some(event),

@@ -9,14 +9,17 @@ pub(super) enum Event {
         message: MessageStart,
     },
     ContentBlockStart {
+        #[serde(default)]
         index: u64,
         content_block: BlockStart,
     },
     ContentBlockDelta {
+        #[serde(default)]
         index: u64,
         delta: Delta,
     },
     ContentBlockStop {
+        #[serde(default)]
         index: u64,
     },
     MessageDelta {

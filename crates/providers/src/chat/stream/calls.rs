@@ -1,7 +1,7 @@
 //! Puts tool calls together from their pieces.
 //!
-//! By the book every piece has an index, and the first of a call an id and a name. In the wild indexes are missing, are all zero
-//! or are huge, ids come with every piece or never, and two calls share an index.
+//! By the book every piece has an index, and the first of a call an id and a name. In the wild indexes are missing, are all zero,
+//! are huge or come late, ids come with every piece, late or never, and two calls share an index or an id.
 
 use super::chunk::CallDelta;
 use crate::{limits::MAX_CALLS, sink::arguments};
@@ -71,25 +71,54 @@ impl Calls {
             .collect()
     }
 
-    /// The call that a piece continues.
+    /// The call that a piece continues; `None` when it begins another one.
     fn find(&self, index: Option<i64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
-        let last = |test: &dyn Fn(&Call) -> bool| self.0.iter().rposition(test);
-        if let Some(id) = id {
-            if let Some(place) = last(&|call| call.id.as_deref() == Some(id)) {
-                return Some(place);
-            }
-            // The id comes late, for a call that began without one.
-            return last(&|call| index.is_some() && call.index == index && call.id.is_none());
+        match id {
+            Some(id) => self.find_by_id(index, id, name),
+            None => self.find_without_id(index, name),
         }
-        let place = match index {
-            Some(_) => last(&|call| call.index == index)?,
-            None => self.0.len().checked_sub(1)?,
+    }
+
+    fn find_by_id(&self, index: Option<i64>, id: &str, name: Option<&str>) -> Option<usize> {
+        let same_id = |call: &Call| call.id.as_deref() == Some(id);
+        let other_index = |call: &Call| index.is_some() && call.index.is_some() && call.index != index;
+        if let Some(place) = self.0.iter().rposition(|call| same_id(call) && !other_index(call)) {
+            return Some(place);
+        }
+        // The id comes late, for a call that began without one.
+        let late = match index {
+            Some(_) => self.0.iter().rposition(|call| call.index == index),
+            None => self.0.len().checked_sub(1),
         };
-        // A name on a call that is whole already begins another one.
-        let call = &self.0[place];
-        let another =
-            name.is_some() && !call.name.is_empty() && (index.is_none() || is_whole(&call.arguments));
-        (!another).then_some(place)
+        if let Some(place) = late.filter(|place| self.0[*place].id.is_none())
+            && !self.0[place].ends_before(index, name)
+        {
+            return Some(place);
+        }
+        // The same id at another index: a name begins a call, arguments alone do not.
+        if name.is_some() { None } else { self.0.iter().rposition(same_id) }
+    }
+
+    fn find_without_id(&self, index: Option<i64>, name: Option<&str>) -> Option<usize> {
+        let last = self.0.len().checked_sub(1)?;
+        let place = match index {
+            None => last,
+            Some(_) => match self.0.iter().rposition(|call| call.index == index) {
+                Some(place) => place,
+                // Without a name it begins nothing: the index came late, or changed on the way.
+                None if name.is_none() && !is_whole(&self.0[last].arguments) => last,
+                None => return None,
+            },
+        };
+        (!self.0[place].ends_before(index, name)).then_some(place)
+    }
+}
+
+impl Call {
+    /// Whether a piece with this index and name begins another call: a name on a call that has one
+    /// already, and is whole or cannot be told apart by its index.
+    fn ends_before(&self, index: Option<i64>, name: Option<&str>) -> bool {
+        name.is_some() && !self.name.is_empty() && (index.is_none() || is_whole(&self.arguments))
     }
 }
 

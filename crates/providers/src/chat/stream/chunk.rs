@@ -49,6 +49,17 @@ pub(super) struct CallDelta<'a> {
     pub(super) function: Option<FunctionDelta<'a>>,
 }
 
+impl CallDelta<'_> {
+    /// Bytes that are kept of it.
+    pub(super) fn bytes(&self) -> usize {
+        let function = self.function.as_ref().map_or(0, |function| {
+            let name = function.name.as_ref().map_or(0, String::len);
+            name + function.arguments.map_or(0, |raw| raw.get().len())
+        });
+        self.id.as_ref().map_or(0, String::len) + function
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct FunctionDelta<'a> {
     pub(super) name: Option<String>,

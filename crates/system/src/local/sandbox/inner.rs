@@ -1,41 +1,47 @@
-//! The inner stage of the launcher: it confines itself and starts the command. In a namespace for
-//! processes it is the first one, which all others end with.
+//! The inner stage of the launcher: it confines itself, if the order says so, and starts the command
+//! when the supervisor says so. In a namespace for processes it is the first one, which all others end
+//! with.
 
-use super::{order::Order, restrict, supervise};
-use rustix::event::{PollFd, PollFlags, poll};
+use super::{descriptor, order::Order, restrict, supervise};
+use crate::SandboxLevel;
 use rustix::process::{Signal, WaitOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 /// Reads the order from standard input, which leads to the supervisor. What it says to that is a line each.
 pub(super) fn run() -> u8 {
-    let mut stdin = std::io::stdin().lock();
-    let order = match Order::read(&mut stdin) {
+    // Without a buffer: a descriptor follows the order.
+    let mut supervisor = match std::io::stdin().as_fd().try_clone_to_owned() {
+        Ok(stdin) => File::from(stdin),
+        Err(error) => return failed(&error.to_string()),
+    };
+    let order = match Order::read(&mut supervisor) {
         Ok(order) => order,
         Err(error) => return failed(&error.to_string()),
     };
-    // A session without a controlling terminal: `/dev/tty` leads nowhere, whoever started this program.
-    if let Err(error) = rustix::process::setsid() {
-        return failed(&format!("session: {error}"));
-    }
-    if let Err(problem) = restrict::restrict(&order) {
+    let input = match order.piped.then(|| descriptor::receive(&supervisor)).transpose() {
+        Ok(input) => input,
+        Err(error) => return failed(&format!("no standard input came: {error}")),
+    };
+    if order.sandbox.level != SandboxLevel::Off
+        && let Err(problem) = confine(&order)
+    {
         return failed(&problem);
     }
-    tell("ready");
-    if order.confirm {
-        let mut word = [0];
-        if !matches!(stdin.read(&mut word), Ok(1)) {
-            return supervise::FAILED;
-        }
+    // In case the supervisor ends in a way that leaves it no time. It waits for the word below, and
+    // so has not ended before this holds.
+    if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
+        return failed(&format!("ending with the supervisor: {error}"));
     }
-    // In case the supervisor ends in a way that leaves it no time.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).ok();
-    if is_alone() {
+    tell("ready");
+    let mut word = [0];
+    if !matches!(supervisor.read(&mut word), Ok(1)) {
         return supervise::FAILED;
     }
-    let mut command = match prepared(&order) {
+    let mut command = match prepared(&order, input) {
         Ok(command) => command,
         Err(problem) => return failed(&problem),
     };
@@ -45,8 +51,14 @@ pub(super) fn run() -> u8 {
     }
 }
 
-/// The command, its variables and its standard input.
-pub(super) fn prepared(order: &Order) -> Result<Command, String> {
+fn confine(order: &Order) -> Result<(), String> {
+    // A session without a controlling terminal: `/dev/tty` leads nowhere, whoever started this program.
+    rustix::process::setsid().map_err(|error| format!("session: {error}"))?;
+    restrict::restrict(order)
+}
+
+/// The command, its variables and its standard input, which is `input` if that is there.
+fn prepared(order: &Order, input: Option<OwnedFd>) -> Result<Command, String> {
     let (program, args) = order.command.split_first().expect("an order has a command");
     let mut command = Command::new(program);
     command.args(args).current_dir(order.cwd.as_std());
@@ -54,16 +66,17 @@ pub(super) fn prepared(order: &Order) -> Result<Command, String> {
         command.env_remove(name);
     }
     command.envs(order.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(match &order.input {
-        None => Stdio::null(),
-        Some(input) => in_memory(input).map_err(|error| format!("standard input: {error}"))?,
+    command.stdin(match (input, &order.input) {
+        (Some(pipe), _) => Stdio::from(pipe),
+        (None, None) => Stdio::null(),
+        (None, Some(input)) => in_memory(input).map_err(|error| format!("standard input: {error}"))?,
     });
     Ok(command)
 }
 
 fn in_memory(input: &str) -> std::io::Result<Stdio> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    let mut file = std::fs::File::from(rustix::fs::memfd_create("input", flags)?);
+    let mut file = File::from(rustix::fs::memfd_create("input", flags)?);
     file.write_all(input.as_bytes())?;
     file.seek(SeekFrom::Start(0))?;
     Ok(file.into())
@@ -95,14 +108,6 @@ fn first_process(command: &mut Command, order: &Order) -> u8 {
 
 fn cannot_run(order: &Order, error: &std::io::Error) -> String {
     format!("cannot run {}: {error}", order.command[0])
-}
-
-/// Whether the supervisor has ended already.
-fn is_alone() -> bool {
-    let stdin = std::io::stdin();
-    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0 && fds[0].revents().contains(PollFlags::HUP))
 }
 
 /// Says a line to the supervisor. There is nothing to do about one that no longer listens.

@@ -11,6 +11,8 @@ mod aftermath;
 #[cfg(target_os = "linux")]
 mod capabilities;
 #[cfg(target_os = "linux")]
+mod descriptor;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod filter;
@@ -33,6 +35,8 @@ mod variables;
 mod watch;
 mod worktree;
 
+#[cfg(target_os = "linux")]
+pub(super) use descriptor::send;
 pub(super) use {
     order::Order,
     survey::{Found, Survey, TooMany, secret_files},
@@ -85,6 +89,12 @@ pub fn run_in_terminal(words: &[&str], path: &str) -> ExitCode {
             ExitCode::from(supervise::FAILED)
         }
     }
+}
+
+/// This platform has no launcher that could be sent something.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn send(_: &std::os::unix::net::UnixStream, _: &std::io::PipeReader) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// This platform has no sandbox.
@@ -146,6 +156,7 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
         env: Vec::new(),
         hiding: None,
         input: None,
+        piped: false,
         command: vec!["true".to_owned()],
     };
     let child = Command::new(program)

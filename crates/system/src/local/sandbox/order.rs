@@ -1,8 +1,9 @@
 //! What the launcher is to run, and how: written by the agent's process into a private pipe or
 //! socket, so that neither other processes nor a command line can change or forge it.
 //!
-//! Encoding: [`MAGIC`], then the number of strings and each string as its length and its bytes, all
-//! numbers 32 bits, little-endian. A string is `OPTION=VALUE` until `--`; the command follows.
+//! Encoding: [`MAGIC`], then the number of bytes that follow, then strings, each as its length and its
+//! bytes; all numbers 32 bits, little-endian. A string is `OPTION=VALUE` until `--`; the command follows.
+//! Behind an order for a command with a pipe as its standard input comes that pipe, see `descriptor.rs`.
 
 #[cfg(any(target_os = "linux", test))]
 mod reading;
@@ -12,7 +13,7 @@ use crate::{AbsPath, PrivateTemp, Sandbox};
 use std::io::{self, Write};
 
 /// What an order begins with. The number changes with the encoding.
-const MAGIC: &[u8; 8] = b"tiller-2";
+const MAGIC: &[u8; 8] = b"tiller-3";
 
 /// One command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(in crate::local) struct Order {
     pub(in crate::local) hiding: Option<Hiding>,
     /// What the command reads from its standard input.
     pub(in crate::local) input: Option<String>,
+    /// Whether its standard input is a pipe instead, which follows the order.
+    pub(in crate::local) piped: bool,
     /// The program and its arguments; never empty.
     pub(in crate::local) command: Vec<String>,
 }
@@ -42,12 +45,14 @@ impl Order {
     pub(in crate::local) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let strings = self.strings();
         let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(length(strings.len())?.to_le_bytes());
+        let mut body = Vec::new();
         for string in &strings {
-            bytes.extend(length(string.len())?.to_le_bytes());
-            bytes.extend(string.as_bytes());
+            body.extend(length(string.len())?.to_le_bytes());
+            body.extend(string.as_bytes());
         }
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(length(body.len())?.to_le_bytes());
+        bytes.extend(body);
         to.write_all(&bytes)
     }
 
@@ -59,6 +64,7 @@ impl Order {
             ("namespaces", self.namespaces),
             ("processes", self.processes),
             ("confirm", self.confirm),
+            ("piped", self.piped),
         ] {
             if on {
                 strings.push(format!("on={name}"));

@@ -1,8 +1,12 @@
 //! The outer stage of the launcher: it starts the command, confined or not, and outlives it. When the
 //! command has ended, or the agent's process has, nothing that the command started is left.
+//!
+//! The inner stage becomes the command when this stage says so, and that is when it has adopted all
+//! that will be started and sees the end of the agent's process. So there is no moment in which the
+//! command runs and nobody would end it.
 
 use super::{
-    START, TERM, aftermath::Before, inner, namespaces, order::Order, variables::Hiding, watch::Watch,
+    START, TERM, aftermath::Before, descriptor, namespaces, order::Order, variables::Hiding, watch::Watch,
 };
 use crate::SandboxLevel;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -30,21 +34,27 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
         Ok(order) => order,
         Err(error) => return failed(&error.to_string()),
     };
-    set_child_subreaper(Some(getpid())).ok();
+    let input = match order.piped.then(|| descriptor::receive(&control)).transpose() {
+        Ok(input) => input,
+        Err(error) => return failed(&format!("no standard input came: {error}")),
+    };
+    if let Err(error) = set_child_subreaper(Some(getpid())) {
+        return failed(&format!("adopting what the command leaves behind: {error}"));
+    }
     let before = (order.sandbox.level == SandboxLevel::WorkspaceWrite).then(|| Before::look(roots(&order)));
     let mut watch = match Watch::new(&order.sandbox.reserved) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };
-    let started = match order.sandbox.level {
-        SandboxLevel::Off => plain(&order),
-        _ => confined(&order, again),
-    };
-    let (child, inner) = match started {
+    let (child, inner) = match start(&order, again, input) {
         Ok(started) => started,
         Err(problem) => return failed(&problem),
     };
-    let end = follow(&mut control, child, inner, watch.as_mut());
+    // The command's output ends when the command closes it.
+    if let Ok(nowhere) = nowhere() {
+        rustix::stdio::dup2_stdout(&nowhere).ok();
+    }
+    let end = follow(&mut control, child, inner, order.confirm, watch.as_mut());
     end_descendants();
     if let Some(watch) = &mut watch {
         watch.all().0.iter().for_each(|line| complain(line));
@@ -67,8 +77,7 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
 /// milliseconds to give back what the watch holds when this process ends; nobody has to wait for
 /// that.
 fn tell_end(control: &File, end: &End) {
-    if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
-        rustix::stdio::dup2_stdout(&nowhere).ok();
+    if let Ok(nowhere) = nowhere() {
         rustix::stdio::dup2_stderr(&nowhere).ok();
     }
     let line = match end {
@@ -76,6 +85,10 @@ fn tell_end(control: &File, end: &End) {
         End::Signal(signal) => format!("signal {signal}\n"),
     };
     rustix::io::write(control, line.as_bytes()).ok();
+}
+
+fn nowhere() -> io::Result<File> {
+    File::options().write(true).open("/dev/null")
 }
 
 pub(super) fn complain(problem: &str) {
@@ -99,15 +112,8 @@ enum End {
     Signal(i32),
 }
 
-type Started = (Pid, Option<UnixStream>);
-
-fn plain(order: &Order) -> Result<Started, String> {
-    let child = inner::prepared(order)?.process_group(0).spawn();
-    let child = child.map_err(|error| format!("cannot run {}: {error}", order.command[0]))?;
-    Ok((Pid::from_child(&child), None))
-}
-
-fn confined(order: &Order, again: &[String]) -> Result<Started, String> {
+/// Starts the inner stage, which waits for a word before it becomes the command.
+fn start(order: &Order, again: &[String], input: Option<OwnedFd>) -> Result<(Pid, UnixStream), String> {
     if order.namespaces {
         namespaces::enter(order)?;
     }
@@ -118,23 +124,34 @@ fn confined(order: &Order, again: &[String]) -> Result<Started, String> {
     for name in order.hiding.iter().flat_map(Hiding::withheld) {
         inner.env_remove(name);
     }
+    if order.sandbox.level == SandboxLevel::Off {
+        // A confined one begins a session of its own.
+        inner.process_group(0);
+    }
     let child = inner.spawn();
     let child = child.map_err(|error| format!("cannot start the inner stage: {error}"))?;
     let mut stream = &ours;
     // An inner stage that ended says why by itself.
-    order.write(&mut stream).ok();
-    Ok((Pid::from_child(&child), Some(ours)))
+    let written = order.write(&mut stream);
+    if let (Ok(()), Some(input)) = (written, input) {
+        descriptor::send(&ours, &input).ok();
+    }
+    Ok((Pid::from_child(&child), ours))
 }
 
-/// Passes words between the agent's process and the inner stage until the command has ended.
+/// Passes words between the agent's process and the inner stage until the command has ended. With
+/// `confirm` it is the agent's process that says when the command starts.
 fn follow(
     control: &mut File,
     child: Pid,
-    mut inner: Option<UnixStream>,
+    inner: UnixStream,
+    confirm: bool,
     mut watch: Option<&mut Watch>,
 ) -> io::Result<End> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
+    let mut inner = Some(inner);
     let mut said = String::new();
+    let mut is_ready = false;
     let mut listening = true;
     loop {
         let ready = readable(&[
@@ -151,17 +168,26 @@ fn follow(
                 end_now(child);
             }
         }
+        if ready[1] {
+            listening = obey(control, child, inner.as_ref());
+        }
         if ready[2] {
-            inner = inner.filter(|inner| hear(inner, control, &mut said));
+            inner = inner.filter(|inner| hear(inner, &mut said));
         }
         if ready[0] {
             break;
         }
-        if ready[1] {
-            listening = obey(control, child, inner.as_ref());
+        if !is_ready && said.contains("ready\n") {
+            is_ready = true;
+            // What is not wanted any more is not started.
+            if confirm {
+                rustix::io::write(control.as_fd(), b"r").ok();
+            } else if listening && let Some(inner) = &mut inner {
+                inner.write_all(&[START]).ok();
+            }
         }
     }
-    while inner.as_ref().is_some_and(|inner| hear(inner, control, &mut said)) {}
+    while inner.as_ref().is_some_and(|inner| hear(inner, &mut said)) {}
     let status = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))?;
     let status = status.map(|(_, status)| status);
     let signal = said.lines().find_map(|line| line.strip_prefix("signal ")?.parse().ok());
@@ -184,7 +210,8 @@ fn obey(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
     match control.read(&mut word) {
         Ok(1) => {
             if word[0] == TERM {
-                kill_process_group(child, Signal::TERM).ok();
+                // The inner stage leads no group before its session has begun.
+                kill_process_group(child, Signal::TERM).or_else(|_| kill_process(child, Signal::TERM)).ok();
             } else if word[0] == START
                 && let Some(mut inner) = inner
             {
@@ -205,16 +232,11 @@ fn end_now(child: Pid) {
     kill_process(child, Signal::KILL).ok();
 }
 
-/// Takes what the inner stage says; that it is ready is passed on. Whether more can come.
-fn hear(mut inner: &UnixStream, control: &mut File, said: &mut String) -> bool {
+/// Takes what the inner stage says. Whether more can come.
+fn hear(mut inner: &UnixStream, said: &mut String) -> bool {
     let mut bytes = [0; 256];
     let Ok(length @ 1..) = inner.read(&mut bytes) else { return false };
-    let was_ready = said.contains("ready\n");
     said.push_str(&String::from_utf8_lossy(&bytes[..length]));
-    if !was_ready && said.contains("ready\n") {
-        // A pipe cannot be written by its reader; then the agent's process does not wait for it.
-        rustix::io::write(control.as_fd(), b"r").ok();
-    }
     true
 }
 

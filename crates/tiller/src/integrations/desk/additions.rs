@@ -17,6 +17,7 @@ impl Desk<'_> {
         let (source, bytes) = match document_file(&add.openapi) {
             Some(file) => {
                 let path = environment::absolute(self.cwd, &file)?;
+                environment::check_file("--openapi", &path)?;
                 (path.to_string(), self.system.read(&path).await?)
             }
             None => {

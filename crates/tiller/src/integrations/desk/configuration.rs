@@ -4,12 +4,13 @@ use super::{Desk, stdin};
 use crate::{
     args::{Configure, SettingsScope, Word},
     config::{self, Flags},
+    exit::usage,
     integrations::{Store, accounts::Change, report::Report, rows::Standing},
     settings::Settings,
     trust,
 };
 use ::integrations::{Accounts as _, Integration};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 impl Desk<'_> {
@@ -25,9 +26,9 @@ impl Desk<'_> {
         for given in &configure.set {
             let (field, value) = pair(given, "--set")?;
             if fields.iter().any(|known| known.name == field && known.secret) {
-                bail!(
+                return Err(usage(format!(
                     "{field} is a secret, which does not belong on a command line; use --stdin {field} or --env {field}=VARIABLE"
-                );
+                )));
             }
             change.insert(field, Some(value));
         }

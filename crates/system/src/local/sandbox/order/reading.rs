@@ -4,9 +4,8 @@ use super::{Hiding, MAGIC, Order};
 use crate::{AbsPath, PathError, PrivateTemp, Sandbox, SandboxLevel};
 use std::io::{self, Read};
 
-/// The most bytes of one string, and the most strings.
-const STRING_BYTES: u32 = 64 << 20;
-const STRINGS: u32 = 4 << 20;
+/// The most bytes of all strings.
+const MOST_BYTES: u32 = 256 << 20;
 
 /// Why an order cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -31,22 +30,22 @@ impl Order {
         if magic != *MAGIC {
             return Err(OrderError::Version);
         }
-        let count = number(from)?;
-        if count > STRINGS {
+        let length = number(from)?;
+        if length > MOST_BYTES {
             return Err(OrderError::Version);
         }
+        let mut body = Vec::new();
+        from.by_ref().take(u64::from(length)).read_to_end(&mut body)?;
+        if body.len() != length as usize {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        let mut rest = body.as_slice();
         let mut strings = Vec::new();
-        for _ in 0..count {
-            let length = number(from)?;
-            if length > STRING_BYTES {
-                return Err(OrderError::Version);
-            }
-            let mut bytes = Vec::new();
-            from.by_ref().take(u64::from(length)).read_to_end(&mut bytes)?;
-            if bytes.len() != length as usize {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-            }
-            strings.push(String::from_utf8(bytes).map_err(|_| OrderError::Version)?);
+        while !rest.is_empty() {
+            let length = number(&mut rest)? as usize;
+            let (string, behind) = rest.split_at_checked(length).ok_or(OrderError::Version)?;
+            strings.push(String::from_utf8(string.to_vec()).map_err(|_| OrderError::Version)?);
+            rest = behind;
         }
         Self::of(strings)
     }
@@ -61,6 +60,7 @@ impl Order {
             env: Vec::new(),
             hiding: None,
             input: None,
+            piped: false,
             command: Vec::new(),
         };
         let mut backing = None;
@@ -80,6 +80,7 @@ impl Order {
                     "namespaces" => order.namespaces = true,
                     "processes" => order.processes = true,
                     "confirm" => order.confirm = true,
+                    "piped" => order.piped = true,
                     "hiding" => order.hiding = Some(Hiding::default()),
                     _ => return Err(unknown()),
                 },
@@ -149,6 +150,7 @@ mod tests {
             env: vec![("A".to_owned(), "b=c\nd".to_owned())],
             hiding: Some(Hiding { values: vec!["v".to_owned()], keep: vec!["K".to_owned()] }),
             input: Some("line\n--\n".to_owned()),
+            piped: true,
             command: ["sh", "-c", "level=off", "--", ""].map(str::to_owned).to_vec(),
         }
     }
@@ -185,7 +187,10 @@ mod tests {
                 "{strings:?}"
             );
         }
-        let huge = [MAGIC.as_slice(), &1_u32.to_le_bytes(), &u32::MAX.to_le_bytes()].concat();
-        assert!(Order::read(&mut huge.as_slice()).is_err());
+        let huge = [MAGIC.as_slice(), &u32::MAX.to_le_bytes()].concat();
+        let longer_than_all = [MAGIC.as_slice(), &4_u32.to_le_bytes(), &9_u32.to_le_bytes()].concat();
+        for bytes in [huge, longer_than_all] {
+            assert!(Order::read(&mut bytes.as_slice()).is_err());
+        }
     }
 }

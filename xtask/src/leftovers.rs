@@ -1,17 +1,18 @@
-//! Ends what an attack left running and removes what it left lying, and touches nothing else.
+//! Ends what a run of the program left running and removes what it left lying, and touches nothing else.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Kills a process group that this program started.
-pub(super) fn kill_group(id: u32) {
+pub(crate) fn kill_group(id: u32) {
     signal(&[format!("-{id}")]);
 }
 
-/// Kills every process that carries the run's mark in its environment, or whose folder is the run's. Twice, for what forks meanwhile.
-pub(super) fn kill(run: &str, folder: &Path) {
+/// Kills every process that carries the mark (`NAME=value`) in its environment, or whose folder is this one or below it. Again and
+/// again, for what forks meanwhile.
+pub(crate) fn kill(mark: &str, folder: &Path) {
     for _ in 0..5 {
-        let found = found(run, folder);
+        let found = found(mark, folder);
         if found.is_empty() {
             return;
         }
@@ -27,8 +28,9 @@ fn signal(ids: &[String]) {
     kill.status().ok();
 }
 
-fn found(run: &str, folder: &Path) -> Vec<String> {
-    let mark = format!("WALL_RUN={run}").into_bytes();
+/// The ids of those processes.
+pub(crate) fn found(mark: &str, folder: &Path) -> Vec<String> {
+    let mark = mark.as_bytes();
     let own = std::process::id().to_string();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries
@@ -44,7 +46,7 @@ fn found(run: &str, folder: &Path) -> Vec<String> {
 }
 
 /// Removes a path with all that is below it. What is mounted there is unmounted first; where that fails, nothing is removed.
-pub(super) fn remove(path: &Path) {
+pub(crate) fn remove(path: &Path) {
     for mount in mounts(path).iter().rev() {
         Command::new("umount").arg("-l").arg(mount).stderr(Stdio::null()).status().ok();
     }
@@ -82,12 +84,12 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").env("WALL_RUN", "wall-test-mark").spawn().unwrap();
         let nowhere = Path::new("/nonexistent/folder");
         // The mark is there when the program has started.
-        while found("wall-test-mark", nowhere).is_empty() {
+        while found("WALL_RUN=wall-test-mark", nowhere).is_empty() {
             std::thread::yield_now();
         }
-        assert_eq!(found("wall-test-mark", nowhere), [child.id().to_string()]);
-        assert!(found("wall-test", nowhere).is_empty());
-        kill("wall-test-mark", nowhere);
+        assert_eq!(found("WALL_RUN=wall-test-mark", nowhere), [child.id().to_string()]);
+        assert!(found("WALL_RUN=wall-test", nowhere).is_empty());
+        kill("WALL_RUN=wall-test-mark", nowhere);
         assert!(!child.wait().unwrap().success());
     }
 

@@ -1,0 +1,156 @@
+//! How far behind the client is: updates and bytes that it has not read yet.
+
+use crate::limits::{BACKLOG_BYTES, BYTES_IN_FLIGHT, UPDATES_IN_FLIGHT};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::sync::watch;
+
+/// How many updates were handed over and how many of them the transport has taken; and how many
+/// bytes wait for the client, those included that were not handed over yet.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    sent: AtomicU64,
+    written: watch::Sender<u64>,
+    /// The bytes of each update that is under way, in order.
+    under_way: Mutex<UnderWay>,
+    backlog: watch::Sender<Backlog>,
+}
+
+#[derive(Debug, Default)]
+struct UnderWay {
+    each: VecDeque<usize>,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Backlog {
+    bytes: usize,
+    /// Nothing is written any more, so nobody waits for it.
+    closed: bool,
+}
+
+impl Gauge {
+    /// Counts bytes that wait for the client from now on.
+    pub(crate) fn add(&self, bytes: usize) {
+        // Nobody waits for it to grow.
+        self.backlog.send_if_modified(|backlog| {
+            backlog.bytes += bytes;
+            false
+        });
+    }
+
+    /// Counts bytes that do not wait any more.
+    pub(crate) fn remove(&self, bytes: usize) {
+        if bytes > 0 {
+            self.backlog.send_modify(|backlog| backlog.bytes = backlog.bytes.saturating_sub(bytes));
+        }
+    }
+
+    /// Whether as much waits for the client as may.
+    pub(crate) fn is_backlogged(&self) -> bool {
+        self.backlog.borrow().bytes >= BACKLOG_BYTES
+    }
+
+    /// Completes when less than [`BACKLOG_BYTES`] waits for the client, or nothing is written any
+    /// more.
+    pub(crate) async fn room(&self) {
+        let mut backlog = self.backlog.subscribe();
+        // The sender is ours, so the channel cannot close while we wait.
+        let _ = backlog.wait_for(|backlog| backlog.closed || backlog.bytes < BACKLOG_BYTES).await;
+    }
+
+    /// Counts an update of so many bytes that is handed over; they wait already.
+    pub(crate) fn count_sent(&self, bytes: usize) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let mut under_way = self.under_way();
+        under_way.each.push_back(bytes);
+        under_way.bytes += bytes;
+    }
+
+    /// Updates that were handed over and are not written yet; [`UPDATES_IN_FLIGHT`] of them, too,
+    /// where fewer have [`BYTES_IN_FLIGHT`].
+    pub(crate) fn in_flight(&self) -> u64 {
+        let written = *self.written.borrow();
+        let updates = self.sent.load(Ordering::Relaxed).saturating_sub(written);
+        if self.under_way().bytes < BYTES_IN_FLIGHT { updates } else { updates.max(UPDATES_IN_FLIGHT) }
+    }
+
+    /// Tells when the transport has taken more.
+    pub(crate) fn progress(&self) -> watch::Receiver<u64> {
+        self.written.subscribe()
+    }
+
+    /// Completes when fewer than `most` updates are under way.
+    pub(crate) async fn below(&self, most: u64) {
+        let mut progress = self.progress();
+        while self.in_flight() >= most {
+            // The sender is ours, so the channel cannot close while we wait.
+            let _ = progress.changed().await;
+        }
+    }
+
+    pub(super) fn count_written(&self, updates: u64) {
+        if updates == 0 {
+            return;
+        }
+        let bytes = {
+            let mut under_way = self.under_way();
+            let most = under_way.each.len().min(usize::try_from(updates).unwrap_or(usize::MAX));
+            let bytes = under_way.each.drain(..most).sum();
+            under_way.bytes -= bytes;
+            bytes
+        };
+        self.remove(bytes);
+        self.written.send_modify(|written| *written += updates);
+    }
+
+    /// Nothing is written any more.
+    pub(crate) fn close(&self) {
+        self.backlog.send_modify(|backlog| backlog.closed = true);
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    #[test]
+    fn the_backlog_has_room_again_when_enough_is_written_or_nothing_is_any_more() {
+        let gauge = Gauge::default();
+        for _ in 0..5 {
+            gauge.add(1024 * 1024);
+            gauge.count_sent(1024 * 1024);
+        }
+        let mut room = Box::pin(gauge.room());
+        assert!(gauge.is_backlogged() && room.as_mut().now_or_never().is_none());
+        gauge.count_written(1);
+        assert!(room.as_mut().now_or_never().is_none(), "4 MiB are left");
+        gauge.count_written(1);
+        assert!(room.now_or_never().is_some());
+        gauge.add(2 * BACKLOG_BYTES);
+        assert!(gauge.room().now_or_never().is_none());
+        gauge.close();
+        assert!(gauge.room().now_or_never().is_some());
+    }
+
+    #[test]
+    fn few_updates_of_many_bytes_fill_the_way_as_many_do() {
+        let gauge = Gauge::default();
+        gauge.count_sent(BYTES_IN_FLIGHT - 1);
+        assert_eq!(gauge.in_flight(), 1);
+        gauge.count_sent(1);
+        assert_eq!(gauge.in_flight(), UPDATES_IN_FLIGHT);
+        gauge.count_written(1);
+        assert_eq!(gauge.in_flight(), 1);
+    }
+}

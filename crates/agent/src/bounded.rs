@@ -1,0 +1,151 @@
+//! Asks a model for an answer of a bounded size: what a runaway model says beyond it is not read.
+
+use crate::{
+    LanguageModel, ModelError, ModelEvent, ModelRequest, json_bytes,
+    limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE},
+};
+use futures::{StreamExt as _, stream, stream::BoxStream};
+
+/// Asks a model. The stream ends with [`ModelError::AnswerTooLong`] where the answer would become
+/// longer than [`ANSWER_BYTES`]: text, reasoning and the arguments of calls together. What came
+/// before, it yields; the request is dropped.
+///
+/// A model whose events are always ready does not keep the thread to itself: the stream lets other
+/// tasks run after every [`ANSWER_EVENTS_AT_ONCE`] events.
+pub(crate) fn ask(
+    model: &dyn LanguageModel,
+    request: ModelRequest,
+) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+    let answer = Bounded { inner: Some(model.stream(request)), left: ANSWER_BYTES, over: false, events: 0 };
+    stream::unfold(answer, |mut answer| async move { answer.next().await.map(|event| (event, answer)) })
+        .boxed()
+}
+
+struct Bounded {
+    /// The model's own stream; none once the answer is cut off.
+    inner: Option<BoxStream<'static, Result<ModelEvent, ModelError>>>,
+    /// Bytes that may still come.
+    left: usize,
+    /// The answer is cut off, and that is still to be said.
+    over: bool,
+    /// Events since other tasks could run.
+    events: u32,
+}
+
+impl Bounded {
+    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        if std::mem::take(&mut self.over) {
+            return Some(Err(ModelError::AnswerTooLong));
+        }
+        self.events += 1;
+        if self.events > ANSWER_EVENTS_AT_ONCE {
+            self.events = 0;
+            tokio::task::yield_now().await;
+        }
+        let event = match self.inner.as_mut()?.next().await? {
+            Ok(event) => event,
+            failed => return Some(failed),
+        };
+        let bytes = size(&event);
+        if let Some(left) = self.left.checked_sub(bytes) {
+            self.left = left;
+            return Some(Ok(event));
+        }
+        self.inner = None;
+        let Some(event) = cut(event, self.left) else { return Some(Err(ModelError::AnswerTooLong)) };
+        self.over = true;
+        Some(Ok(event))
+    }
+}
+
+/// Bytes of an answer that an event holds. The text of a block of reasoning came before, in pieces;
+/// what goes back to the provider in its stead counts.
+fn size(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::Text(text) | ModelEvent::Reasoning(text) => text.len(),
+        ModelEvent::ReasoningDone(reasoning) => reasoning.opaque.as_ref().map_or(0, String::len),
+        ModelEvent::ToolCall { provider_id, name, arguments } => {
+            let arguments = match arguments {
+                Ok(arguments) => json_bytes(arguments),
+                Err(malformed) => malformed.raw.len(),
+            };
+            provider_id.len() + name.len() + arguments
+        }
+        ModelEvent::Usage(_) | ModelEvent::Stop(_) | ModelEvent::Retrying { .. } => 0,
+    }
+}
+
+/// The beginning of an event, as far as it can be cut.
+fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
+    let head = |mut text: String| {
+        text.truncate(text.floor_char_boundary(most));
+        (!text.is_empty()).then_some(text)
+    };
+    match event {
+        ModelEvent::Text(text) => head(text).map(ModelEvent::Text),
+        ModelEvent::Reasoning(text) => head(text).map(ModelEvent::Reasoning),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        MalformedArguments, ModelStop, Reasoning,
+        fake::{FakeModel, Reply},
+    };
+    use serde_json::json;
+
+    const PIECE: usize = 1024 * 1024;
+
+    async fn answer(events: Vec<ModelEvent>) -> Vec<Result<ModelEvent, ModelError>> {
+        let model = FakeModel::new([Reply::ok(events)]);
+        let request = ModelRequest {
+            messages: vec![crate::Message::User(vec![crate::Content::text("hi")])],
+            ..ModelRequest::default()
+        };
+        ask(model.as_ref(), request).collect().await
+    }
+
+    fn call(arguments: Result<serde_json::Value, MalformedArguments>) -> ModelEvent {
+        ModelEvent::ToolCall { provider_id: String::new(), name: String::new(), arguments }
+    }
+
+    #[tokio::test]
+    async fn an_answer_of_exactly_the_limit_is_whole() {
+        let events = vec![
+            ModelEvent::Text("x".repeat(ANSWER_BYTES - 9)),
+            call(Ok(json!({ "a": 10 }))),
+            ModelEvent::Stop(ModelStop::ToolCalls),
+        ];
+        assert!(answer(events.clone()).await.into_iter().eq(events.into_iter().map(Ok)));
+    }
+
+    #[tokio::test]
+    async fn text_is_cut_at_the_limit_between_characters() {
+        let got =
+            answer(vec![ModelEvent::Text("€".repeat(ANSWER_BYTES)), ModelEvent::Text("x".into())]).await;
+        let [Ok(ModelEvent::Text(text)), Err(ModelError::AnswerTooLong)] = &got[..] else {
+            panic!("{} events", got.len())
+        };
+        assert_eq!(text.len(), ANSWER_BYTES / 3 * 3);
+    }
+
+    #[tokio::test]
+    async fn text_reasoning_and_arguments_count_together() {
+        let raw = || "x".repeat(3 * PIECE);
+        let malformed = MalformedArguments { raw: raw(), error: String::new() };
+        let got = answer(vec![
+            ModelEvent::Reasoning(raw()),
+            ModelEvent::ReasoningDone(Reasoning { text: raw(), opaque: None }),
+            ModelEvent::Text(raw()),
+            call(Ok(json!({ "a": "x".repeat(PIECE) }))),
+            call(Err(malformed)),
+        ])
+        .await;
+        assert_eq!((got.len(), got.last()), (5, Some(&Err(ModelError::AnswerTooLong))));
+        let opaque = Reasoning { text: String::new(), opaque: Some("x".repeat(ANSWER_BYTES + 1)) };
+        assert_eq!(answer(vec![ModelEvent::ReasoningDone(opaque)]).await, [Err(ModelError::AnswerTooLong)]);
+    }
+}

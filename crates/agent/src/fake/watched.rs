@@ -1,0 +1,40 @@
+//! A model that plays a script and tells how much of it was taken.
+
+use super::{FakeModel, Reply};
+use crate::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
+use futures::{StreamExt as _, stream::BoxStream};
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// A [`FakeModel`] that tells how many of its events were taken, and when an answer was dropped.
+pub struct WatchedModel {
+    inner: Arc<FakeModel>,
+    /// Events that were taken, of all answers together.
+    pub taken: watch::Sender<usize>,
+    /// Cancelled when the first answer is over or dropped.
+    pub dropped: CancellationToken,
+}
+
+impl WatchedModel {
+    /// A model called `fake/model`.
+    pub fn new(script: impl IntoIterator<Item = Reply>) -> Arc<Self> {
+        let (taken, dropped) = (watch::Sender::default(), CancellationToken::new());
+        Arc::new(Self { inner: FakeModel::new(script), taken, dropped })
+    }
+}
+
+impl LanguageModel for WatchedModel {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let (taken, dropped) = (self.taken.clone(), self.dropped.clone().drop_guard());
+        let count = move |_: &_| {
+            let _until_dropped = &dropped;
+            taken.send_modify(|taken| *taken += 1);
+        };
+        self.inner.stream(request).inspect(count).boxed()
+    }
+}

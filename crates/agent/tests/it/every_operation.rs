@@ -1,0 +1,371 @@
+//! One counter over all seams: the N-th operation of the store, the system with its processes, the model with its stream, the client or a
+//! source of tools goes wrong, for every N of a session with everything in it. After each, the promises are checked.
+
+use crate::faulty::{Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, call, told_whole};
+use agent::fake::MemoryStore;
+use agent::{
+    Access, AnyCall, AnyTool, CompactionStep, Content, CreateSession, Description, Effect, ModelEvent,
+    ModelStop, Offer, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle,
+    SessionId, SessionScope, StopReason, Surface, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    ToolProvider, ToolSource, ToolSpec, TurnEnd, TurnError,
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use system::{AbsPath, FakeSystem, fake::Script};
+
+/// The longest that anything may take before it has failed: a question to the user has the longest.
+const DEADLINE: Duration = Duration::from_secs(7 * 60 * 60);
+/// The longest that a cancelled prompt may take: a store that hangs is given up on after 30 s, twice where its end cannot be stored either.
+const CANCELLED: Duration = Duration::from_secs(61);
+
+/// Two reads, a write, an edit, a command, a tool of a source, some words: each changes what has the prompt's number in its name.
+fn turn(number: &str, said: usize) -> Vec<ModelEvent> {
+    let one = |name: &str, arguments| vec![call(&format!("p{number}-{said}"), name, arguments)];
+    let old = format!("old-{number}.txt");
+    let mut events = match said {
+        0 => vec![
+            call(&format!("p{number}-a"), "file_read", json!({ "path": "a.txt" })),
+            call(&format!("p{number}-b"), "file_read", json!({ "path": old })),
+        ],
+        1 => one("file_write", json!({ "path": format!("new-{number}.txt"), "content": "new" })),
+        2 => one("file_edit", json!({ "path": old, "old_string": "one", "new_string": "two" })),
+        3 => one("bash", json!({ "command": format!("cargo test {number}") })),
+        4 => one(ACT, json!({ "number": number })),
+        _ => {
+            let words = ["All ", "is ", "done."].map(|word| ModelEvent::Text(word.to_owned()));
+            return words.into_iter().chain([ModelEvent::Stop(ModelStop::EndTurn)]).collect();
+        }
+    };
+    events.push(ModelEvent::Stop(ModelStop::ToolCalls));
+    events
+}
+
+const ACT: &str = "mcp__far__act";
+
+/// A tool of a server that is far away: what it did stays done.
+#[derive(Clone)]
+struct Act {
+    plan: Arc<Plan>,
+    done: Arc<Mutex<Vec<String>>>,
+    number: String,
+}
+
+impl AnyTool for Act {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({ "type": "object" });
+        ToolSpec { name: ACT.to_owned(), description: "Acts".to_owned(), parameters }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(ACT)
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Writes
+    }
+
+    fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        let number = arguments["number"].as_str().unwrap_or_default().to_owned();
+        Ok(Box::new(Self { number, ..self.clone() }))
+    }
+}
+
+#[async_trait]
+impl AnyCall for Act {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        Description { title: ACT.to_owned(), kind: ToolKind::Other, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        vec![Access::Call { function: ACT.to_owned(), read_only: false }]
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let act = async {
+            self.done.lock().unwrap().push(format!("act {}", self.number));
+            Ok(ToolOutput::text("acted"))
+        };
+        self.plan.through(act, || ToolError::message("as the test wanted")).await
+    }
+}
+
+#[async_trait]
+impl ToolSource for Act {
+    async fn offer(&self) -> Offer {
+        // What fails here is a source that has nothing for now, or that is given up on.
+        let there = self.plan.through(async { Ok(()) }, || ()).await.is_ok();
+        let tools = if there { vec![Arc::new(self.clone()) as Arc<dyn AnyTool>] } else { Vec::new() };
+        Offer { tools, notices: Vec::new() }
+    }
+}
+
+impl ToolProvider for Act {
+    fn open(&self, _session: &SessionScope) -> Arc<dyn ToolSource> {
+        Arc::new(self.clone())
+    }
+}
+
+/// All that one run works with. A second runtime over the same store and files is a second process.
+struct World {
+    plan: Arc<Plan>,
+    stored: Arc<MemoryStore>,
+    files: Arc<FakeSystem>,
+    told: Arc<Mutex<Vec<SessionEvent>>>,
+    acts: Arc<Mutex<Vec<String>>>,
+}
+
+impl World {
+    fn new(plan: Arc<Plan>) -> Self {
+        let files = FakeSystem::new();
+        files.add_file("/w/a.txt", "one\n");
+        for number in 1..=9 {
+            files.add_file(&format!("/w/old-{number}.txt"), "one\n");
+        }
+        files.on_command("cargo test", |_| Script::exits(0).prints("running\n").prints("ok\n"));
+        Self {
+            plan,
+            stored: Arc::default(),
+            files: Arc::new(files),
+            told: Arc::default(),
+            acts: Arc::default(),
+        }
+    }
+
+    /// A process over what is stored, with the plan in all its seams.
+    fn runtime(&self, plan: &Arc<Plan>) -> Arc<Runtime> {
+        let target = Some((None, plan.clone()));
+        let store = Arc::new(FaultyStore { inner: self.stored.clone(), victim: Mutex::new(target.clone()) });
+        let model = FaultyModel { victim: Arc::new(Mutex::new(target)), ..FaultyModel::new(turn) };
+        let act = Act { plan: plan.clone(), done: self.acts.clone(), number: String::new() };
+        let provider: Arc<dyn ToolProvider> = Arc::new(act);
+        let options = RuntimeOptions {
+            permission_mode: PermissionMode::Argus,
+            tool_providers: [provider].into_iter().collect(),
+            ..RuntimeOptions::default()
+        };
+        Runtime::new(store, Arc::new(model), options)
+    }
+
+    fn surface(&self, plan: &Arc<Plan>) -> Surface {
+        let system = FaultySystem { inner: self.files.clone(), plan: plan.clone() };
+        let client = FaultyClient { plan: plan.clone(), events: self.told.clone() };
+        Surface { client: Arc::new(client), system: Arc::new(system) }
+    }
+
+    /// What was done to the world, and how often.
+    fn effects(&self) -> BTreeMap<String, usize> {
+        let changes = ["write", "write_text", "remove", "rename", "spawn"];
+        let calls = self.files.calls().into_iter().filter(|call| changes.contains(&call.operation));
+        let mut effects = BTreeMap::new();
+        for effect in calls.map(|call| call.to_string()).chain(self.acts.lock().unwrap().clone()) {
+            *effects.entry(effect).or_default() += 1;
+        }
+        effects
+    }
+
+    fn told(&self) -> Vec<SessionEvent> {
+        self.told.lock().unwrap().clone()
+    }
+}
+
+async fn settled(session: &SessionHandle, text: &str) -> Result<StopReason, TurnError> {
+    let turn = session.prompt(vec![Content::text(text)]);
+    let settled = tokio::time::timeout(DEADLINE, turn).await.expect("a prompt settles in time");
+    settled.map(|outcome| outcome.stop_reason)
+}
+
+/// What can be told apart of a stored event.
+fn mark(event: &SessionEvent) -> Option<String> {
+    Some(match event {
+        SessionEvent::TurnStarted { turn } => format!("{turn} began"),
+        SessionEvent::TurnEnded { turn, .. } => format!("{turn} ended"),
+        SessionEvent::UserMessage { id, .. } => format!("the user said {id}"),
+        SessionEvent::ModelResponse(response) => format!("the model said {}: {}", response.id, response.text),
+        SessionEvent::ToolCall(update) => format!("{} is {:?}", update.id, update.status?),
+        SessionEvent::Compaction(compaction) if compaction.step.is_final() => "summed up".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Every call of every answer has exactly one result.
+fn one_result_each(events: &[SessionEvent], when: &str) {
+    let mut results: HashMap<String, usize> = HashMap::new();
+    for event in events {
+        if let SessionEvent::ToolCall(update) = event
+            && update.result.is_some()
+        {
+            *results.entry(update.id.to_string()).or_default() += 1;
+        }
+    }
+    for event in events {
+        let SessionEvent::ModelResponse(response) = event else { continue };
+        for call in &response.calls {
+            let count = results.get(&call.id.to_string()).copied().unwrap_or_default();
+            assert_eq!(count, 1, "{when}: results of {} ({})", call.id, call.name);
+        }
+    }
+}
+
+/// What was acknowledged is stored, in order: everything that the client was told of as stored, and each prompt that was answered.
+fn kept(world: &World, events: &[SessionEvent], answered: &[String], when: &str) {
+    let stored: Vec<_> = events.iter().filter_map(mark).collect();
+    let mut rest = stored.iter();
+    for told in world.told().iter().filter_map(mark) {
+        assert!(rest.any(|stored| *stored == told), "{when}: `{told}` was told and is lost: {stored:#?}");
+    }
+    for text in answered {
+        let said = |event: &&SessionEvent| matches!(event, SessionEvent::UserMessage { content, .. } if content == &[Content::text(text)]);
+        assert_eq!(events.iter().filter(said).count(), 1, "{when}: {text:?} was answered");
+    }
+}
+
+/// A session from its making to its closing, in which an operation goes wrong. The texts of the prompts that were answered, and its id.
+async fn live(world: &World, cancels: bool, when: &str) -> (SessionId, Vec<String>) {
+    let plan = &world.plan;
+    let runtime = world.runtime(plan);
+    let new = || CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
+    let making = tokio::time::timeout(DEADLINE, runtime.create(new(), |_| world.surface(plan)));
+    let session = match making.await.expect("a session is made, or not, in time") {
+        Ok(session) => session,
+        Err(error) => {
+            assert!(plan.came(), "{when}: {error}");
+            runtime.create(new(), |_| world.surface(plan)).await.expect("the next one is made")
+        }
+    };
+    let mut answered = Vec::new();
+    let long = format!("go 1 {}", "word".repeat(12_000));
+    let healthy = plan.came();
+    let mut first = session.start(vec![Content::text(&long)]);
+    let mut steered = session.steer(vec![Content::text("also this")]);
+    let both = async {
+        let first = tokio::time::timeout(DEADLINE, first.settled()).await.expect("a prompt settles in time");
+        let steered =
+            tokio::time::timeout(DEADLINE, steered.settled()).await.expect("so does what is steered");
+        (first, steered)
+    };
+    let cancel = async {
+        if cancels && !healthy {
+            plan.coming().await;
+            session.cancel();
+            tokio::time::sleep(CANCELLED).await;
+            panic!("{when}: a cancelled turn went on");
+        }
+        std::future::pending::<()>().await
+    };
+    let (first, steered) = tokio::select! {
+        both = both => both,
+        () = cancel => unreachable!(),
+    };
+    if first.is_ok() && steered.is_ok() && !plan.came() {
+        answered.extend([long, "also this".to_owned()]);
+    }
+    if healthy {
+        assert_eq!(first.map(|outcome| outcome.stop_reason), Ok(StopReason::EndTurn), "{when}");
+    }
+    for text in ["/compact", "go 2", "go 3", "go 4"] {
+        let healthy = plan.came();
+        // What failed in the last prompt is mended by one more.
+        if text == "go 4" && !(healthy && answered.last().is_none_or(|last| last != "go 3")) {
+            continue;
+        }
+        let outcome = settled(&session, text).await;
+        if healthy {
+            assert_eq!(outcome, Ok(StopReason::EndTurn), "{when}: {text} after the fault");
+        }
+        if outcome.is_ok() && text != "/compact" {
+            answered.push(text.to_owned());
+        }
+    }
+    let id = session.id().clone();
+    tokio::time::timeout(DEADLINE, runtime.shutdown()).await.expect("it closes in time");
+    (id, answered)
+}
+
+/// One session with a fault, and the next process; whether the fault was reached.
+async fn run(fault: Fault, cancels: bool, at: usize) -> bool {
+    let plan = Plan::new(fault, at);
+    let world = World::new(plan.clone());
+    let when = format!("{fault:?} at operation {at}{}", if cancels { ", cancelled" } else { "" });
+    let (id, answered) = live(&world, cancels, &when).await;
+    told_whole(&world.told(), &when);
+    let reached = plan.came();
+
+    let none = Plan::none();
+    let runtime = world.runtime(&none);
+    let session = runtime.open(&id, OpenSession::default(), |_| world.surface(&none)).await.unwrap();
+    let mut events = Vec::new();
+    runtime.replay(&id, &mut |event| events.push(event.clone())).await.unwrap();
+    kept(&world, &events, &answered, &when);
+    one_result_each(&events, &when);
+    assert_eq!(settled(&session, "go 9").await, Ok(StopReason::EndTurn), "{when}: the next process");
+    runtime.shutdown().await;
+
+    let effects = world.effects();
+    let twice: Vec<_> = effects.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(twice.is_empty(), "{when}: done twice: {twice:?}");
+    for effect in ["spawn cargo test 9", "write_text /w/new-9.txt", "write_text /w/old-9.txt", "act 9"] {
+        assert_eq!(effects.get(effect), Some(&1), "{when}: {effect}: {effects:?}");
+    }
+    if !reached {
+        whole_session(&events, &effects);
+    }
+    reached
+}
+
+/// What the session has in it where nothing goes wrong: every seam takes part.
+fn whole_session(events: &[SessionEvent], effects: &BTreeMap<String, usize>) {
+    assert_eq!(effects.len(), 16, "four effects of each of four prompts: {effects:?}");
+    let summed = |event: &SessionEvent| {
+        matches!(event, SessionEvent::Compaction(compaction)
+            if matches!(compaction.step, CompactionStep::Completed { .. }))
+    };
+    assert!(events.iter().any(summed), "it was summed up");
+    let ended = |event: &&SessionEvent| {
+        matches!(event, SessionEvent::TurnEnded { end: TurnEnd::Stopped(StopReason::EndTurn), .. })
+    };
+    assert_eq!(events.iter().filter(ended).count(), 4, "what was steered was part of the first turn");
+}
+
+/// Plays the session with the fault at every operation, and says how many there were.
+async fn at_every_operation(fault: Fault, cancels: bool) {
+    let mut at = 1;
+    while run(fault, cancels, at).await {
+        at += 1;
+    }
+    assert!(at > 100, "{fault:?}: {at} operations are not such a session");
+    println!("faults: {fault:?}{}: {} operations", if cancels { " and cancel" } else { "" }, at - 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_operation_that_fails_before_it_began_costs_one_turn_at_the_most() {
+    at_every_operation(Fault::Error, false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_operation_that_is_done_and_reported_as_failed_costs_one_turn_at_the_most() {
+    at_every_operation(Fault::Late, false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_operation_that_never_ends_is_given_up_on() {
+    at_every_operation(Fault::Hang, false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_operation_that_never_ends_can_be_cancelled() {
+    at_every_operation(Fault::Hang, true).await;
+}

@@ -1,0 +1,204 @@
+//! Looking a file over, and repairing it: what `tiller doctor` and `tiller sessions repair` do.
+
+use super::{
+    database::{self, SCHEMA_VERSION},
+    failure::{failed_at, is_damaged},
+    place, quarantine,
+    salvage::{self, CutSession, Salvaged},
+};
+use agent::StoreError;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+
+/// Problems that one look at a file names at the most.
+const PROBLEMS_MAX: usize = 20;
+
+/// How closely to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// At every page and every log: seconds for a file of a gigabyte.
+    Quick,
+    /// At what the indexes say of every row too: several times as long.
+    Thorough,
+}
+
+/// What would mend a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Nothing is to be mended.
+    Nothing,
+    /// Its indexes are made anew from its rows. Nothing is lost.
+    Indexes,
+    /// What can be read is copied into a fresh file, and the damaged one is set aside.
+    Salvage,
+    /// It is not ours to mend: another program's file, or a newer program's.
+    Refuse,
+}
+
+/// What a look at a file has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// What is wrong with the file, in words; nothing when it is healthy.
+    pub problems: Vec<String>,
+    /// What would mend it.
+    pub remedy: Remedy,
+    /// How many sessions are in it, as far as that can be read.
+    pub sessions: u64,
+    /// Sessions of which a part was lost in earlier damage.
+    pub cut: Vec<CutSession>,
+    /// Damaged files that were set aside, the oldest first.
+    pub set_aside: Vec<PathBuf>,
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repaired {
+    /// Nothing: it is healthy, or there is none.
+    Nothing,
+    /// Its indexes were made anew.
+    Indexes,
+    /// What could be read was copied into a fresh file.
+    Salvaged(Salvaged),
+}
+
+/// Looks a file over; nothing in it is changed. `None` when there is no file.
+///
+/// # Errors
+/// [`StoreError::Io`] when it cannot be opened for another reason than damage.
+pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
+    let set_aside = quarantine::set_aside(path);
+    let health =
+        |problems: Vec<String>, remedy| Health { problems, remedy, sessions: 0, cut: Vec::new(), set_aside };
+    let file = path.display();
+    match place::length(path) {
+        None if place::identity(path).is_some() => {
+            return Ok(Some(health(vec![format!("{file} is no file; move it away")], Remedy::Refuse)));
+        }
+        None => return Ok(None),
+        Some(0) => {
+            let what = format!(
+                "{file} is an empty file (0 bytes); if sessions were in it, restore it from a backup"
+            );
+            return Ok(Some(health(vec![what], Remedy::Salvage)));
+        }
+        Some(_) => {}
+    }
+    match look_into(path, look) {
+        Ok(found) => Ok(Some(Health { set_aside: health(Vec::new(), Remedy::Nothing).set_aside, ..found })),
+        Err(error) if is_damaged(&error) => {
+            Ok(Some(health(vec![format!("{file} is damaged: {error}")], Remedy::Salvage)))
+        }
+        Err(error) => Err(failed_at(path, &error)),
+    }
+}
+
+/// Repairs a file: its indexes where only they are damaged, else by keeping what can be read of it in a fresh one.
+///
+/// # Errors
+/// [`StoreError::Format`] when it is not ours to mend; [`StoreError::Io`] when it cannot be read or written. The file stays as it is then.
+pub fn repair(path: &Path) -> Result<Repaired, StoreError> {
+    quarantine::finish(path)?;
+    let Some(health) = examine(path, Look::Thorough)? else { return Ok(Repaired::Nothing) };
+    match health.remedy {
+        Remedy::Nothing => Ok(Repaired::Nothing),
+        Remedy::Refuse => Err(StoreError::Format(health.problems.join("; "))),
+        Remedy::Indexes if rebuild_indexes(path).is_ok() && is_healthy(path)? => Ok(Repaired::Indexes),
+        Remedy::Indexes | Remedy::Salvage => {
+            let done = salvage::recover(path, place::identity(path))?;
+            Ok(done.map_or(Repaired::Nothing, Repaired::Salvaged))
+        }
+    }
+}
+
+fn is_healthy(path: &Path) -> Result<bool, StoreError> {
+    Ok(examine(path, Look::Thorough)?.is_none_or(|health| health.problems.is_empty()))
+}
+
+fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
+    let connection = database::open_raw(path)?;
+    let mut health = Health {
+        problems: Vec::new(),
+        remedy: Remedy::Nothing,
+        sessions: 0,
+        cut: Vec::new(),
+        set_aside: Vec::new(),
+    };
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == 0 || version > SCHEMA_VERSION {
+        let problem = match version {
+            0 => "is a database of another program; choose another folder for the data".to_owned(),
+            newer => format!("was made by a newer version (schema {newer}); upgrade to write to it"),
+        };
+        health.problems.push(format!("{} {problem}", path.display()));
+        health.remedy = Remedy::Refuse;
+        return Ok(health);
+    }
+    let pragma = match look {
+        Look::Quick => format!("PRAGMA quick_check({PROBLEMS_MAX})"),
+        Look::Thorough => format!("PRAGMA integrity_check({PROBLEMS_MAX})"),
+    };
+    let found: Vec<String> =
+        connection.prepare(&pragma)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    health.problems = found.into_iter().filter(|line| line != "ok").collect();
+    let gaps = gaps(&connection)?;
+    health.remedy = match (&health.problems, &gaps) {
+        (problems, gaps) if problems.is_empty() && gaps.is_empty() => Remedy::Nothing,
+        (problems, gaps) if gaps.is_empty() && problems.iter().all(|line| is_of_index(line)) => {
+            Remedy::Indexes
+        }
+        _ => Remedy::Salvage,
+    };
+    health.problems.extend(gaps);
+    health.sessions = connection
+        .query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))
+        .map(i64::cast_unsigned)?;
+    if version == SCHEMA_VERSION {
+        health.cut = cut(&connection)?;
+    }
+    Ok(health)
+}
+
+/// Whether a problem is one of an index that does not fit its table, which is made anew from it.
+fn is_of_index(line: &str) -> bool {
+    ["missing from index", "entries in index", "entry in index", "inverted index", "fts5: "]
+        .iter()
+        .any(|of_index| line.contains(of_index))
+}
+
+/// Sessions whose log lacks events without any page being damaged.
+fn gaps(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut gaps = connection.prepare(
+        "SELECT id, last_seq, (SELECT count(*) FROM events WHERE session_id = id) AS there FROM sessions \
+         WHERE there <> last_seq LIMIT 20",
+    )?;
+    let gaps = gaps.query_map([], |row| {
+        let (id, said, there): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(format!("session {id} has {there} events, and its row says {said}"))
+    })?;
+    gaps.collect()
+}
+
+fn cut(connection: &Connection) -> rusqlite::Result<Vec<CutSession>> {
+    let mut cut = connection.prepare(
+        "SELECT session_id, last_seq, lost, file FROM salvaged JOIN sessions ON id = session_id ORDER BY at",
+    )?;
+    let cut = cut.query_map([], |row| {
+        let (lost, file): (String, String) = (row.get(2)?, row.get(3)?);
+        Ok(CutSession {
+            id: row.get(0)?,
+            kept: row.get::<_, i64>(1)?.cast_unsigned(),
+            lost: format!("{lost} (what is left of it may be in {file})"),
+        })
+    })?;
+    cut.collect()
+}
+
+fn rebuild_indexes(path: &Path) -> rusqlite::Result<()> {
+    let mut connection = database::open_raw(path)?;
+    let transaction = connection.transaction()?;
+    // The search takes everything up again.
+    transaction.execute_batch(
+        "REINDEX; INSERT INTO words (words) VALUES ('delete-all'); DELETE FROM searchable; UPDATE sessions SET searched = 0",
+    )?;
+    transaction.commit()
+}

@@ -1,0 +1,177 @@
+//! What can be read of a damaged file goes into a fresh one, session by session, and takes its place; the damaged one is set aside.
+
+mod copy;
+mod pages;
+mod rows;
+mod settle;
+
+use super::{
+    database::{self, SCHEMA_VERSION},
+    failure::{failed_at, is_damaged},
+    place::{self, Identity, beside},
+    quarantine,
+};
+use agent::StoreError;
+use pages::Pages;
+use rusqlite::Connection;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// A session of which a part was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutSession {
+    /// Its id.
+    pub id: String,
+    /// How many events of it are kept: the first ones, without a gap.
+    pub kept: u64,
+    /// What is lost, in words.
+    pub lost: String,
+}
+
+/// What was kept of a damaged file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Salvaged {
+    /// How many sessions are there wholly.
+    pub whole: usize,
+    /// Those of which a part was lost.
+    pub cut: Vec<CutSession>,
+    /// Where the damaged file is.
+    pub aside: PathBuf,
+}
+
+impl Salvaged {
+    /// What happened, for people.
+    pub fn summary(&self, path: &Path) -> String {
+        let cut = match self.cut.len() {
+            0 => "nothing of any session was lost".to_owned(),
+            1 => "one session lost a part".to_owned(),
+            some => format!("{some} sessions lost a part"),
+        };
+        let cut_off: Vec<_> = self.cut.iter().map(|cut| format!("{}: {}", cut.id, cut.lost)).collect();
+        let (between, named) =
+            if cut_off.is_empty() { ("", String::new()) } else { (": ", cut_off.join("; ")) };
+        format!(
+            "{} was damaged; {} sessions were kept whole, and {cut}{between}{named}. The damaged file was not deleted, it is {} now",
+            path.display(),
+            self.whole,
+            self.aside.display()
+        )
+    }
+}
+
+/// Puts what can be read of the file at `path` in its place. `None` when somebody else has done it since: the file is no longer the one
+/// that was found damaged.
+///
+/// The file stays as it is when this fails.
+pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<Salvaged>, StoreError> {
+    let _alone = quarantine::lock(path)?;
+    quarantine::finish(path)?;
+    match damaged {
+        Some(damaged) if place::identity(path) != Some(damaged) => return Ok(None),
+        None if !needs_it(path) => return Ok(None),
+        _ => {}
+    }
+    let _unchanged = keep_writers_away(path)?;
+    let fresh = beside(path, ".salvaging");
+    let salvaged = discard(&fresh)
+        .and_then(|()| read_into(path, &fresh))
+        .and_then(|salvaged| Ok(Salvaged { aside: quarantine::replace(path, &fresh)?, ..salvaged }));
+    match salvaged {
+        Ok(salvaged) => {
+            mark(path, &salvaged)?;
+            tracing::warn!("{}", salvaged.summary(path));
+            Ok(Some(salvaged))
+        }
+        Err(error) => {
+            let _ = discard(&fresh);
+            Err(error)
+        }
+    }
+}
+
+/// Whether the file cannot be opened as it is.
+fn needs_it(path: &Path) -> bool {
+    place::length(path) == Some(0)
+        || database::open_raw(path).is_ok_and(|connection| {
+            let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+            tables.is_err_and(|error| is_damaged(&error))
+        })
+}
+
+/// Keeps other processes from writing to the file, where that much of it can be read. SQLite deletes the log of an empty file, so that is
+/// not opened.
+fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
+    if place::length(path) == Some(0) {
+        return Ok(None);
+    }
+    let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
+    match connection.execute_batch("BEGIN IMMEDIATE") {
+        Err(error) if !is_damaged(&error) => Err(failed_at(path, &error)),
+        _ => Ok(Some(connection)),
+    }
+}
+
+/// Copies what can be read into a new file.
+fn read_into(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
+    let unreadable = |error: io::Error| {
+        StoreError::Io(format!(
+            "{} is damaged and cannot be read: {error}; check the disk it is on",
+            path.display()
+        ))
+    };
+    let pages = Pages::open(path).map_err(unreadable)?;
+    match pages.schema_version() {
+        Some(0) => return Err(not_ours(path)),
+        Some(newer) if newer > SCHEMA_VERSION => {
+            return Err(StoreError::Format(format!(
+                "{} is damaged, and a newer version made it (schema {newer}); upgrade to repair it",
+                path.display()
+            )));
+        }
+        _ => {}
+    }
+    let mut connection = database::make(fresh)?;
+    let sql = |error: rusqlite::Error| failed_at(fresh, &error);
+    let transaction = connection.transaction().map_err(sql)?;
+    let found = copy::copy(&pages, &transaction).map_err(sql)?;
+    let salvaged = settle::settle(&transaction, &found).map_err(sql)?;
+    transaction.commit().map_err(sql)?;
+    database::close(connection).map_err(sql)?;
+    Ok(salvaged)
+}
+
+fn not_ours(path: &Path) -> StoreError {
+    StoreError::Format(format!(
+        "{} is a damaged database of another program; choose another file for the sessions",
+        path.display()
+    ))
+}
+
+/// Notes with the sessions of which a part was lost where the rest may be looked for.
+fn mark(path: &Path, salvaged: &Salvaged) -> Result<(), StoreError> {
+    let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
+    let name = salvaged.aside.file_name().unwrap_or_default().to_string_lossy();
+    connection
+        .execute("UPDATE salvaged SET file = ?1 WHERE file = ''", [name])
+        .map_err(|error| failed_at(path, &error))?;
+    Ok(())
+}
+
+/// Removes a half-made copy.
+#[expect(clippy::disallowed_methods, reason = "the program's own file, not one of the workspace")]
+fn discard(fresh: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        match fs::remove_file(beside(fresh, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::Io(format!(
+                    "cannot remove {}: {error}; remove it by hand",
+                    fresh.display()
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! The rows on a page of a database file, as its format has them. Whatever does not fit is left out.
+
+use super::pages::{Pages, u16_at, u32_at};
+use rusqlite::types::Value;
+
+/// A row, and in which kind of tree it was.
+#[derive(Debug, PartialEq)]
+pub(super) enum Row {
+    /// Of a table with row numbers.
+    Numbered(Vec<Value>),
+    /// Of a table without them, or of an index.
+    Keyed(Vec<Value>),
+}
+
+/// A kind of page with rows: the length of its header, of what stands before each row, and whether rows have numbers.
+struct Kind {
+    header: usize,
+    before_row: usize,
+    numbered: bool,
+}
+
+impl Kind {
+    /// The kind that the first byte of a page's header says; `None` for pages without rows.
+    fn of(flag: u8) -> Option<Self> {
+        match flag {
+            0x02 => Some(Self { header: 12, before_row: 4, numbered: false }),
+            0x0a => Some(Self { header: 8, before_row: 0, numbered: false }),
+            0x0d => Some(Self { header: 8, before_row: 0, numbered: true }),
+            _ => None,
+        }
+    }
+}
+
+/// The rows of a page that can be read.
+pub(super) fn rows(pages: &Pages, number: u32) -> Vec<Row> {
+    let Some(page) = pages.get(number) else { return Vec::new() };
+    // The first page begins with the header of the file.
+    let start = if number == 1 { 100 } else { 0 };
+    let Some(kind) = page.get(start).copied().and_then(Kind::of) else { return Vec::new() };
+    let count = usize::from(u16_at(&page, start + 3));
+    // Places past the last one may still name what was deleted.
+    let content = match u16_at(&page, start + 5) {
+        0 => 65_536,
+        content => usize::from(content),
+    };
+    if start + kind.header + 2 * count > content {
+        return Vec::new();
+    }
+    let places = (0..count).map(|row| usize::from(u16_at(&page, start + kind.header + 2 * row)));
+    places
+        .filter_map(|place| {
+            let row = values(&payload(pages, &page, place + kind.before_row, kind.numbered)?)?;
+            Some(if kind.numbered { Row::Numbered(row) } else { Row::Keyed(row) })
+        })
+        .collect()
+}
+
+/// The bytes of a row: those on its page, and the rest on others, each of which names the next one.
+fn payload(pages: &Pages, page: &[u8], place: usize, numbered: bool) -> Option<Vec<u8>> {
+    let (length, mut at) = varint(page, place)?;
+    if numbered {
+        at = varint(page, at)?.1;
+    }
+    let length = usize::try_from(length).ok()?;
+    if length > pages.count() as usize * pages.size() {
+        return None;
+    }
+    let here = bytes_here(length, pages.size(), numbered);
+    let mut payload = page.get(at..at + here)?.to_vec();
+    let mut next = u32_at(page, at + here);
+    while payload.len() < length {
+        let more = pages.get(next)?;
+        let rest = (length - payload.len()).min(more.len() - 4);
+        payload.extend_from_slice(&more[4..4 + rest]);
+        next = u32_at(&more, 0);
+    }
+    Some(payload)
+}
+
+/// How many bytes of a row are on its own page.
+fn bytes_here(length: usize, page: usize, numbered: bool) -> usize {
+    let most = if numbered { page - 35 } else { (page - 12) * 64 / 255 - 23 };
+    if length <= most {
+        return length;
+    }
+    let least = (page - 12) * 32 / 255 - 23;
+    let fitting = least + (length - least) % (page - 4);
+    if fitting <= most { fitting } else { least }
+}
+
+/// The values of a row. A text that is no UTF-8 is a blob.
+fn values(payload: &[u8]) -> Option<Vec<Value>> {
+    let (header, mut at) = varint(payload, 0)?;
+    let header = usize::try_from(header).ok()?;
+    let mut body = header;
+    let mut values = Vec::new();
+    while at < header {
+        let (kind, after) = varint(payload, at)?;
+        at = after;
+        let length = match kind {
+            0 | 8 | 9 => 0,
+            1..=4 => usize::try_from(kind).ok()?,
+            5 => 6,
+            6 | 7 => 8,
+            12.. => usize::try_from((kind - 12) / 2).ok()?,
+            _ => return None,
+        };
+        let bytes = payload.get(body..body.checked_add(length)?)?;
+        body += length;
+        values.push(value(kind, bytes)?);
+    }
+    (body == payload.len()).then_some(values)
+}
+
+fn value(kind: u64, bytes: &[u8]) -> Option<Value> {
+    Some(match kind {
+        0 => Value::Null,
+        1..=6 => Value::Integer(integer(bytes)),
+        7 => Value::Real(f64::from_be_bytes(bytes.try_into().ok()?)),
+        8 => Value::Integer(0),
+        9 => Value::Integer(1),
+        _ if kind.is_multiple_of(2) => Value::Blob(bytes.to_vec()),
+        _ => match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => Value::Text(text),
+            Err(no_text) => Value::Blob(no_text.into_bytes()),
+        },
+    })
+}
+
+/// A number of up to eight bytes with its sign.
+fn integer(bytes: &[u8]) -> i64 {
+    let first = bytes.first().map_or(0, |byte| i64::from(byte.cast_signed()));
+    bytes.iter().skip(1).fold(first, |number, byte| number << 8 | i64::from(*byte))
+}
+
+/// A number of one to nine bytes, and where what follows begins.
+fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let mut number = 0;
+    for place in 0..8 {
+        let byte = *bytes.get(at + place)?;
+        number = number << 7 | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some((number, at + place + 1));
+        }
+    }
+    Some((number << 8 | u64::from(*bytes.get(at + 8)?), at + 9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_sign_and_their_length() {
+        assert_eq!(integer(&[0xff]), -1);
+        assert_eq!(integer(&[0x01, 0x00]), 256);
+        assert_eq!(integer(&i64::MIN.to_be_bytes()), i64::MIN);
+        assert_eq!(varint(&[0x81, 0x00], 0), Some((128, 2)));
+        assert_eq!(varint(&[0xff; 9], 0), Some((u64::MAX, 9)));
+        assert_eq!(varint(&[0xff; 3], 0), None, "cut off");
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_none() {
+        for bytes in [&[][..], &[9, 1], &[3, 1, 200, 0], &[2, 10], &[2, 1, 0, 0]] {
+            assert_eq!(values(bytes), None, "{bytes:?}");
+        }
+        let row = [4, 1, 0x11, 0, 7, b'h', b'i'];
+        let expected = [Value::Integer(7), Value::Text("hi".to_owned()), Value::Null];
+        assert_eq!(values(&row).as_deref(), Some(&expected[..]));
+    }
+}

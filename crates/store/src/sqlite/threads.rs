@@ -1,0 +1,77 @@
+//! What the two threads of a store do: one writes, one reads.
+
+use super::{
+    database::{self, Database},
+    failure::failed_at,
+    lost::Lost,
+    search,
+    worker::{self, Job, Service},
+};
+use agent::StoreError;
+use rusqlite::Connection;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Writes, and takes words up for the search while nothing is to be written.
+pub(super) struct Writer {
+    pub(super) path: PathBuf,
+    pub(super) lost: Arc<Lost>,
+    /// What was opened before the thread began.
+    pub(super) open: Option<Database>,
+    /// Whether words may be left to take up that were said by an older program, or were salvaged.
+    pub(super) behind: bool,
+}
+
+impl Service for Writer {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn open(&mut self, old: Option<Database>) -> Result<Database, StoreError> {
+        if let Some(old) = old {
+            self.lost.left(&old.connection);
+        }
+        let database = match self.open.take() {
+            Some(open) => open,
+            None => database::open(&self.path)?,
+        };
+        self.behind = true;
+        self.lost.entered(&database.connection).map_err(|error| failed_at(&self.path, &error))?;
+        Ok(database)
+    }
+
+    fn serve(&self, connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        worker::commit(connection, jobs)
+    }
+
+    fn answered(&mut self, connection: &Connection) {
+        worker::tidy(connection);
+    }
+
+    fn rest(&mut self, connection: &mut Connection) -> bool {
+        self.behind = self.behind && search::catch_up(connection);
+        self.behind
+    }
+}
+
+/// Reads.
+pub(super) struct Reader {
+    pub(super) path: PathBuf,
+}
+
+impl Service for Reader {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn open(&mut self, _old: Option<Database>) -> Result<Database, StoreError> {
+        database::open_to_read(&self.path)
+    }
+
+    fn serve(&self, connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        worker::read(connection, jobs);
+        Ok(())
+    }
+}

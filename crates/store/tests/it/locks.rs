@@ -1,0 +1,111 @@
+//! A file system without locks, which a filter of system calls stands for: a healthy file is not called damaged there, and stays where
+//! it is.
+
+#![cfg(target_os = "linux")]
+
+use crate::{place, said, session};
+use agent::{SessionStore as _, StoreError};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+use std::{collections::BTreeMap, path::Path, thread::JoinHandle};
+use store::SqliteStore;
+
+/// Has a system call fail with an error on this thread and those that it starts: always, or with these second arguments.
+fn fail(call: i64, arguments: &[i32], error: i32) {
+    let with = |argument: &i32| {
+        let argument = u64::try_from(*argument).unwrap();
+        let condition =
+            SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, argument).unwrap();
+        SeccompRule::new(vec![condition]).unwrap()
+    };
+    let rules = BTreeMap::from([(call, arguments.iter().map(with).collect())]);
+    let action = SeccompAction::Errno(error.cast_unsigned());
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch).unwrap();
+    let program: BpfProgram = filter.try_into().unwrap();
+    seccompiler::apply_filter(&program).unwrap();
+}
+
+/// Does something on a thread of its own, in a runtime there.
+fn apart<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let run = move || tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work());
+    std::thread::spawn(run)
+}
+
+/// A healthy file with a session in it.
+async fn healthy(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    store.append(&lease, vec![said("1")]).await.unwrap();
+}
+
+/// Whether the file is where it was, and nothing but it and its side files.
+fn is_kept(folder: &Path) -> bool {
+    let names = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    let sides = ["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.lock"];
+    names.contains(&sides[0].to_owned()) && names.iter().all(|name| sides.contains(&name.as_str()))
+}
+
+#[tokio::test]
+async fn without_flock_the_locks_of_sqlite_are_enough() {
+    for error in [libc::ENOLCK, libc::EOPNOTSUPP, libc::ENOSYS] {
+        let (_folder, path) = place();
+        healthy(&path).await;
+        let at = path.clone();
+        let events = apart(async move || {
+            fail(libc::SYS_flock, &[], error);
+            let store = SqliteStore::open_in_background(&at).unwrap();
+            store.create(session("s2")).await?;
+            store.events(&"s1".into(), 0, 9).await
+        });
+        let events = events.join().unwrap();
+        assert_eq!(events, Ok(vec![(1, said("1"))]), "error {error}");
+    }
+}
+
+#[tokio::test]
+async fn without_any_locks_a_healthy_file_is_not_called_damaged() {
+    // SQLite takes the first for a lock of another process, and the others for a failing disk.
+    let mut tries = Vec::new();
+    for error in [libc::ENOLCK, libc::EOPNOTSUPP, libc::ENOSYS] {
+        let (folder, path) = place();
+        healthy(&path).await;
+        let at = path.clone();
+        let trying = apart(async move || {
+            fail(libc::SYS_flock, &[], error);
+            fail(libc::SYS_fcntl, &[libc::F_SETLK, libc::F_SETLKW, libc::F_GETLK], error);
+            SqliteStore::open_in_background(&at).unwrap().create(session("s2")).await
+        });
+        tries.push((error, folder, path, trying));
+    }
+    for (error, folder, path, trying) in tries {
+        let refused = trying.join().unwrap();
+        let Err(StoreError::Io(message)) = &refused else { panic!("error {error}: {refused:?}") };
+        let path = path.to_str().unwrap();
+        for expected in [path, "without file locks", "not damaged", "TILLER_HOME"] {
+            assert!(message.contains(expected), "error {error}: {expected}: {message}");
+        }
+        assert!(is_kept(folder.path()), "nothing is set aside");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_left_where_it_is_without_locks() {
+    let (folder, path) = place();
+    let bytes = b"no database at all\n".repeat(1000);
+    std::io::Write::write_all(
+        &mut std::fs::OpenOptions::new().write(true).create_new(true).open(&path).unwrap(),
+        &bytes,
+    )
+    .unwrap();
+    let at = path.clone();
+    let refused = apart(async move || {
+        fail(libc::SYS_flock, &[], libc::ENOLCK);
+        SqliteStore::open(&at).map(drop)
+    });
+    let refused = refused.join().unwrap();
+    assert!(refused.as_ref().is_err_and(|error| error.to_string().contains("TILLER_HOME")), "{refused:?}");
+    assert!(is_kept(folder.path()));
+}

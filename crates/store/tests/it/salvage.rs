@@ -1,0 +1,207 @@
+//! Damage anywhere in the file: it opens, and costs the sessions whose events it has hit.
+
+use crate::{place, said, session};
+use agent::{ListQuery, SearchQuery, SessionEvent, SessionStore as _};
+use rusqlite::Connection;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+use store::SqliteStore;
+use tempfile::TempDir;
+
+const PAGE: usize = 4096;
+const SESSIONS: [&str; 4] = ["<one>", "<two>", "<three>", "<four>"];
+
+/// Events that name their session throughout, some of which do not fit on a page.
+fn events(id: &str) -> Vec<SessionEvent> {
+    let text = |n: usize| format!("{n} {}", id.repeat(if n == 7 { 1500 } else { 40 }));
+    (1..=30).map(|n| said(&text(n))).collect()
+}
+
+/// A file with a few sessions, all in it and nothing in its log, that had another which was deleted; and for each page the sessions whose
+/// events it has.
+async fn sample(path: &Path) -> Vec<BTreeSet<&'static str>> {
+    let store = SqliteStore::open(path).unwrap();
+    for id in SESSIONS.into_iter().chain(["<gone>"]) {
+        let lease = store.create(session(id)).await.unwrap();
+        for events in events(id).chunks(9) {
+            store.append(&lease, events.to_vec()).await.unwrap();
+        }
+        store.release(&lease).await.unwrap();
+    }
+    store.delete(&"<gone>".into()).await.unwrap();
+    drop(store);
+    let raw = Connection::open(path).unwrap();
+    raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let bytes = read(path);
+    let on = |page: &[u8]| {
+        // Only a text of theirs has a name twice in a row.
+        let says = |id: &&str| page.windows(2 * id.len()).any(|part| part == id.repeat(2).as_bytes());
+        SESSIONS.into_iter().filter(says).collect()
+    };
+    bytes.chunks(PAGE).map(on).collect()
+}
+
+/// Opens a copy of the file with some of its bytes changed and asks for everything.
+async fn check(bytes: &[u8], what: &str, hit: &BTreeSet<&str>) -> Vec<PathBuf> {
+    // A text of which a byte has changed is a text all the same.
+    let may_change = what.starts_with("byte");
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    write(&path, bytes);
+    let store = SqliteStore::open(&path).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let fresh = store.create(session("<new>")).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    store.append(&fresh, vec![said("<new>")]).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    for id in SESSIONS {
+        let all: Vec<_> = (1..).zip(events(id)).collect();
+        let found = read_all(&store, id, what).await;
+        match hit.contains(id) {
+            true => assert!(may_change || found.iter().all(|event| all.contains(event)), "{what}: {id}"),
+            false => assert!(found == all, "{what}: {id} has {} events", found.len()),
+        }
+        let lease = store.acquire(&id.into(), false).await;
+        if !hit.contains(id) {
+            let lease = lease.unwrap_or_else(|error| panic!("{what}: {id}: {error}"));
+            assert_eq!(store.append(&lease, vec![said("more")]).await, Ok(31), "{what}: {id}");
+        }
+    }
+    let listed = store.list(ListQuery { limit: 99, ..ListQuery::default() }).await;
+    let listed = listed.unwrap_or_else(|error| panic!("{what}: {error}")).sessions;
+    let ids: BTreeSet<&str> = listed.iter().map(|record| record.id.as_str()).collect();
+    let whole: BTreeSet<&str> =
+        SESSIONS.into_iter().filter(|id| !hit.contains(id)).chain(["<new>"]).collect();
+    assert!(ids.is_superset(&whole), "{what}: {ids:?}");
+    assert!(!ids.contains("<gone>"), "{what}: what was deleted does not come back");
+    let query = SearchQuery { text: "more".to_owned(), limit: 99, ..SearchQuery::default() };
+    let hits = store.search(query).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(hits.len(), whole.len() - 1, "{what}: what was said since is found");
+    set_aside(&path)
+}
+
+/// All events of a session, a page at a time; none when it is not there.
+async fn read_all(store: &SqliteStore, id: &str, what: &str) -> Vec<(u64, SessionEvent)> {
+    let mut all = Vec::new();
+    loop {
+        let after = all.last().map_or(0, |(seq, _)| *seq);
+        match store.events(&id.into(), after, 7).await {
+            Ok(page) if page.is_empty() => return all,
+            Ok(page) => all.extend(page),
+            Err(agent::StoreError::NotFound(_)) => return all,
+            Err(error) => panic!("{what}: {id}: {error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_page_may_be_lost_and_costs_its_sessions_only() {
+    let (_folder, path) = place();
+    let pages = sample(&path).await;
+    let bytes = read(&path);
+    let with_events = pages.iter().filter(|hit| !hit.is_empty()).count();
+    assert!(with_events > 12 && pages.len() > with_events + 15, "{with_events} of {} pages", pages.len());
+    let mut salvaged = 0;
+    for (number, hit) in (1..).zip(&pages) {
+        for (way, byte) in [("zeroed", None), ("inverted", Some(0xff))] {
+            let mut damaged = bytes.clone();
+            for at in &mut damaged[(number - 1) * PAGE..number * PAGE] {
+                *at = byte.map_or(0, |mask: u8| *at ^ mask);
+            }
+            let aside = check(&damaged, &format!("page {number} of {hit:?} {way}"), hit).await;
+            salvaged += aside.len();
+        }
+    }
+    assert!(salvaged > with_events, "{salvaged} files were set aside");
+}
+
+#[tokio::test]
+async fn a_single_byte_may_change_anywhere() {
+    let (_folder, path) = place();
+    let pages = sample(&path).await;
+    let bytes = read(&path);
+    for (number, hit) in (1..).zip(&pages).skip(1) {
+        // The header of the page, the places of its rows, and the middle of them.
+        for at in [0, 3, 5, 9, 13, PAGE / 2, PAGE - 9] {
+            let mut damaged = bytes.clone();
+            damaged[(number - 1) * PAGE + at] ^= 0x15;
+            let what = format!("byte {at} of page {number} of {hit:?}");
+            match hit.is_empty() {
+                true => opens(&damaged, &what).await,
+                false => drop(check(&damaged, &what, hit).await),
+            }
+        }
+    }
+}
+
+/// Opens a copy and asks for everything; what comes of it is not certain where rows of other tables still read, and wrongly.
+async fn opens(bytes: &[u8], what: &str) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    write(&path, bytes);
+    let store = SqliteStore::open(&path).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let fresh = store.create(session("<new>")).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    store.append(&fresh, vec![said("<new>")]).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    let listed = store.list(ListQuery { limit: 99, ..ListQuery::default() }).await;
+    assert!(listed.is_ok(), "{what}: {listed:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_is_open_goes_on_over_the_damage_or_says_that_its_log_is_gone() {
+    let (_folder, path) = place();
+    let pages = sample(&path).await;
+    let (number, hit) = (1..).zip(&pages).find(|(_, hit)| hit.len() == 1).expect("such a page");
+    let cut = *hit.first().unwrap();
+    let whole = *SESSIONS.iter().find(|id| **id != cut).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    let cut_lease = store.acquire(&cut.into(), false).await.unwrap();
+    let whole_lease = store.acquire(&whole.into(), false).await.unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0; PAGE], ((number - 1) * PAGE) as u64).unwrap();
+    read_all(&store, cut, "in use").await;
+    assert_eq!(set_aside(&path).len(), 1);
+    assert_eq!(store.append(&whole_lease, vec![said("more")]).await, Ok(31));
+    let refused = store.append(&cut_lease, vec![said("more")]).await;
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("is gone") && message.contains(path.to_str().unwrap()), "{message}");
+    let lease = store.acquire(&cut.into(), false).await.unwrap();
+    store.append(&lease, vec![said("more")]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
+    let (_folder, path) = place();
+    sample(&path).await;
+    let at = |suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
+    // The damaged file is out of the way, with the log still in its place, and the salvaged one is ready.
+    rename(&path, &at(".salvaged-17"));
+    write(&at("-wal"), b"the log of the damaged file");
+    write(&at(".damaged-17"), b"the damaged file");
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(read_all(&store, SESSIONS[0], "finished").await.len(), 30);
+    assert_eq!(read(&at(".damaged-17-wal")), b"the log of the damaged file");
+}
+
+/// The files that were set aside.
+#[expect(clippy::disallowed_methods, reason = "the test looks beside the store's own file")]
+fn set_aside(path: &Path) -> Vec<PathBuf> {
+    let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+    let is_file =
+        |name: &str| name.contains(".damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm");
+    names.filter(|path| is_file(&path.to_string_lossy())).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test damages the store's own file")]
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test damages the store's own file")]
+fn write(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test moves the store's own file")]
+fn rename(from: &Path, to: &Path) {
+    fs::rename(from, to).unwrap();
+}

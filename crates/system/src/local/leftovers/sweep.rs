@@ -1,0 +1,134 @@
+//! Removing what processes that have ended left behind.
+//!
+//! Notes are read, and paths in them opened, long after they were written; whoever owns such a folder
+//! may have changed it since to make this process remove something else. So a folder is opened without
+//! following a single link and must be the very one that was noted, what is in it is removed by its
+//! name in the folder that is held open, and only if the name holds the mark, which nobody else would
+//! give to a file of his own, and the file has no other name.
+
+use super::{FILE_NAME, FOLDER_NAME, RECORD_END, TOKEN_CHARS, run_folder};
+use crate::AbsPath;
+use crate::limits::{NOTES_BYTES, TEMP_AGE};
+use crate::local::{launch::private_directory, place};
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat,
+};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+
+/// Removes what processes of this user that have ended left behind, as far as it is certainly theirs.
+/// Blocks; what cannot be removed stays.
+pub(in crate::local) fn sweep() {
+    if let Ok(run) = run_folder()
+        && run.as_std().is_dir()
+    {
+        sweep_in(&run);
+    }
+}
+
+pub(super) fn sweep_in(run: &AbsPath) {
+    if let Err(error) = private_directory(run) {
+        return tracing::debug!(%error, %run, "what killed processes left behind stays");
+    }
+    for name in names(run).into_iter().filter(|name| is_token(name)) {
+        if let Err(error) = of_process(run, &name) {
+            tracing::debug!(%error, mark = name, "what a killed process left behind stays");
+        }
+    }
+}
+
+/// Removes what the process with a mark left behind, and then its notes. Nothing while it runs.
+fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
+    let path = run.join(mark);
+    let found = fs::symlink_metadata(path.as_std())?;
+    if found.file_type().is_socket() {
+        // Versions before this one had no notes.
+        let old = found.modified()?.elapsed().is_ok_and(|age| age > TEMP_AGE);
+        return if old { fs::remove_file(path.as_std()) } else { Ok(()) };
+    }
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).map_err(io::Error::other)?;
+    let notes = File::options().read(true).custom_flags(flags).open(path.as_std())?;
+    if !notes.metadata()?.is_file() || flock(&notes, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(());
+    }
+    if notes.metadata()?.nlink() == 0 {
+        // Its owner, or another process that sweeps, was quicker.
+        return Ok(());
+    }
+    let mut records = Vec::new();
+    (&notes).take(NOTES_BYTES).read_to_end(&mut records)?;
+    // The last one has no end if its process was killed while it wrote; nothing was made there yet.
+    let whole = records.iter().rposition(|byte| *byte == RECORD_END).unwrap_or(0);
+    for record in records[..whole].split(|byte| *byte == RECORD_END) {
+        if let Err(error) = of_folder(record, mark) {
+            tracing::debug!(%error, record = %String::from_utf8_lossy(record), "temporary files stay");
+        }
+    }
+    let socket = |name: &String| name.strip_prefix(mark).is_some_and(|rest| rest.starts_with('-'));
+    for name in names(run).into_iter().filter(socket) {
+        fs::remove_file(run.join(&name).as_std())?;
+    }
+    fs::remove_file(path.as_std())
+}
+
+/// Removes what has the mark in a folder that was noted.
+fn of_folder(record: &[u8], mark: &str) -> io::Result<()> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let record = str::from_utf8(record).map_err(|_| invalid())?;
+    let mut fields = record.splitn(3, ' ');
+    let (Some(device), Some(number), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
+        return Err(invalid());
+    };
+    let path = AbsPath::new(path).map_err(|_| invalid())?;
+    let folder = match place::folder(&path) {
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        opened => opened?,
+    };
+    let found = fstat(&folder)?;
+    if (found.st_dev.to_string(), found.st_ino.to_string()) != (device.to_owned(), number.to_owned()) {
+        return Err(io::Error::other("it is another folder now"));
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    for entry in Dir::new(openat(&folder, ".", flags, Mode::empty())?)? {
+        let entry = entry?;
+        if let Ok(name) = entry.file_name().to_str() {
+            of_name(&folder, &path, name, mark)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what has a name in a folder, if its name has the mark and it is what has such a name.
+fn of_name(folder: &OwnedFd, path: &AbsPath, name: &str, mark: &str) -> io::Result<()> {
+    let marked = |before: &str, behind: &str| {
+        let token = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        token.and_then(|token| token.strip_prefix(mark)).is_some_and(is_token)
+    };
+    let (is_file, is_folder) = (marked(FILE_NAME.0, FILE_NAME.1), marked(FOLDER_NAME, ""));
+    if !is_file && !is_folder {
+        return Ok(());
+    }
+    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(found.st_mode) {
+        // With a second name it is somebody's who wants to keep it.
+        FileType::RegularFile if is_file && found.st_nlink == 1 => {
+            Ok(unlinkat(folder, name, AtFlags::empty())?)
+        }
+        FileType::Directory if is_folder && found.st_uid == rustix::process::geteuid().as_raw() => {
+            // Links in it are removed and not followed.
+            fs::remove_dir_all(path.join(name).as_std())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_token(name: &str) -> bool {
+    name.len() == TOKEN_CHARS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn names(folder: &AbsPath) -> Vec<String> {
+    let entries = fs::read_dir(folder.as_std()).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}

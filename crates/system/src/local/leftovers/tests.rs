@@ -1,0 +1,218 @@
+//! What is swept, and what somebody who owns a noted folder cannot make it remove.
+
+use super::sweep::sweep_in;
+use super::*;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use tempfile::TempDir;
+
+/// A run folder, a project, and the notes of a process that lives.
+struct Stage {
+    _dir: TempDir,
+    run: AbsPath,
+    project: AbsPath,
+    elsewhere: AbsPath,
+    leftovers: Leftovers,
+}
+
+impl Stage {
+    fn new() -> Self {
+        // Below a folder that others cannot replace.
+        let dir = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        let [run, project, elsewhere] = ["run", "project", "elsewhere"].map(|name| top.join(name));
+        fs::create_dir(project.as_std()).unwrap();
+        fs::create_dir(elsewhere.as_std()).unwrap();
+        let notes = Some(Notes::begin(&run).unwrap());
+        Self { _dir: dir, run, project, elsewhere, leftovers: Leftovers { notes: notes.into() } }
+    }
+
+    fn mark(&self) -> String {
+        self.leftovers.notes().unwrap().mark.clone()
+    }
+
+    /// A path in the project for a temporary file, noted.
+    fn temporary(&self) -> AbsPath {
+        let place = Place::open(&self.project.join("file"), false).unwrap();
+        self.project.join(self.leftovers.file_name(&place).unwrap())
+    }
+
+    /// The process is killed: its notes stay, their lock does not. Then another one sweeps.
+    fn die(&mut self) {
+        let path = self.run.join(self.mark());
+        let notes = fs::read(path.as_std()).unwrap();
+        self.leftovers = Leftovers::default();
+        fs::write(path.as_std(), notes).unwrap();
+        sweep_in(&self.run);
+    }
+}
+
+fn there(path: &AbsPath) -> bool {
+    fs::symlink_metadata(path.as_std()).is_ok()
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_and_nothing_else() {
+    let mut stage = Stage::new();
+    let temporary = stage.temporary();
+    let socket = stage.leftovers.socket_path().unwrap();
+    let _listener = UnixListener::bind(socket.as_std()).unwrap();
+    let mark = stage.mark();
+    let project = stage.project.clone();
+    let kept = [
+        project.join("file"),
+        // Another process's, one that looks like it, and one of a longer name.
+        project.join(format!(".tiller-{}{}.tmp", token().unwrap(), token().unwrap())),
+        project.join(".tiller-1f.tmp"),
+        project.join(format!(".tiller-{mark}.tmp")),
+        project.join(format!("{}.mine", temporary.file_name().unwrap())),
+        // Not in a folder that was noted.
+        stage.elsewhere.join(temporary.file_name().unwrap()),
+        stage.run.join("other"),
+    ];
+    for path in kept.iter().chain([&temporary]) {
+        fs::write(path.as_std(), "text").unwrap();
+    }
+    sweep_in(&stage.run);
+    assert!(there(&temporary) && there(&socket), "its owner lives");
+    stage.die();
+    assert!(!there(&temporary) && !there(&socket) && !there(&stage.run.join(&mark)));
+    for path in &kept {
+        assert_eq!(fs::read_to_string(path.as_std()).unwrap(), "text", "{path}");
+    }
+}
+
+#[test]
+fn a_folder_is_noted_on_the_disk_before_it_gets_a_temporary_file() {
+    let stage = Stage::new();
+    let notes = stage.run.join(stage.mark());
+    assert_eq!(fs::read(notes.as_std()).unwrap(), b"");
+    let first = stage.temporary();
+    let found = fs::metadata(stage.project.as_std()).unwrap();
+    let expected = format!("{} {} {}\0", found.dev(), found.ino(), stage.project);
+    assert_eq!(fs::read_to_string(notes.as_std()).unwrap(), expected);
+    assert_ne!(stage.temporary(), first);
+    assert_eq!(fs::read_to_string(notes.as_std()).unwrap(), expected, "once is enough");
+}
+
+#[test]
+fn a_folder_that_was_exchanged_is_left_alone() {
+    // What takes the place of the project, which is moved away.
+    let exchanges: [fn(&Stage); 3] = [
+        |stage| symlink(stage.elsewhere.as_std(), stage.project.as_std()).unwrap(),
+        |stage| fs::rename(stage.elsewhere.as_std(), stage.project.as_std()).unwrap(),
+        |_| {},
+    ];
+    for exchange in exchanges {
+        let mut stage = Stage::new();
+        let temporary = stage.temporary();
+        let name = temporary.file_name().unwrap().to_owned();
+        let precious = stage.elsewhere.join(&name);
+        fs::write(precious.as_std(), "precious").unwrap();
+        fs::rename(stage.project.as_std(), stage.run.join("moved").as_std()).unwrap();
+        exchange(&stage);
+        let mark = stage.mark();
+        stage.die();
+        assert!(there(&precious) || there(&temporary), "it was removed");
+        assert!(!there(&stage.run.join(mark)), "what cannot be proven is forgotten");
+    }
+}
+
+#[test]
+fn a_folder_above_that_became_a_link_is_not_followed() {
+    let mut stage = Stage::new();
+    let below = stage.project.join("below");
+    fs::create_dir(below.as_std()).unwrap();
+    let place = Place::open(&below.join("file"), false).unwrap();
+    let name = stage.leftovers.file_name(&place).unwrap();
+    fs::write(below.join(&name).as_std(), "x").unwrap();
+    // The very folder that was noted, behind a link.
+    fs::rename(stage.project.as_std(), stage.elsewhere.join("moved").as_std()).unwrap();
+    symlink(stage.elsewhere.join("moved").as_std(), stage.project.as_std()).unwrap();
+    stage.die();
+    assert!(there(&stage.elsewhere.join("moved/below").join(&name)));
+}
+
+#[test]
+fn only_a_regular_file_with_one_name_is_taken_for_a_temporary_file() {
+    let mut stage = Stage::new();
+    let precious = stage.elsewhere.join("precious");
+    fs::write(precious.as_std(), "precious").unwrap();
+    let [soft, hard, folder] = [(); 3].map(|()| stage.temporary());
+    symlink(precious.as_std(), soft.as_std()).unwrap();
+    fs::hard_link(precious.as_std(), hard.as_std()).unwrap();
+    fs::create_dir(folder.as_std()).unwrap();
+    fs::write(folder.join("file").as_std(), "x").unwrap();
+    stage.die();
+    for path in [soft, hard, folder.join("file"), precious.clone()] {
+        assert!(there(&path), "{path}");
+    }
+    assert_eq!(fs::read_to_string(precious.as_std()).unwrap(), "precious");
+}
+
+#[test]
+fn a_temporary_folder_goes_with_all_in_it_and_its_links_are_not_followed() {
+    let mut stage = Stage::new();
+    let precious = stage.elsewhere.join("precious");
+    fs::write(precious.as_std(), "precious").unwrap();
+    // As if the project were where temporary folders are made.
+    stage.temporary();
+    let folder = stage.project.join(format!("{FOLDER_NAME}{}{}", stage.mark(), token().unwrap()));
+    fs::create_dir_all(folder.join("deep").as_std()).unwrap();
+    fs::write(folder.join("deep/sessions.db").as_std(), "x").unwrap();
+    symlink(stage.elsewhere.as_std(), folder.join("link").as_std()).unwrap();
+    let link = stage.project.join(format!("{FOLDER_NAME}{}{}", stage.mark(), token().unwrap()));
+    symlink(stage.elsewhere.as_std(), link.as_std()).unwrap();
+    stage.die();
+    assert!(!there(&folder) && there(&link));
+    assert_eq!(fs::read_to_string(precious.as_std()).unwrap(), "precious");
+}
+
+#[test]
+fn notes_that_are_none_remove_nothing() {
+    let stage = Stage::new();
+    let temporary = stage.temporary();
+    fs::write(temporary.as_std(), "x").unwrap();
+    let found = fs::metadata(stage.project.as_std()).unwrap();
+    let (device, number, project) = (found.dev(), found.ino(), &stage.project);
+    let mark = stage.mark();
+    let notes = stage.run.join(&mark);
+    for text in [
+        // Cut off by the end of its process.
+        format!("{device} {number} {project}"),
+        format!("{device} {number}\0"),
+        format!("{device} {number} relative\0"),
+        format!("{number} {device} {project}\0"),
+        "\0\0\0".to_owned(),
+    ] {
+        fs::remove_file(notes.as_std()).ok();
+        fs::write(notes.as_std(), &text).unwrap();
+        sweep_in(&stage.run);
+        assert!(there(&temporary), "{text:?}");
+        assert!(!there(&notes), "they are read once: {text:?}");
+    }
+    // A link, whatever it leads to, is nobody's notes.
+    let other = stage.elsewhere.join("notes");
+    fs::write(other.as_std(), format!("{device} {number} {project}\0")).unwrap();
+    symlink(other.as_std(), notes.as_std()).unwrap();
+    sweep_in(&stage.run);
+    assert!(there(&temporary) && there(&other));
+}
+
+#[test]
+fn notes_end_with_their_owner_and_a_temporary_folder_with_its() {
+    let stage = Stage::new();
+    let notes = stage.run.join(stage.mark());
+    assert!(there(&notes));
+    drop(stage.leftovers);
+    assert!(!there(&notes));
+    let folder = TemporaryFolder::new().unwrap();
+    let path = folder.path().to_owned();
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+    fs::write(path.join("file"), "x").unwrap();
+    drop(folder);
+    assert!(!path.exists());
+    let kept = TemporaryFolder::new().unwrap().keep();
+    assert!(kept.is_dir());
+    fs::remove_dir(kept).unwrap();
+}

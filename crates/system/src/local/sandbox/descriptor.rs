@@ -1,0 +1,67 @@
+//! A file descriptor on its way to the launcher and on to its inner stage. A program that is started
+//! gets three; one that is talked to needs all of them, and the launcher needs one for its words.
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The one byte with which it travels.
+const CARRIER: [u8; 1] = [b'd'];
+
+/// Sends a descriptor over a socket.
+pub(in crate::local) fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut buffer = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor.as_fd()];
+    buffer.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(socket, &[IoSlice::new(&CARRIER)], &mut buffer, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Takes a descriptor from a socket. No program that is started later inherits it.
+pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut buffer = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut carrier = [IoSliceMut::new(&mut byte)];
+    rustix::io::retry_on_intr(|| recvmsg(&socket, &mut carrier, &mut buffer, RecvFlags::CMSG_CLOEXEC))?;
+    let received = buffer.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    received.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_descriptor_arrives_between_what_is_written_before_and_behind() {
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
+        ours.write_all(b"before").unwrap();
+        send(&ours, &writer).unwrap();
+        drop(writer);
+        ours.write_all(b"behind").unwrap();
+        let mut six = [0; 6];
+        theirs.read_exact(&mut six).unwrap();
+        assert_eq!(&six, b"before");
+        let mut received = std::fs::File::from(receive(&theirs).unwrap());
+        theirs.read_exact(&mut six).unwrap();
+        assert_eq!(&six, b"behind");
+        received.write_all(b"through").unwrap();
+        drop(received);
+        let mut through = String::new();
+        reader.read_to_string(&mut through).unwrap();
+        assert_eq!(through, "through");
+        drop(ours);
+        assert!(receive(&theirs).is_err(), "there is no more");
+    }
+}

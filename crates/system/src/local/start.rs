@@ -1,0 +1,222 @@
+//! The one place where the project starts a program. What runs is first something that waits, and
+//! becomes the program only when whoever ends it knows of it: then there is no moment in which this
+//! process can be killed and leave the program behind.
+//!
+//! On Linux that is the launcher, which ends what it started when its pipe to this process ends (see
+//! `sandbox/supervise.rs`). Where there is none it is a shell at a gate, a line of input that is
+//! written when the watchdog has been told. A gate that is never opened ends the shell.
+
+use super::{
+    LocalOptions,
+    group::Group,
+    programs,
+    sandbox::{Hiding, Order},
+    watchdog::Watchdog,
+};
+use crate::{Command, ExitStatus, PipedCommand};
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// The gate of a command: its standard input is what the shell has as its standard output, where a
+/// shell writes nothing by itself; both its outputs are the shell's standard error. The command and its
+/// arguments are the arguments of the shell.
+const GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@" <&1 >&2"#;
+/// The gate of a program that is talked to: what it reads follows the line.
+const PIPED_GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@""#;
+/// The line that opens a gate.
+const GO: &[u8] = b"go\n";
+
+/// A process group, how its leader ends, and what is read from it.
+type Started<T> = (Group, oneshot::Receiver<ExitStatus>, T);
+
+/// The pipes of a program that is talked to.
+pub(super) struct Pipes {
+    pub(super) input: PipeWriter,
+    pub(super) output: PipeReader,
+    pub(super) errors: PipeReader,
+}
+
+/// Starts a command: through the launcher with an order, else at a gate. Both outputs are one pipe, so
+/// that their order is that of the writes.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] for a program that is missing, and whatever the start fails with.
+pub(super) fn command(
+    command: &Command,
+    order: Option<&Order>,
+    watchdog: Arc<Watchdog>,
+    options: &LocalOptions,
+) -> io::Result<Started<PipeReader>> {
+    let (output, theirs) = io::pipe()?;
+    let path = own_path(&command.env).or_else(|| std::env::var_os("PATH"));
+    expect_program(&command.program, &command.cwd, path)?;
+    let prepare = |child: &mut std::process::Command| {
+        for name in options.hiding().iter().flat_map(Hiding::withheld) {
+            child.env_remove(name);
+        }
+        child.envs(command.environment());
+    };
+    if let Some(order) = order {
+        let mut launcher = launcher(options)?;
+        prepare(&mut launcher);
+        launcher.stdout(theirs.try_clone()?).stderr(theirs);
+        let (group, end) = launch(launcher, order, None)?;
+        return Ok((group, end, output));
+    }
+    let (reader, gate) = io::pipe()?;
+    let mut shell = at_gate(GATE, &command.program, &command.args);
+    prepare(&mut shell);
+    shell.current_dir(command.cwd.as_std());
+    shell.stdin(reader).stdout(input(command.input.as_deref())?).stderr(theirs);
+    let child = shell.spawn()?;
+    drop(shell);
+    let (group, end) = Group::adopt(child, watchdog)?;
+    open(gate);
+    Ok((group, end, output))
+}
+
+/// Starts a program that is talked to. What it gets of this process is the variables that are named,
+/// and nothing else.
+///
+/// # Errors
+/// As for [`command`].
+pub(super) fn piped(
+    command: &PipedCommand,
+    order: Option<&Order>,
+    watchdog: Arc<Watchdog>,
+    options: &LocalOptions,
+) -> io::Result<Started<Pipes>> {
+    let (theirs, input) = io::pipe()?;
+    let (output, their_output) = io::pipe()?;
+    let (errors, their_errors) = io::pipe()?;
+    let inherited: Vec<_> =
+        command.inherit.iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
+    let path = own_path(&command.env)
+        .or_else(|| inherited.iter().find(|(name, _)| *name == "PATH").map(|(_, path)| path.clone()));
+    expect_program(&command.program, &command.cwd, path)?;
+    let pipes = |input| Pipes { input, output, errors };
+    if let Some(order) = order {
+        let mut launcher = launcher(options)?;
+        // Its own variables travel with the order.
+        launcher.env_clear().envs(inherited).stdout(their_output).stderr(their_errors);
+        let (group, end) = launch(launcher, order, Some(theirs))?;
+        return Ok((group, end, pipes(input)));
+    }
+    let mut shell = at_gate(PIPED_GATE, &command.program, &command.args);
+    shell
+        .env_clear()
+        .envs(inherited)
+        .envs(command.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(command.cwd.as_std())
+        .stdin(theirs)
+        .stdout(their_output)
+        .stderr(their_errors);
+    let child = shell.spawn()?;
+    drop(shell);
+    let (group, end) = Group::adopt(child, watchdog)?;
+    Ok((group, end, pipes(open(input))))
+}
+
+/// The `PATH` that a command is given itself.
+fn own_path(env: &[(String, String)]) -> Option<OsString> {
+    env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.into())
+}
+
+/// A program that is missing is an error of the start, not an exit code of what starts it.
+fn expect_program(program: &str, cwd: &crate::AbsPath, path: Option<OsString>) -> io::Result<()> {
+    // Without a path the system has one of its own.
+    match path.is_none_or(|path| programs::is_there(program, cwd, &path)) {
+        true => Ok(()),
+        false => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// A shell that waits for a line and then becomes a program.
+fn at_gate(gate: &str, program: &str, args: &[String]) -> std::process::Command {
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", gate, "tiller-gate", program]).args(args).process_group(0);
+    shell
+}
+
+/// Lets a command start. One that was ended meanwhile has nobody who reads the line.
+fn open(mut gate: PipeWriter) -> PipeWriter {
+    gate.write_all(GO).ok();
+    gate
+}
+
+/// The launcher; see [`LocalOptions::launcher`].
+fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
+    let (program, args) = options.launcher.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let mut launcher = std::process::Command::new(program);
+    launcher.args(args).current_dir("/").process_group(0);
+    Ok(launcher)
+}
+
+/// Starts a launcher and hands it the order, and with it the standard input of a program that is
+/// talked to. A launcher whose order never comes starts nothing.
+fn launch(
+    mut launcher: std::process::Command,
+    order: &Order,
+    input: Option<PipeReader>,
+) -> io::Result<(Group, oneshot::Receiver<ExitStatus>)> {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    let (orders, mut control) = UnixStream::pair()?;
+    let child = launcher.stdin(OwnedFd::from(orders)).spawn()?;
+    // It holds the other ends of the pipes, which are to end with the command.
+    drop(launcher);
+    // One that has ended already says why in its output.
+    let written = order.write(&mut control);
+    if let (Ok(()), Some(input)) = (written, input) {
+        super::sandbox::send(&control, &input).ok();
+    }
+    Group::launched(child, control)
+}
+
+/// What a command reads: nothing, or a file without a name and not a pipe: nobody has to write while
+/// the other reads, and nothing is left behind. Opened for both, as a shell may ask for it.
+fn input(input: Option<&str>) -> io::Result<Stdio> {
+    let Some(input) = input else {
+        return Ok(std::fs::File::options().read(true).write(true).open("/dev/null")?.into());
+    };
+    let mut file = tempfile::tempfile()?;
+    file.write_all(input.as_bytes())?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// What this process does between a start and the line cannot be interrupted by a test; that it
+    /// ended in between is a gate that is closed without the line.
+    #[test]
+    fn a_gate_that_is_never_opened_starts_nothing() {
+        let gates = [GATE, PIPED_GATE];
+        let words = [("", false), ("g", false), ("go\n", true)];
+        for (gate, (word, runs)) in gates.into_iter().flat_map(|gate| words.map(|word| (gate, word))) {
+            let (reader, mut writer) = io::pipe().unwrap();
+            let (mut output, theirs) = io::pipe().unwrap();
+            let mut shell = at_gate(gate, "echo", &["ran".to_owned()]);
+            shell.stdin(reader);
+            match gate {
+                GATE => shell.stdout(input(None).unwrap()).stderr(theirs),
+                _ => shell.stdout(theirs),
+            };
+            let mut child = shell.spawn().unwrap();
+            drop(shell);
+            writer.write_all(word.as_bytes()).unwrap();
+            drop(writer);
+            let mut said = String::new();
+            output.read_to_string(&mut said).unwrap();
+            assert_eq!(said, if runs { "ran\n" } else { "" }, "{gate} {word:?}");
+            assert_eq!(child.wait().unwrap().success(), runs);
+        }
+    }
+}

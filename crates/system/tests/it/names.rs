@@ -1,0 +1,62 @@
+//! Names that a file system has and people do not expect.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use system::{AbsPath, LocalSystem, System, SystemError};
+use tempfile::TempDir;
+
+fn folder() -> (TempDir, AbsPath) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = AbsPath::from_os(&folder.path().canonicalize().unwrap()).unwrap();
+    (folder, root)
+}
+
+#[tokio::test]
+async fn odd_names_are_names_like_any_other_and_what_is_no_text_is_left_out() {
+    let (keep, root) = folder();
+    let system = LocalSystem::new();
+    let longest = "n".repeat(255);
+    // Two spellings of é, and two of the letter a: each is a file of its own here.
+    let names = ["--force", "a\nb", "\u{202e}txt.exe", &longest, "a.txt", "A.txt", "\u{e9}", "e\u{301}"];
+    for name in names {
+        system.write_text(&root.join(name), name).await.unwrap();
+    }
+    std::fs::write(keep.path().join(OsStr::from_bytes(b"\xff\xfe")), "x").unwrap();
+    let listed = system.read_dir(&root).await.unwrap();
+    let mut listed: Vec<_> = listed.iter().map(|entry| entry.path.clone()).collect();
+    let mut expected: Vec<_> = names.iter().map(|name| root.join(name)).collect();
+    listed.sort();
+    expected.sort();
+    assert_eq!(listed, expected);
+    for name in names {
+        assert_eq!(system.read_text(&root.join(name), None).await.unwrap(), name);
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_is_too_long_is_an_error_of_every_operation() {
+    let (_keep, root) = folder();
+    let system = LocalSystem::new();
+    for path in [root.join(&"x".repeat(256)), root.join(&"deep/".repeat(1_000)).join("file")] {
+        assert!(system.read_text(&path, None).await.is_err());
+        assert!(system.write(&path, b"x").await.is_err());
+        assert!(system.metadata(&path).await.is_err());
+        assert!(system.remove(&path).await.is_err());
+    }
+    assert_eq!(system.read_dir(&root).await.unwrap().len(), 0, "nothing was made of them");
+}
+
+/// A file that not even the superuser may write.
+#[tokio::test]
+async fn a_file_that_may_not_be_written_stays_as_it_is_and_says_so() {
+    let system = LocalSystem::new();
+    let path = AbsPath::new("/proc/sys/kernel/ostype").unwrap();
+    let before = system.read_text(&path, None).await.unwrap();
+    for error in
+        [system.write(&path, b"x").await.unwrap_err(), system.write_text(&path, "x").await.unwrap_err()]
+    {
+        assert!(matches!(error, SystemError::Io { .. }), "{error:?}");
+        assert!(error.to_string().contains("/proc/sys/kernel/ostype"), "{error}");
+    }
+    assert_eq!(system.read_text(&path, None).await.unwrap(), before);
+}

@@ -1,0 +1,322 @@
+//! What waits to be written to a stream, and the thread that writes it.
+
+use crate::limits::STREAM_BYTES;
+use std::{
+    io::{self, Write},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+use tokio::sync::Notify;
+
+/// Bytes on their way to a stream. At most [`STREAM_BYTES`] and one write more wait, and as many
+/// are being written.
+pub(crate) struct Queue {
+    name: &'static str,
+    open: fn() -> Box<dyn Write + Send>,
+    state: Mutex<State>,
+    /// For threads: something about the state has changed.
+    changed: Condvar,
+    /// The same for tasks.
+    told: Notify,
+}
+
+struct State {
+    /// Whether the thread that writes is there.
+    started: bool,
+    waiting: Vec<u8>,
+    /// Whether the thread has bytes that it has not written yet.
+    writing: bool,
+    failed: Option<Unwritten>,
+    /// Until when the reader is waited for; without it, as long as it takes.
+    until: Option<Instant>,
+    /// Bytes that were left out since the last that were not.
+    left_out: usize,
+}
+
+/// What becomes of bytes that come while the queue is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenFull {
+    /// The writer waits for room, until the queue's time is over; then they are left out.
+    Wait,
+    /// They are left out.
+    LeaveOut,
+}
+
+/// Why standard output could not be written.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("standard output cannot be written: {text}")]
+pub(crate) struct Unwritten {
+    kind: io::ErrorKind,
+    text: String,
+}
+
+/// What became of everything that was queued.
+#[derive(Debug, Clone)]
+pub(crate) enum Rest {
+    /// It was written.
+    Written,
+    /// It could not be.
+    Failed(Unwritten),
+    /// The reader took too long.
+    GivenUp,
+}
+
+impl Unwritten {
+    /// Of an error of the stream.
+    pub(crate) fn new(error: &io::Error) -> Self {
+        Self { kind: error.kind(), text: error.to_string() }
+    }
+
+    /// Of a reader that was not waited for any longer.
+    pub(crate) fn given_up() -> Self {
+        Self { kind: io::ErrorKind::TimedOut, text: "its reader takes too long".to_owned() }
+    }
+
+    /// Whether this is what an error is about.
+    pub(crate) fn caused(error: &anyhow::Error) -> bool {
+        let inner = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<io::Error>() {
+            Some(error) => error.get_ref().is_some_and(|inner| inner.is::<Self>()),
+            None => cause.is::<Self>(),
+        };
+        error.chain().any(inner)
+    }
+
+    /// Whether the reader has gone, which is its right.
+    pub(crate) fn is_closed(&self) -> bool {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+        matches!(self.kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
+    }
+}
+
+impl From<Unwritten> for io::Error {
+    fn from(why: Unwritten) -> Self {
+        Self::new(why.kind, why)
+    }
+}
+
+impl Queue {
+    /// An empty one. `open` is called by the thread that writes, before its first write.
+    pub(crate) const fn new(name: &'static str, open: fn() -> Box<dyn Write + Send>) -> Self {
+        let state = State {
+            started: false,
+            waiting: Vec::new(),
+            writing: false,
+            failed: None,
+            until: None,
+            left_out: 0,
+        };
+        Self { name, open, state: Mutex::new(state), changed: Condvar::new(), told: Notify::const_new() }
+    }
+
+    /// Queues bytes. Fails when the stream has failed, or when they were waited with too long.
+    pub(crate) fn push(&'static self, bytes: &[u8], when_full: WhenFull) -> io::Result<()> {
+        let mut state = self.lock();
+        while state.failed.is_none() && state.waiting.len() >= STREAM_BYTES {
+            if when_full == WhenFull::LeaveOut {
+                state.left_out += bytes.len();
+                return Ok(());
+            }
+            let in_time;
+            (state, in_time) = self.wait(state);
+            if !in_time {
+                return Err(Unwritten::given_up().into());
+            }
+        }
+        if let Some(why) = &state.failed {
+            return Err(why.clone().into());
+        }
+        if state.left_out > 0 {
+            let bytes = std::mem::take(&mut state.left_out);
+            let note = format!("tiller: {bytes} bytes are missing here: {} was not read\n", self.name);
+            state.waiting.extend_from_slice(note.as_bytes());
+        }
+        state.waiting.extend_from_slice(bytes);
+        if !state.started {
+            state.started = true;
+            let run = || self.run((self.open)());
+            if let Err(error) = std::thread::Builder::new().name(self.name.to_owned()).spawn(run) {
+                state.failed = Some(Unwritten::new(&error));
+                return Err(error);
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The reader is waited for until this moment at the longest; replaces an earlier word.
+    pub(crate) fn wait_until(&self, moment: Instant) {
+        self.lock().until = Some(moment);
+        self.tell();
+    }
+
+    /// Waits until everything is written, or cannot be, or the time is over.
+    pub(crate) fn finish(&self) -> Rest {
+        let mut state = self.lock();
+        loop {
+            if let Some(why) = &state.failed {
+                return Rest::Failed(why.clone());
+            }
+            if state.waiting.is_empty() && !state.writing {
+                return Rest::Written;
+            }
+            let in_time;
+            (state, in_time) = self.wait(state);
+            if !in_time {
+                return Rest::GivenUp;
+            }
+        }
+    }
+
+    /// Completes when the stream has failed, with the reason. Cancel-safe.
+    pub(crate) async fn failed(&self) -> Unwritten {
+        self.when(|state| state.failed.clone()).await
+    }
+
+    /// Completes when something can be queued without waiting. Cancel-safe.
+    pub(crate) async fn has_room(&self) {
+        self.when(|state| {
+            let over = state.until.is_some_and(|until| until <= Instant::now());
+            (over || state.failed.is_some() || state.waiting.len() < STREAM_BYTES).then_some(())
+        })
+        .await;
+    }
+
+    async fn when<T>(&self, found: impl Fn(&State) -> Option<T>) -> T {
+        loop {
+            let told = self.told.notified();
+            tokio::pin!(told);
+            // From here on nothing is missed.
+            told.as_mut().enable();
+            if let Some(found) = found(&self.lock()) {
+                return found;
+            }
+            told.await;
+        }
+    }
+
+    /// Writes what is queued, for good, or until a write fails.
+    fn run(&self, mut out: Box<dyn Write + Send>) {
+        let mut state = self.lock();
+        loop {
+            while state.waiting.is_empty() {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            let bytes = std::mem::take(&mut state.waiting);
+            state.writing = true;
+            drop(state);
+            self.tell();
+            let written = out.write_all(&bytes);
+            state = self.lock();
+            state.writing = false;
+            if let Err(error) = &written {
+                state.failed = Some(Unwritten::new(error));
+                state.waiting = Vec::new();
+            }
+            self.tell();
+            if written.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a change; false when the time is over.
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, bool) {
+        let Some(until) = state.until else {
+            return (self.changed.wait(state).unwrap_or_else(PoisonError::into_inner), true);
+        };
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return (state, false);
+        }
+        let waited = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+        (waited.0, true)
+    }
+
+    fn tell(&self) {
+        self.changed.notify_all();
+        self.told.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A writer whose reader takes nothing.
+    struct Stalled;
+
+    impl Write for Stalled {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            loop {
+                std::thread::park();
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn queue(open: fn() -> Box<dyn Write + Send>) -> &'static Queue {
+        Box::leak(Box::new(Queue::new("test", open)))
+    }
+
+    /// A queue whose thread holds a piece and that is full besides.
+    fn stalled() -> &'static Queue {
+        let queue = queue(|| Box::new(Stalled));
+        let piece = vec![b'x'; STREAM_BYTES];
+        queue.push(&piece, WhenFull::Wait).unwrap();
+        queue.push(&piece, WhenFull::Wait).unwrap();
+        queue
+    }
+
+    #[test]
+    fn a_writer_that_waits_for_room_goes_on_when_the_time_is_over() {
+        let queue = stalled();
+        let waiting = std::thread::spawn(|| queue.push(b"more", WhenFull::Wait));
+        queue.wait_until(Instant::now() + Duration::from_millis(5));
+        assert_eq!(waiting.join().unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(matches!(queue.finish(), Rest::GivenUp));
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_and_nobody_waits() {
+        let queue = stalled();
+        queue.push(b"four", WhenFull::LeaveOut).unwrap();
+        queue.push(b"four", WhenFull::LeaveOut).unwrap();
+        assert_eq!(queue.lock().left_out, 8);
+        queue.lock().waiting.clear();
+        queue.push(b"more", WhenFull::LeaveOut).unwrap();
+        let waiting = String::from_utf8(queue.lock().waiting.clone()).unwrap();
+        assert_eq!(waiting, "tiller: 8 bytes are missing here: test was not read\nmore");
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_is_told_to_everybody() {
+        let queue = queue(|| Box::new(Full));
+        queue.push(b"x", WhenFull::Wait).unwrap();
+        let why = queue.failed().await;
+        assert!(!why.is_closed() && why.to_string().starts_with("standard output cannot be written"));
+        assert!(matches!(queue.finish(), Rest::Failed(_)));
+        assert_eq!(queue.push(b"y", WhenFull::Wait).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        queue.has_room().await;
+    }
+}

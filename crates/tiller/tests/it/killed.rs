@@ -1,0 +1,194 @@
+//! What is left when it is killed and has no time for anything: no process, and no file for good.
+
+use crate::{
+    agent::Agent,
+    editor::Editor,
+    home::{Home, stderr},
+    sandbox::confines,
+};
+use serde_json::json;
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How many moments are tried for each kind of program that it starts, and the last of them after the
+/// request that makes it start one.
+const POINTS: u32 = 8;
+const LAST: Duration = Duration::from_millis(60);
+
+/// How long it may take until something is there, or gone.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// The processes whose command line holds a number that no other process has.
+fn holding(number: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(number) && !line.contains("tiller")).collect()
+}
+
+/// Yields until something holds.
+fn until(holds: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while !holds() && began.elapsed() < WAIT {
+        std::thread::yield_now();
+    }
+    holds()
+}
+
+/// Waits for a moment: by the clock, or until what was started shows.
+fn wait_for(point: u32, number: &str) {
+    let began = Instant::now();
+    // Denser at the beginning.
+    let moment = LAST.mul_f64((f64::from(point) / f64::from(POINTS)).powi(2));
+    match point % 2 {
+        0 => drop(until(|| began.elapsed() >= moment)),
+        _ => assert!(until(|| !holding(number).is_empty()), "it never ran"),
+    }
+}
+
+/// Fails if a process is still there after a while.
+fn expect_none(number: &str, what: &str) {
+    assert!(until(|| holding(number).is_empty()), "{what}: {:?}", holding(number));
+}
+
+/// Asks for a session or a turn that starts what sleeps for a number of seconds.
+fn ask_for(kind: &str, home: &Home, agent: &mut Agent, line: &str) {
+    if kind == "server" {
+        let server = json!({ "name": "s", "command": "/bin/sh", "args": ["-c", line], "env": [] });
+        agent.post("session/new", json!({ "cwd": home.project(), "mcpServers": [server] }));
+        return;
+    }
+    let session = agent.new_session(home);
+    let text = match kind {
+        "hook" => "run true".to_owned(),
+        _ => format!("run sh -c '{line}'"),
+    };
+    let prompt = json!([{ "type": "text", "text": text }]);
+    agent.post("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+}
+
+#[test]
+fn nothing_that_it_started_outlives_it_however_soon_it_is_killed() {
+    for kind in ["command", "hook", "server"] {
+        for point in 0..POINTS {
+            let home = Home::new();
+            let number = format!("5{point}{}.{}", kind.len(), std::process::id());
+            let line = format!("sleep {number} & exec sleep {number}");
+            if kind == "hook" {
+                home.settings(&format!(
+                    "[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n[hooks.slow]\non = 'before_tool'\ncommand = ['sh', '-c', '{line}']\n"
+                ));
+            }
+            let mut agent = Agent::start(&home, &["--yolo"]);
+            agent.initialize(json!({}));
+            ask_for(kind, &home, &mut agent, &line);
+            wait_for(point, &number);
+            drop(agent);
+            expect_none(&number, &format!("{kind}, {point}"));
+        }
+    }
+}
+
+/// The editor goes on, and its terminal does: the launcher in there ends what it started.
+#[test]
+fn a_command_in_the_editors_terminal_ends_with_it_too() {
+    for point in 0..POINTS {
+        let home = Home::new();
+        if !confines(&home) {
+            return;
+        }
+        let number = format!("5{point}90.{}", std::process::id());
+        let mut editor = Editor::with_everything();
+        let (mut agent, session) = Agent::open(&home, &[], &editor);
+        let text = format!("run `sleep {number} & exec sleep {number}`");
+        let prompt = json!([{ "type": "text", "text": text }]);
+        agent.post("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+        let create = loop {
+            let message = agent.receive().unwrap();
+            if message["method"] == "terminal/create" {
+                break message;
+            }
+            agent.serve(&message, &mut editor);
+        };
+        let words = create["params"]["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+        let mut launcher = Command::new(create["params"]["command"].as_str().unwrap());
+        let mut launcher = launcher.args(words).stdin(Stdio::piped()).spawn().unwrap();
+        let answer = json!({ "terminalId": "t1" });
+        agent.send(&json!({ "jsonrpc": "2.0", "id": create["id"], "result": answer }));
+        wait_for(point, &number);
+        drop(agent);
+        expect_none(&number, &format!("{point}"));
+        assert!(until_ended(&mut launcher), "the launcher stays");
+    }
+}
+
+fn until_ended(child: &mut Child) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < WAIT {
+        if child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    false
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_project_is_left_without_names_that_other_programs_obey() {
+    let home = Home::new();
+    home.write("a.txt", "a\n");
+    let number = format!("5999.{}", std::process::id());
+    for (line, left) in [
+        (format!("exec sleep {number}"), vec!["a.txt"]),
+        (
+            format!("mkdir .vscode .cursor; exec sleep {number}"),
+            vec![".cursor.not-trusted", ".vscode.not-trusted", "a.txt"],
+        ),
+    ] {
+        let editor = Editor::without_anything();
+        let (mut agent, session) = Agent::open(&home, &["--yolo"], &editor);
+        let prompt = json!([{ "type": "text", "text": format!("run sh -c '{line}'") }]);
+        agent.post("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+        assert!(until(|| holding(&number).iter().any(|line| line.starts_with("sleep"))), "it never ran");
+        drop(agent);
+        assert!(
+            until(|| holding(&number).is_empty() && names(&home.project()) == left),
+            "{:?}",
+            names(&home.project())
+        );
+    }
+}
+
+#[test]
+fn the_sessions_of_a_run_that_keeps_none_go_with_the_next_start() {
+    let home = Home::new();
+    let temporary = home.path().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    fs::create_dir(temporary.join("tiller-mine")).unwrap();
+    let tiller = |args: &[&str]| {
+        let mut command = home.tiller(args);
+        command.env("TMPDIR", &temporary).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let number = format!("5998.{}", std::process::id());
+    let mut killed = tiller(&["-p", &format!("run sleep {number}"), "--yolo", "--no-session"]);
+    assert!(until(|| !holding(&number).is_empty()), "it never ran");
+    assert_eq!(names(&temporary).len(), 2);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(names(&temporary).len(), 2, "there is nothing to remove");
+    let next = tiller(&["-p", "hello"]).wait_with_output().unwrap();
+    assert!(next.status.success(), "{}", stderr(&next));
+    assert!(until(|| names(&temporary) == ["tiller-mine"]), "{:?}", names(&temporary));
+}

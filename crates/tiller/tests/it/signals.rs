@@ -1,0 +1,142 @@
+//! Signals, in every mode and at every moment.
+
+use crate::{
+    child::{LONG, end, lives, pid, signal, takes_signals, until},
+    home::{Home, stdout},
+};
+use serde_json::Value;
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+const SIGNALS: [(&str, i32); 3] = [("INT", 130), ("TERM", 143), ("HUP", 129)];
+
+/// Starts it with an input that stays open and says nothing.
+fn started(home: &Home, line: &[&str]) -> Child {
+    let mut command = home.tiller(line);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// As soon as the handlers are there, whatever the process is doing: starting, serving, or waiting
+/// for its input.
+#[test]
+fn a_signal_at_the_very_start_ends_every_mode_with_its_code() {
+    let home = Home::new();
+    home.write("script.lua", "while true do end");
+    for line in [
+        &["acp"][..],
+        &["-p", "-"],
+        &["-p", LONG, "--yolo"],
+        &["mcp", "secret", "set", "key"],
+        &["setup", "--provider", "openai", "--api-key-stdin"],
+        &["sessions", "import", "-"],
+        &["lua", "run", "script.lua"],
+        &["demo"],
+    ] {
+        for (name, code) in SIGNALS {
+            let mut child = started(&home, line);
+            takes_signals(&child);
+            signal(&child, name);
+            assert_eq!(end(&mut child).code(), Some(code), "{line:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_gateway_ends_with_the_code_of_the_signal() {
+    let home = Home::new();
+    assert!(
+        home.run(&["mcp", "add", "quiet", "--", "sh", "-c", "echo $$ > pid; exec sleep 300"])
+            .status
+            .success()
+    );
+    for (name, code) in SIGNALS {
+        let mut child = started(&home, &["mcp", "serve", "--upstream", "quiet"]);
+        let pid = pid(&home);
+        signal(&child, name);
+        assert_eq!(end(&mut child).code(), Some(code), "{name}");
+        assert!(!lives(&pid), "{name}: the server outlived the gateway");
+        std::fs::remove_file(home.file("pid")).unwrap();
+    }
+}
+
+/// The command does not end when it is asked to, so the first signal alone would take seconds.
+#[test]
+fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let home = Home::new();
+        let stubborn = "run sh -c 'trap \"\" TERM; echo $$ > pid; sleep 300; sleep 300; sleep 300'";
+        let mut command = home.tiller(&["-p", stubborn, "--yolo"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let pid = pid(&home);
+        signal(&child, name);
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        assert!(said.any(|line| line.contains("a second signal ends the process at once")), "{name}");
+        let start = Instant::now();
+        let status = until("it ends", || {
+            // The first ones may still count as one and the same.
+            signal(&child, name);
+            child.try_wait().unwrap()
+        });
+        assert_eq!(status.code(), Some(code), "{name}");
+        assert!(start.elapsed() < Duration::from_millis(1500), "{name}: {:?}", start.elapsed());
+        until("the command is gone", || (!lives(&pid)).then_some(()));
+    }
+}
+
+/// The kernel and the shell both send it when a terminal closes: work is still ended in order.
+#[test]
+fn two_hang_ups_are_one() {
+    let home = Home::new();
+    let mut command = home.tiller(&["-p", LONG, "--yolo", "-o", "json"]);
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let pid = pid(&home);
+    signal(&child, "HUP");
+    signal(&child, "HUP");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(129));
+    assert!(stdout(&output).contains("\"stop_reason\":\"cancelled\""), "{}", stdout(&output));
+    assert!(!lives(&pid));
+}
+
+#[test]
+fn signals_that_were_ignored_at_the_start_stay_ignored() {
+    for (ignored, ends, code) in [("HUP", "TERM", 143), ("INT", "HUP", 129), ("TERM", "INT", 130)] {
+        let home = Home::new();
+        let mut command = Command::new("sh");
+        let line = format!("trap '' {ignored}; exec \"$0\" -p \"$1\" --yolo -o json");
+        let tiller = home.tiller(&[]);
+        command.args(["-c", &line]).arg(tiller.get_program()).arg(LONG).current_dir(home.project());
+        command.env_clear().envs(tiller.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let pid = pid(&home);
+        signal(&child, ignored);
+        signal(&child, ends);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{ignored}");
+        assert!(!lives(&pid), "{ignored}");
+    }
+}
+
+/// In the sandbox and without it.
+#[test]
+fn what_is_started_ignores_no_signal_and_blocks_none() {
+    let home = Home::new();
+    for level in ["workspace-write", "off"] {
+        home.settings(&format!("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = '{level}'\n"));
+        let output = home.run(&["-p", "run cat /proc/self/status", "--yolo", "-o", "json"]);
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let status = run["tool_calls"][0]["output"].as_str().unwrap();
+        for name in ["SigIgn:", "SigBlk:"] {
+            let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+            // SIGPIPE, SIGTERM and SIGXFSZ: what else is ignored may be so by whoever runs the tests.
+            assert!(
+                [13, 15, 25].iter().all(|number| mask & (1 << (number - 1)) == 0),
+                "{level} {name}{mask:x}"
+            );
+        }
+    }
+}

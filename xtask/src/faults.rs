@@ -1,0 +1,158 @@
+//! `cargo xtask faults`: what is left when things go wrong.
+//!
+//! Two things are measured. Inside tests every operation of every seam fails once, and the tests say how many there were. Outside, the
+//! real binary is killed at moments that a seed says, with a model, an editor and a server around it that are not, and is started again.
+
+mod aim;
+mod editor;
+mod home;
+mod kind;
+mod life;
+mod model;
+mod story;
+mod suites;
+mod tally;
+
+use crate::process::{debug_binary, side_by_side, target_dir};
+use anyhow::{Context, Result, bail};
+use kind::Kind;
+use model::Model;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+use story::Plan;
+use suites::SUITES;
+use tally::Tally;
+
+/// How often the program is killed by default, and in CI.
+const POINTS: usize = 300;
+const POINTS_IN_CI: usize = 30;
+/// How many programs are killed side by side.
+const WORKERS: usize = 2;
+
+const USAGE: &str = "\
+usage: cargo xtask faults [--points N] [--seed S] [--binary PATH] [--only NAME]…
+
+  --points N     how often the program is killed, 300 by default
+  --seed S       which moments; printed with every run
+  --binary PATH  kill this binary instead of building the debug one
+  --only NAME    one of: agent, acp (every operation fails, in tests); local, unconfined, delegated, servers (kills). May be repeated
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    points: usize,
+    seed: Option<u64>,
+    binary: Option<PathBuf>,
+    only: Vec<String>,
+}
+
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+}
+
+/// Runs what the options choose.
+pub(crate) fn run(args: &[&str]) -> Result<()> {
+    let options = parse(args)?;
+    let mut rows = Vec::new();
+    for (package, filter) in SUITES.iter().filter(|(package, _)| options.wants(package)) {
+        rows.extend(suites::run(package, filter)?);
+    }
+    let kinds: Vec<_> = Kind::ALL.into_iter().filter(|kind| options.wants(kind.name())).collect();
+    if !kinds.is_empty() {
+        if cfg!(target_os = "linux") {
+            let binary = options.binary.clone().map_or_else(debug_binary, Ok)?;
+            let seed = options.seed.map_or_else(any_seed, Ok)?;
+            rows.extend(kill(&kinds, options.points, seed, &binary)?);
+        } else {
+            println!("faults: the kills are skipped: what lives on is looked for in /proc");
+        }
+    }
+    println!("\n{}", tally::table(&rows));
+    let harms = tally::harms(&rows);
+    if !harms.is_empty() {
+        bail!("not all is well after a fault:\n  {}", harms.join("\n  "));
+    }
+    Ok(())
+}
+
+/// The kills alone, a few, of the debug binary that was built before; the tests are run with all others.
+pub(crate) fn run_built() -> Result<()> {
+    let (points, binary) = (POINTS_IN_CI.to_string(), target_dir().join("debug/tiller"));
+    let mut args = vec!["--points", &points, "--binary"];
+    let binary = binary.to_string_lossy();
+    args.push(&binary);
+    Kind::ALL.iter().for_each(|kind| args.extend(["--only", kind.name()]));
+    run(&args)
+}
+
+/// Kills the program again and again; a row for each kind.
+fn kill(kinds: &[Kind], points: usize, seed: u64, binary: &Path) -> Result<Vec<Tally>> {
+    println!("faults: {points} kills, --seed {seed}");
+    let begun = Instant::now();
+    let model = Model::start()?;
+    // Where whoever plays a story can start it.
+    let folder = tempfile::tempdir()?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+    let copy = folder.path().join("tiller");
+    std::fs::copy(binary, &copy).with_context(|| format!("{}: build it first", binary.display()))?;
+    let plans = Plan::all(kinds, points, seed);
+    let played = side_by_side(&plans, WORKERS, |plan| story::play(*plan, &copy, &model));
+    let mut rows: Vec<Tally> = Vec::new();
+    for tally in played {
+        match rows.iter_mut().find(|row| row.name == tally.name) {
+            Some(row) => row.add(tally),
+            None => rows.push(tally),
+        }
+    }
+    println!("faults: {points} kills took {:.0} s", begun.elapsed().as_secs_f64());
+    Ok(rows)
+}
+
+fn any_seed() -> Result<u64> {
+    Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs())
+}
+
+fn parse(args: &[&str]) -> Result<Options> {
+    let mut options = Options { points: POINTS, seed: None, binary: None, only: Vec::new() };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value =
+            || Ok::<_, anyhow::Error>((*args.next().context("an option needs its value")?).to_owned());
+        match *arg {
+            "--points" => options.points = value()?.parse().context("--points takes a number")?,
+            "--seed" => options.seed = Some(value()?.parse().context("--seed takes a number")?),
+            "--binary" => options.binary = Some(std::path::absolute(value()?)?),
+            "--only" => options.only.push(known(value()?)?),
+            other => bail!("no such option: {other}\n\n{USAGE}"),
+        }
+    }
+    Ok(options)
+}
+
+fn known(name: String) -> Result<String> {
+    let suites = SUITES.iter().map(|(package, _)| *package);
+    if suites.chain(Kind::ALL.map(Kind::name)).any(|known| known == name) {
+        return Ok(name);
+    }
+    bail!("nothing is called {name}\n\n{USAGE}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        assert_eq!(parse(&[]).unwrap().points, POINTS);
+        let options = parse(&["--points", "5", "--seed", "9", "--only", "acp", "--only", "local"]).unwrap();
+        assert_eq!((options.points, options.seed), (5, Some(9)));
+        assert!(options.wants("acp") && options.wants("local") && !options.wants("servers"));
+        for bad in [&["--points"][..], &["--points", "x"], &["--only", "nothing"], &["--fast"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The editor of the kills: its files are those of the disk, its terminals run what they get, it allows everything, and it remembers what
+//! it was told. It pulls the trigger when the program has come as far as the aim says.
+
+use super::aim::Aim;
+use super::home::Home;
+use crate::peers::client::{Answer, Host};
+use crate::peers::terminals::Terminals;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The program, to be killed from whichever thread it is time in.
+pub(super) type Victim = Arc<Mutex<Child>>;
+
+/// Kills the program and whatever it has not written yet. One that has ended by itself is left as it is.
+pub(super) fn kill(victim: &Victim) {
+    victim.lock().expect("nobody panics with the lock held").kill().ok();
+}
+
+/// Waits without giving the processor away for long: the aim is finer than the scheduler.
+fn wait(time: Duration) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        std::thread::yield_now();
+    }
+}
+
+/// An editor.
+pub(super) struct Editor {
+    pub(super) terminals: Terminals,
+    /// The last state that each call was told to be in.
+    pub(super) calls: BTreeMap<String, String>,
+    victim: Victim,
+    aim: Option<Aim>,
+    home: Arc<Home>,
+    /// Whether the session is open: what is told before that is the past.
+    open: bool,
+    lines: u64,
+    begun: u64,
+}
+
+impl Editor {
+    pub(super) fn new(victim: Victim, aim: Option<Aim>, home: Arc<Home>) -> Self {
+        let (terminals, calls) = (Terminals::default(), BTreeMap::new());
+        Self { terminals, calls, victim, aim, home, open: false, lines: 0, begun: 0 }
+    }
+
+    /// The session is open: from here on lines and calls are counted.
+    pub(super) fn opened(&mut self) {
+        self.open = true;
+    }
+
+    fn note(&mut self, update: &Value) {
+        let (Some(id), Some(status)) = (update["toolCallId"].as_str(), update["status"].as_str()) else {
+            return;
+        };
+        let before = self.calls.insert(id.to_owned(), status.to_owned());
+        let begins = self.open && status == "in_progress" && before.as_deref() != Some(status);
+        self.begun += u64::from(begins);
+        if let Some(Aim::Call(call, time)) = self.aim
+            && begins
+            && call == self.begun
+        {
+            self.pull(time);
+        }
+    }
+
+    /// A thread of its own waits, so that what is asked meanwhile is answered.
+    fn pull(&self, time: Duration) {
+        let victim = Arc::clone(&self.victim);
+        std::thread::spawn(move || {
+            wait(time);
+            kill(&victim);
+        });
+    }
+
+    fn create(&mut self, params: &Value) -> Result<Value, String> {
+        let program = text(params, "command")?;
+        let mut command = self.home.command(program);
+        let args = params["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        command.args(args).current_dir(text(params, "cwd")?).process_group(0);
+        for variable in params["env"].as_array().into_iter().flatten() {
+            command.env(text(variable, "name")?, text(variable, "value")?);
+        }
+        self.terminals.create(&mut command).map_err(|error| format!("{program}: {error}"))
+    }
+}
+
+impl Host for Editor {
+    fn asked(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
+        let outcome = match method {
+            "fs/read_text_file" => read(params),
+            "fs/write_text_file" => write(params),
+            "session/request_permission" => permit(params),
+            "terminal/create" => self.create(params),
+            method if method.starts_with("terminal/") => {
+                return self.terminals.asked(method, params, answer);
+            }
+            _ => Err(format!("this editor has no {method}")),
+        };
+        answer.give(outcome);
+    }
+
+    fn saw(&mut self, line: &str) {
+        self.lines += u64::from(self.open);
+        if let Some(Aim::Line(number, time)) = self.aim
+            && self.open
+            && number == self.lines
+        {
+            self.pull(time);
+        }
+        let message: Value = serde_json::from_str(line).unwrap_or_default();
+        self.note(&message["params"]["update"]);
+    }
+}
+
+fn text<'a>(params: &'a Value, name: &str) -> Result<&'a str, String> {
+    params[name].as_str().ok_or_else(|| format!("{name} is missing"))
+}
+
+fn read(params: &Value) -> Result<Value, String> {
+    let content = std::fs::read_to_string(text(params, "path")?).map_err(|error| error.to_string())?;
+    let number = |name: &str| params[name].as_u64().and_then(|number| usize::try_from(number).ok());
+    let (first, limit) = (number("line").unwrap_or(1), number("limit").unwrap_or(usize::MAX));
+    let lines = content.split_inclusive('\n').skip(first.saturating_sub(1)).take(limit);
+    Ok(json!({ "content": lines.collect::<String>() }))
+}
+
+fn write(params: &Value) -> Result<Value, String> {
+    std::fs::write(text(params, "path")?, text(params, "content")?).map_err(|error| error.to_string())?;
+    Ok(json!({}))
+}
+
+fn permit(params: &Value) -> Result<Value, String> {
+    let options = params["options"].as_array().ok_or("options are missing")?;
+    let allow = options.iter().find(|option| option["kind"] == "allow_once");
+    let allow = allow.ok_or("nothing allows it once")?;
+    Ok(json!({ "outcome": { "outcome": "selected", "optionId": allow["optionId"] } }))
+}

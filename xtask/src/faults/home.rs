@@ -1,0 +1,209 @@
+//! A throw-away home with a project, and what is looked for in it.
+
+use super::kind::Kind;
+use super::tally::Harm;
+use crate::leftovers;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long what the program started may take to end when the program was killed.
+const GRACE: Duration = Duration::from_secs(2);
+/// The variable that all processes of a story carry.
+const MARK: &str = "TILLER_FAULTS_STORY";
+/// The files to which each prompt adds its number once: by a command, by an edit, by a server.
+const BOOKS: [&str; 3] = ["ran", "log.txt", "acts"];
+
+/// A server that notes each call in the file that it is given.
+const SERVER: &str = r#"#!/bin/sh
+while read -r line; do
+    id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+    case $line in
+    *'"method":"initialize"'*)
+        reply '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"srv","version":"1"}}' ;;
+    *'"method":"tools/list"'*)
+        reply '{"tools":[{"name":"act","description":"Acts","inputSchema":{"type":"object","properties":{"number":{"type":"integer"}}}}]}' ;;
+    *'"method":"tools/call"'*)
+        printf %s "$line" | sed -n 's/.*"number":\([0-9]*\).*/\1\n/p' >>"$1"
+        reply '{"content":[{"type":"text","text":"acted"}]}' ;;
+    esac
+done
+"#;
+
+/// The user that stories may be played as who is not the superuser, and its group.
+const NOBODY: u32 = 65_534;
+
+/// The home of one story.
+pub(super) struct Home {
+    folder: TempDir,
+    story: String,
+    /// Who plays it, if that is somebody else.
+    user: Option<u32>,
+}
+
+impl Home {
+    /// A home for a story of a kind. Whoever is the superuser may have it played by somebody who is not.
+    pub(super) fn make(story: &str, kind: Kind, ordinary: bool) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("tiller-faults-").tempdir()?;
+        let superuser = std::fs::metadata(folder.path())?.uid() == 0;
+        let user = (superuser && ordinary).then_some(NOBODY);
+        let home = Self { folder, story: format!("{}-{story}", std::process::id()), user };
+        for folder in ["project", "tmp", "tiller"] {
+            std::fs::create_dir(home.path(folder))?;
+        }
+        let level = if kind == Kind::Unconfined { "off" } else { "workspace-write" };
+        std::fs::write(home.path("tiller/config.toml"), format!("[sandbox]\nlevel = \"{level}\"\n"))?;
+        std::fs::write(home.path("project/log.txt"), "end\n")?;
+        std::fs::write(home.path("server.sh"), SERVER)?;
+        std::fs::write(home.path("stderr"), "")?;
+        if let Some(user) = user {
+            let all = [
+                "",
+                "project",
+                "project/log.txt",
+                "tmp",
+                "tiller",
+                "tiller/config.toml",
+                "server.sh",
+                "stderr",
+            ];
+            for path in all {
+                chown(home.path(path), Some(user), Some(user))?;
+            }
+        }
+        Ok(home)
+    }
+
+    /// A program as whoever plays the story.
+    pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.project()).env_clear().env(MARK, &self.story);
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(super) fn project(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    /// The program as an editor starts it, with nothing of this process's environment but `PATH`.
+    pub(super) fn program(&self, binary: &Path, base_url: &str, kind: Kind) -> Result<Command> {
+        let mode = if kind == Kind::Delegated { "argus" } else { "prometheus" };
+        let mut command = self.command(binary);
+        command.args(["acp", "--permission-mode", mode]);
+        command.env("HOME", self.folder.path()).env("TILLER_HOME", self.path("tiller"));
+        command.env("TMPDIR", self.path("tmp"));
+        command.env("OPENAI_BASE_URL", base_url).env("OPENAI_API_KEY", "test");
+        command.env("TILLER_MODEL", "openai/faults");
+        let log = std::fs::File::options().create(true).append(true).open(self.path("stderr"))?;
+        command.stderr(log);
+        Ok(command)
+    }
+
+    /// The last words that the program wrote to its standard error.
+    pub(super) fn last_words(&self) -> String {
+        let text = std::fs::read_to_string(self.path("stderr")).unwrap_or_default();
+        text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+    }
+
+    /// The servers that the editor gives each session.
+    pub(super) fn servers(&self, kind: Kind) -> Value {
+        if kind != Kind::Servers {
+            return json!([]);
+        }
+        let env = json!([{ "name": MARK, "value": self.story }]);
+        let args = [self.path("server.sh"), self.project().join("acts")];
+        json!([{ "name": "srv", "command": "sh", "args": args, "env": env }])
+    }
+
+    /// The processes of this story that are still there when the grace is over, which are ended.
+    pub(super) fn orphans(&self) -> Vec<String> {
+        let mark = format!("{MARK}={}", self.story);
+        let until = Instant::now() + GRACE;
+        let mut found = leftovers::found(&mark, self.folder.path());
+        while !found.is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+            found = leftovers::found(&mark, self.folder.path());
+        }
+        let names = found.iter().map(|id| {
+            let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).replace('\0', " ").trim().to_owned()
+        });
+        let names = names.collect();
+        leftovers::kill(&mark, self.folder.path());
+        names
+    }
+
+    /// What was done twice, and what was answered for and never done.
+    pub(super) fn effects(&self, kind: Kind, answered: &[u64]) -> Result<Vec<(Harm, String)>> {
+        let mut harms = Vec::new();
+        for book in BOOKS.into_iter().filter(|book| kind == Kind::Servers || *book != "acts") {
+            let text = match std::fs::read_to_string(self.project().join(book)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+                text => text.with_context(|| book.to_owned())?,
+            };
+            let mut counts: HashMap<&str, usize> = HashMap::new();
+            text.lines().for_each(|line| *counts.entry(line).or_default() += 1);
+            let twice = counts.iter().filter(|(_, count)| **count > 1);
+            harms.extend(twice.map(|(line, count)| (Harm::Twice, format!("{book}: {line} {count} times"))));
+            let missing = answered.iter().filter(|number| !counts.contains_key(number.to_string().as_str()));
+            harms.extend(missing.map(|number| (Harm::Loss, format!("{book}: {number} was never done"))));
+        }
+        Ok(harms)
+    }
+
+    /// What lies in the project and was not put there by a call.
+    pub(super) fn litter(&self) -> Vec<String> {
+        let known: HashSet<&str> = BOOKS.into_iter().collect();
+        let Ok(entries) = std::fs::read_dir(self.project()) else { return vec!["no project".to_owned()] };
+        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+        names.filter(|name| !known.contains(name.as_str()) && !name.starts_with("new-")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_twice_or_never_and_what_lies_about_is_found() {
+        let home = Home::make("test", Kind::Local, false).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(home.project().join(name), text).unwrap();
+        write("ran", "1\n2\n2\n");
+        write("log.txt", "1\n2\n3\nend\n");
+        write("new-1.txt", "");
+        assert_eq!(home.litter(), Vec::<String>::new());
+        write(".tiller-0.tmp", "");
+        assert_eq!(home.litter(), [".tiller-0.tmp"]);
+        let harms = home.effects(Kind::Local, &[1, 2, 3]).unwrap();
+        let told: Vec<_> = harms.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(told, ["ran: 2 2 times", "ran: 3 was never done"]);
+    }
+
+    #[test]
+    fn what_carries_the_mark_is_an_orphan_and_is_ended() {
+        let home = Home::make("orphan", Kind::Local, false).unwrap();
+        let mut child = home.command("sleep").arg("60").spawn().unwrap();
+        while leftovers::found(&format!("{MARK}={}", home.story), Path::new("/nonexistent")).is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(home.orphans(), ["sleep 60"]);
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(home.orphans(), Vec::<String>::new());
+    }
+}

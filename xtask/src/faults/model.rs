@@ -1,0 +1,124 @@
+//! The model of the kills: for the prompt `step N` it changes what carries that number, and it objects to conversations in which a call
+//! has no result, or two.
+
+use super::aim::CALLS;
+use super::kind::Kind;
+use crate::peers::http::Request;
+use crate::peers::{model, wire};
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+/// What was wrong with a story's conversation.
+type Objections = Arc<Mutex<HashMap<String, Vec<String>>>>;
+
+/// A running server. Its threads end with the program.
+pub(super) struct Model {
+    address: SocketAddr,
+    objections: Objections,
+}
+
+impl Model {
+    pub(super) fn start() -> Result<Self> {
+        let objections = Objections::default();
+        let shared = Arc::clone(&objections);
+        let address = model::serve(move |request| answer(request, &shared))?;
+        Ok(Self { address, objections })
+    }
+
+    /// The base URL for a story.
+    pub(super) fn base_url(&self, kind: Kind, story: &str) -> String {
+        format!("http://{}/{}/{story}/v1", self.address, kind.name())
+    }
+
+    /// What was wrong with a story's conversation since this was last asked.
+    pub(super) fn objections(&self, story: &str) -> Vec<String> {
+        let mut all = self.objections.lock().expect("nobody panics with the lock held");
+        all.remove(story).unwrap_or_default()
+    }
+}
+
+fn answer(request: &Request, objections: &Objections) -> Option<Vec<String>> {
+    let mut path = request.line.strip_prefix("POST /")?.split('/');
+    let (kind, story) = (Kind::named(path.next()?)?, path.next()?);
+    let body: Value = serde_json::from_slice(&request.body).ok()?;
+    let messages = body["messages"].as_array()?;
+    let wrong = unanswered(messages);
+    if !wrong.is_empty() {
+        let mut all = objections.lock().expect("nobody panics with the lock held");
+        all.entry(story.to_owned()).or_default().extend(wrong);
+    }
+    let (at, number, waits) = messages.iter().enumerate().rev().find_map(|(at, message)| {
+        let text = (message["role"] == "user").then(|| message["content"].to_string())?;
+        let digits: String = text.split_once("step ")?.1.chars().take_while(char::is_ascii_digit).collect();
+        Some((at, digits.parse().ok()?, text.contains(super::story::WAITING)))
+    })?;
+    let is_result = |message: &&Value| message["role"] == "tool";
+    let made = messages[at..].iter().filter(is_result).count();
+    let all = messages.iter().filter(is_result).count();
+    let (event, reason) = match calls(kind, number, waits).get(made) {
+        Some((tool, arguments)) => (wire::tool_call(all, tool, arguments), "tool_calls"),
+        None => (wire::text(&super::story::done(number)), "stop"),
+    };
+    Some(vec![event, wire::end(reason), wire::usage(), wire::DONE.to_owned()])
+}
+
+/// What the model does for a prompt: a command first, which takes its time if it is to be killed.
+fn calls(kind: Kind, number: u64, waits: bool) -> Vec<(&'static str, Value)> {
+    // What is started in the background must end with its command, and with the program. An editor's terminal has no such promise.
+    let background = if kind == Kind::Delegated { "" } else { "sleep 300 >/dev/null 2>&1 &" };
+    let time = if waits { "20" } else { "0.02" };
+    let command = format!("echo {number} >> ran; {background} sleep {time}");
+    let edit = json!({ "path": "log.txt", "old_string": "end", "new_string": format!("{number}\nend") });
+    let mut calls = vec![("bash", json!({ "command": command })), ("file_edit", edit)];
+    calls.push(match kind {
+        Kind::Servers => ("mcp__srv__act", json!({ "number": number })),
+        _ => ("file_write", json!({ "path": format!("new-{number}.txt"), "content": "new\n" })),
+    });
+    debug_assert_eq!(calls.len() as u64, CALLS);
+    calls
+}
+
+/// The calls that do not have exactly one result.
+fn unanswered(messages: &[Value]) -> Vec<String> {
+    let mut results: HashMap<&str, usize> = HashMap::new();
+    for message in messages.iter().filter(|message| message["role"] == "tool") {
+        *results.entry(message["tool_call_id"].as_str().unwrap_or_default()).or_default() += 1;
+    }
+    let calls = messages.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
+    let counts = calls.map(|call| {
+        let id = call["id"].as_str().unwrap_or_default();
+        (id, results.get(id).copied().unwrap_or_default())
+    });
+    counts
+        .filter(|(_, count)| *count != 1)
+        .map(|(id, count)| format!("the model was sent {count} results of its call {id}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(messages: Value, objections: &Objections) -> String {
+        let body = json!({ "messages": messages }).to_string().into_bytes();
+        let line = "POST /local/s1/v1/chat/completions".to_owned();
+        answer(&Request { line, body }, objections).unwrap().concat()
+    }
+
+    #[test]
+    fn the_model_goes_on_from_the_last_prompt_and_counts_results() {
+        let objections = Objections::default();
+        let user = |number: u64| json!({ "role": "user", "content": format!("step {number}") });
+        assert!(ask(json!([user(7)]), &objections).contains("echo 7 >> ran"));
+        let called = json!({ "role": "assistant", "tool_calls": [{ "id": "call_0" }] });
+        let result = json!({ "role": "tool", "tool_call_id": "call_0", "content": "" });
+        assert!(ask(json!([user(7), called, result]), &objections).contains("log.txt"));
+        assert!(objections.lock().unwrap().is_empty());
+        assert!(ask(json!([user(7), called, result, result, user(8)]), &objections).contains("echo 8"));
+        let objected = objections.lock().unwrap().remove("s1").unwrap();
+        assert_eq!(objected, ["the model was sent 2 results of its call call_0"]);
+    }
+}

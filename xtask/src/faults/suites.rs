@@ -1,0 +1,55 @@
+//! The suites that fail every operation inside a test: run by cargo, read from what they print.
+
+use super::tally::{Harm, Tally};
+use crate::{ci::FULL, process::command};
+use anyhow::{Context, Result};
+
+/// The crates that have some, with the tests.
+pub(super) const SUITES: [(&str, &str); 2] = [("agent", "every_operation::"), ("acp", "hostile::")];
+
+/// What a suite prints of each kind of fault: `faults: KIND: N operations`.
+const LINE: &str = "faults: ";
+
+/// Runs the tests of one crate.
+pub(super) fn run(package: &str, filter: &str) -> Result<Vec<Tally>> {
+    let mut tests = command("cargo");
+    tests.args(["test", "--locked", "--quiet", "--workspace", "--package", package]).args(FULL);
+    tests.args(["--test", "it", "--", "--nocapture", filter]);
+    let output = tests.output().context("cargo does not start")?;
+    let mut rows = rows(package, &String::from_utf8_lossy(&output.stdout));
+    if rows.is_empty() || !output.status.success() {
+        let mut row = Tally::new(format!("{package}: tests"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = said.lines().filter(|line| !line.trim().is_empty()).take(6).collect::<Vec<_>>().join("; ");
+        row.harms.push((Harm::Broken, format!("the tests ended with {}: {why}", output.status)));
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+fn rows(package: &str, printed: &str) -> Vec<Tally> {
+    let found = printed.lines().filter_map(|line| {
+        // The runner's own dots may stand before it.
+        let (_, line) = line.split_once(LINE)?;
+        let (kind, count) = line.strip_suffix(" operations")?.rsplit_once(": ")?;
+        let short: String = kind.chars().take(40).collect();
+        let mut row = Tally::new(format!("{package}: {short}"));
+        row.points = count.parse().ok()?;
+        Some(row)
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_are_read_from_what_tests_print() {
+        let printed =
+            "running 2 tests\nfaults: Error: 237 operations\n.faults: Hang and cancel: 9 operations\nok\n";
+        let rows = rows("agent", printed);
+        let found: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.points)).collect();
+        assert_eq!(found, [("agent: Error", 237), ("agent: Hang and cancel", 9)]);
+    }
+}

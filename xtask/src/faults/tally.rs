@@ -1,0 +1,98 @@
+//! What the runs come to: a line for each suite and kind, and a line for each failure.
+
+/// What may have gone wrong at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Harm {
+    /// Something that was acknowledged is gone, or a call has no result or two.
+    Loss,
+    /// A process lived on.
+    Orphan,
+    /// Something was done twice.
+    Twice,
+    /// A file of ours lies in the project.
+    Litter,
+    /// The program did not work afterwards, or a test failed.
+    Broken,
+}
+
+/// The harms in the order of the table's columns, with their headings.
+const COLUMNS: [(Harm, &str); 5] = [
+    (Harm::Loss, "losses"),
+    (Harm::Orphan, "orphans"),
+    (Harm::Twice, "double runs"),
+    (Harm::Litter, "litter"),
+    (Harm::Broken, "broken"),
+];
+
+/// One line of the table.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) name: String,
+    /// How many points there were.
+    pub(super) points: usize,
+    /// How many of them cut off a turn.
+    pub(super) cut: usize,
+    /// What went wrong, and at which point.
+    pub(super) harms: Vec<(Harm, String)>,
+}
+
+impl Tally {
+    pub(super) fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Adds what another one counted.
+    pub(super) fn add(&mut self, other: Self) {
+        self.points += other.points;
+        self.cut += other.cut;
+        self.harms.extend(other.harms);
+    }
+
+    /// How many points suffered a harm: one point may have several of a kind.
+    fn count(&self, harm: Harm) -> usize {
+        self.harms.iter().filter(|(found, _)| *found == harm).count()
+    }
+}
+
+/// The table, for a terminal.
+pub(super) fn table(rows: &[Tally]) -> String {
+    let wide = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let mut lines = vec![format!("{:wide$}  {:>6}  {:>8}", "", "points", "cut off")];
+    let line = |row: &Tally| format!("{:wide$}  {:>6}  {:>8}", row.name, row.points, row.cut);
+    lines.extend(rows.iter().map(line));
+    for (harm, heading) in COLUMNS {
+        let cells = std::iter::once(heading.to_owned());
+        let cells = cells.chain(rows.iter().map(|row| row.count(harm).to_string()));
+        for (line, cell) in lines.iter_mut().zip(cells) {
+            line.push_str(&format!("  {cell:>width$}", width = heading.len()));
+        }
+    }
+    lines.join("\n")
+}
+
+/// Every harm, one a line.
+pub(super) fn harms(rows: &[Tally]) -> Vec<String> {
+    let all = rows.iter().flat_map(|row| row.harms.iter().map(move |harm| (row, harm)));
+    all.map(|(row, (harm, what))| format!("{harm:?}: {}: {what}", row.name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_harm_is_counted_in_its_column() {
+        let mut row = Tally::new("kill: local");
+        row.points = 30;
+        let harms = vec![(Harm::Orphan, "a".to_owned()), (Harm::Orphan, "b".to_owned())];
+        row.add(Tally { points: 10, harms, ..Tally::default() });
+        let table = table(&[row, Tally::new("kill: x")]);
+        let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(
+            cells[0],
+            ["points", "cut", "off", "losses", "orphans", "double", "runs", "litter", "broken"]
+        );
+        assert_eq!(cells[1], ["kill:", "local", "40", "0", "0", "2", "0", "0", "0"]);
+        assert_eq!(cells[2], ["kill:", "x", "0", "0", "0", "0", "0", "0", "0"]);
+    }
+}
