@@ -278,7 +278,7 @@ async fn a_prompt_that_cannot_be_taken_is_refused_precisely() {
 
 #[tokio::test]
 async fn an_id_in_use_is_refused_and_its_request_goes_on() {
-    let hang = Reply::Hang(vec![agent::ModelEvent::Text("x".to_owned())]);
+    let hang = Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let stage = stage(EditorScript::default(), [hang]);
     let session = stage.editor.session("/w").await;
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});

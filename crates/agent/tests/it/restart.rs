@@ -228,7 +228,7 @@ async fn a_cancel_right_after_an_opening_settles_the_prompt() {
 #[tokio::test]
 async fn a_session_that_cannot_be_opened_does_not_hold_up_the_opening_of_another() {
     let (store, _) = long(1, Vec::new()).await;
-    *store.victim.lock().unwrap() = Some(("long".into(), Plan::new(Fault::Hang, 1)));
+    *store.victim.lock().unwrap() = Some((Some("long".into()), Plan::new(Fault::Hang, 1)));
     let models = Arc::new(FakeModels(FakeModel::new([])));
     let runtime = Runtime::new(store, models, RuntimeOptions::default());
     let surface = || Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };

@@ -33,7 +33,6 @@ use place::Pinned;
 use sandbox::{Hiding, Survey};
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use watchdog::Watchdog;
 
@@ -49,8 +48,6 @@ pub struct LocalSystem {
     shell: Arc<OnceLock<ShellProgram>>,
     survey: Arc<Survey>,
     leftovers: Arc<Leftovers>,
-    /// Whether what killed processes left behind was looked for.
-    swept: Arc<AtomicBool>,
     /// What the reads and writes of one call are bound to.
     pinned: Option<Arc<Pinned>>,
 }
@@ -123,7 +120,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// Removes what killed processes left behind. On a thread of its own, for which nobody waits long: a
-/// folder that was noted may be on a file system that does not answer.
+/// folder that was noted may be on a file system that does not answer. The thread holds the lock of
+/// those notes then, so that there is one such thread and not one for each session.
 async fn sweep_leftovers() {
     let (done, swept) = tokio::sync::oneshot::channel();
     let work = move || {
@@ -241,9 +239,7 @@ impl System for LocalSystem {
     async fn sweep(&self, sandbox: &Sandbox) {
         let sandbox = sandbox.clone();
         blocking(move || launch::sweep(&sandbox)).await;
-        if !self.swept.swap(true, Ordering::Relaxed) {
-            sweep_leftovers().await;
-        }
+        sweep_leftovers().await;
     }
 
     async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {

@@ -77,7 +77,7 @@ fn nothing_that_it_started_outlives_it_however_soon_it_is_killed() {
         for point in 0..POINTS {
             let home = Home::new();
             let number = format!("5{point}{}.{}", kind.len(), std::process::id());
-            let line = format!("sleep {number} & exec sleep {number}");
+            let line = format!("setsid sleep {number} & sleep {number} & exec sleep {number}");
             if kind == "hook" {
                 home.settings(&format!(
                     "[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n[hooks.slow]\non = 'before_tool'\ncommand = ['sh', '-c', '{line}']\n"

@@ -43,10 +43,10 @@ pub(super) fn sweep_in(run: &AbsPath) {
 fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     let path = run.join(mark);
     let found = fs::symlink_metadata(path.as_std())?;
+    let is_old = found.modified()?.elapsed().is_ok_and(|age| age > TEMP_AGE);
     if found.file_type().is_socket() {
         // Versions before this one had no notes.
-        let old = found.modified()?.elapsed().is_ok_and(|age| age > TEMP_AGE);
-        return if old { fs::remove_file(path.as_std()) } else { Ok(()) };
+        return if is_old { fs::remove_file(path.as_std()) } else { Ok(()) };
     }
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).map_err(io::Error::other)?;
     let notes = File::options().read(true).custom_flags(flags).open(path.as_std())?;
@@ -61,19 +61,22 @@ fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     (&notes).take(NOTES_BYTES).read_to_end(&mut records)?;
     // The last one has no end if its process was killed while it wrote; nothing was made there yet.
     let whole = records.iter().rposition(|byte| *byte == RECORD_END).unwrap_or(0);
+    let mut is_done = true;
     for record in records[..whole].split(|byte| *byte == RECORD_END) {
         if let Err(error) = of_folder(record, mark) {
             tracing::debug!(%error, record = %String::from_utf8_lossy(record), "temporary files stay");
+            is_done = false;
         }
     }
     let socket = |name: &String| name.strip_prefix(mark).is_some_and(|rest| rest.starts_with('-'));
     for name in names(run).into_iter().filter(socket) {
         fs::remove_file(run.join(&name).as_std())?;
     }
-    fs::remove_file(path.as_std())
+    // A folder may be away for a while, on a disk that is not plugged in or in another container.
+    if is_done || is_old { fs::remove_file(path.as_std()) } else { Ok(()) }
 }
 
-/// Removes what has the mark in a folder that was noted.
+/// Removes what has the mark in a folder that was noted. An error where it may come back.
 fn of_folder(record: &[u8], mark: &str) -> io::Result<()> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
     let record = str::from_utf8(record).map_err(|_| invalid())?;
@@ -82,14 +85,21 @@ fn of_folder(record: &[u8], mark: &str) -> io::Result<()> {
         return Err(invalid());
     };
     let path = AbsPath::new(path).map_err(|_| invalid())?;
-    let folder = match place::folder(&path) {
-        Err(rustix::io::Errno::NOENT) => return Ok(()),
-        opened => opened?,
+    let opened = match place::folder(&path) {
+        Err(rustix::io::Errno::NOENT) => None,
+        opened => Some(opened?),
     };
-    let found = fstat(&folder)?;
-    if (found.st_dev.to_string(), found.st_ino.to_string()) != (device.to_owned(), number.to_owned()) {
-        return Err(io::Error::other("it is another folder now"));
+    let found = match &opened {
+        Some(folder) => fstat(folder)?,
+        None => fstat(above(&path)?)?,
+    };
+    if found.st_dev.to_string() != device {
+        return Err(io::Error::other("its file system is not there"));
     }
+    let Some(folder) = opened.filter(|_| found.st_ino.to_string() == number) else {
+        // Removed, or moved to where nobody knows.
+        return Ok(());
+    };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     for entry in Dir::new(openat(&folder, ".", flags, Mode::empty())?)? {
         let entry = entry?;
@@ -98,6 +108,12 @@ fn of_folder(record: &[u8], mark: &str) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The deepest folder above a path that is there.
+fn above(path: &AbsPath) -> io::Result<OwnedFd> {
+    let mut folders = std::iter::successors(path.parent(), AbsPath::parent);
+    folders.find_map(|folder| place::folder(&folder).ok()).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Removes what has a name in a folder, if its name has the mark and it is what has such a name.

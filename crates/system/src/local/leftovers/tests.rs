@@ -4,6 +4,7 @@ use super::sweep::sweep_in;
 use super::*;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
+use std::time::SystemTime;
 use tempfile::TempDir;
 
 /// A run folder, a project, and the notes of a process that lives.
@@ -43,6 +44,14 @@ impl Stage {
         let notes = fs::read(path.as_std()).unwrap();
         self.leftovers = Leftovers::default();
         fs::write(path.as_std(), notes).unwrap();
+        sweep_in(&self.run);
+    }
+
+    /// The same a long time later.
+    fn sweep_late(&self, mark: &str) {
+        let notes = File::options().write(true).open(self.run.join(mark).as_std()).unwrap();
+        notes.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        drop(notes);
         sweep_in(&self.run);
     }
 }
@@ -114,7 +123,33 @@ fn a_folder_that_was_exchanged_is_left_alone() {
         let mark = stage.mark();
         stage.die();
         assert!(there(&precious) || there(&temporary), "it was removed");
-        assert!(!there(&stage.run.join(mark)), "what cannot be proven is forgotten");
+        if there(&stage.run.join(&mark)) {
+            stage.sweep_late(&mark);
+        }
+        assert!(there(&precious) || there(&temporary), "it was removed");
+        assert!(!there(&stage.run.join(&mark)), "what cannot be proven is forgotten in the end");
+    }
+}
+
+#[test]
+fn notes_about_a_file_system_that_is_away_are_kept_for_a_while() {
+    let stage = Stage::new();
+    let (mark, notes) = (stage.mark(), stage.run.join(stage.mark()));
+    let found = fs::metadata(stage.project.as_std()).unwrap();
+    let missing = stage.project.join("not/there");
+    for (device, path, kept) in [
+        (found.dev() + 1, &missing, true),
+        (found.dev() + 1, &stage.project, true),
+        (found.dev(), &missing, false),
+    ] {
+        fs::remove_file(notes.as_std()).ok();
+        fs::write(notes.as_std(), format!("{device} {} {path}\0", found.ino())).unwrap();
+        sweep_in(&stage.run);
+        assert_eq!(there(&notes), kept, "{device} {path}");
+        if kept {
+            stage.sweep_late(&mark);
+            assert!(!there(&notes));
+        }
     }
 }
 
@@ -188,8 +223,11 @@ fn notes_that_are_none_remove_nothing() {
         fs::remove_file(notes.as_std()).ok();
         fs::write(notes.as_std(), &text).unwrap();
         sweep_in(&stage.run);
+        if there(&notes) {
+            stage.sweep_late(&mark);
+        }
         assert!(there(&temporary), "{text:?}");
-        assert!(!there(&notes), "they are read once: {text:?}");
+        assert!(!there(&notes), "{text:?}");
     }
     // A link, whatever it leads to, is nobody's notes.
     let other = stage.elsewhere.join("notes");
