@@ -109,7 +109,7 @@ pub(crate) fn side_by_side<I: Sync, T: Send>(
     each: impl Fn(&I) -> T + Sync,
 ) -> Vec<T> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some((index, item)) = {
