@@ -91,6 +91,8 @@ pub(crate) const LIST_PAGE: usize = 50;
 /// The same for clients of the KosmoKrator wire.
 pub(crate) const SEED_LIST_PAGE: usize = 100;
 
+/// Terminals of the client that one session has open at a time.
+pub(crate) const TERMINALS: usize = 32;
 /// The time between two looks at the output of a young command.
 pub(crate) const OUTPUT_POLL: Duration = Duration::from_millis(200);
 /// The time between two looks at the output of an old command.

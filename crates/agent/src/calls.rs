@@ -49,14 +49,6 @@ impl Parsed {
     }
 }
 
-/// How the calls of an answer ended.
-pub(crate) struct Round {
-    /// One result for each call, in the order of the calls.
-    pub(crate) results: Vec<ToolResult>,
-    /// Whether the turn is to end: it was cancelled, or the user dismissed a question.
-    pub(crate) cancelled: bool,
-}
-
 /// Parses the calls of an answer. The events announce them; they are recorded together with the answer.
 pub(crate) fn announce(
     session: &Session,
@@ -112,14 +104,14 @@ pub(crate) async fn record_and_look(
     stored
 }
 
-/// Runs the calls. Every call gets a result, whatever happens.
+/// Runs the calls. Every call gets a result, whatever happens, and it is recorded. Returns whether the turn is to end: it was cancelled, or the
+/// user dismissed a question.
 pub(crate) async fn run(
     session: &Session,
     controls: &Controls,
     candidates: Vec<Candidate>,
     cancel: &CancellationToken,
-) -> Result<Round, StoreError> {
-    let mut results = Vec::with_capacity(candidates.len());
+) -> Result<bool, StoreError> {
     let mut dismissed = false;
     let mut batch: Vec<(Candidate, Ruling)> = Vec::new();
     for mut candidate in candidates {
@@ -145,15 +137,14 @@ pub(crate) async fn run(
         match ruling {
             Some(ruling) if parallel && ruling.allows() => batch.push((candidate, ruling)),
             ruling => {
-                results.extend(run_batch(session, controls, std::mem::take(&mut batch), cancel).await?);
-                let (result, dismiss) = run_alone(session, controls, candidate, ruling, cancel).await?;
-                results.push(result);
+                run_batch(session, controls, std::mem::take(&mut batch), cancel).await?;
+                let (_, dismiss) = run_alone(session, controls, candidate, ruling, cancel).await?;
                 dismissed |= dismiss;
             }
         }
     }
-    results.extend(run_batch(session, controls, batch, cancel).await?);
-    Ok(Round { results, cancelled: dismissed || cancel.is_cancelled() })
+    run_batch(session, controls, batch, cancel).await?;
+    Ok(dismissed || cancel.is_cancelled())
 }
 
 async fn run_batch(
@@ -161,9 +152,9 @@ async fn run_batch(
     controls: &Controls,
     batch: Vec<(Candidate, Ruling)>,
     cancel: &CancellationToken,
-) -> Result<Vec<ToolResult>, StoreError> {
+) -> Result<(), StoreError> {
     if batch.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let started = batch.iter().flat_map(|(candidate, ruling)| {
         let started = SessionEvent::ToolCall(candidate.update(ToolStatus::InProgress));
@@ -174,13 +165,12 @@ async fn run_batch(
         let cx = session.tool_context(&candidate.request.id, cancel, false, &ruling);
         let outcome = candidate.execute(session, controls, cx, cancel).await?;
         let outcome = candidate.tell_hooks(session, outcome, cancel).await;
-        Ok(candidate.ended(outcome, Vec::new(), &session.settings().limits.tools))
+        let (_, events) = candidate.ended(outcome, Vec::new(), &session.settings().limits.tools);
+        Ok(events)
     }))
     .await;
     let ended = ended.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
-    let (results, events): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
-    session.log.record(events.into_iter().flatten().collect()).await?;
-    Ok(results)
+    session.log.record(ended.into_iter().flatten().collect()).await
 }
 
 /// One call by itself, with all that may stand in its way. The flag says that the user wants the turn to end.

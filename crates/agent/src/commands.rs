@@ -1,6 +1,6 @@
 //! Slash commands: prompts that change the session instead of asking the model.
 
-use crate::{Mode, PermissionMode, RewindTarget, source::Sources};
+use crate::{Content, Mode, PermissionMode, RewindTarget, source::Sources};
 use std::borrow::Cow;
 
 /// A slash command, as clients list it.
@@ -71,6 +71,14 @@ pub(crate) enum Action {
 }
 
 /// The action of a prompt that is a slash command and nothing else.
+pub(crate) fn of(content: &[Content]) -> Option<Action> {
+    match content {
+        [Content::Text(text)] => parse(text),
+        _ => None,
+    }
+}
+
+/// The same of its text.
 pub(crate) fn parse(prompt: &str) -> Option<Action> {
     if let Some(("compact", focus)) = named(prompt) {
         return Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned())));

@@ -95,6 +95,8 @@ pub enum SessionEvent {
     Rewound(Rewound),
     /// The conversation is being summed up, or was.
     Compaction(Compaction),
+    /// Results of calls are no longer sent to models.
+    ResultsLeftOut(ResultsLeftOut),
     /// The turn ended.
     TurnEnded {
         /// The turn.
@@ -341,6 +343,15 @@ pub enum PlanStatus {
     Completed,
 }
 
+/// Results of calls that are no longer sent to models, to make room. The log keeps them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultsLeftOut {
+    /// The calls. A call that is not among the messages that are sent is passed over.
+    pub calls: Vec<ToolCallId>,
+    /// What models read in place of each result.
+    pub instead: String,
+}
+
 /// Tokens and money, for the session so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UsageUpdate {
@@ -354,6 +365,9 @@ pub struct UsageUpdate {
     pub total: Usage,
     /// Of those, the running turn's. Not stored: nothing where the event comes from the store.
     pub turn: Usage,
+    /// Tokens of the request that the last answer was to, as the provider counted them; `None` where
+    /// it counted none, or the event follows no answer.
+    pub counted: Option<u64>,
 }
 
 /// How much a notice matters.

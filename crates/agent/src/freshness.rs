@@ -1,7 +1,7 @@
 //! What the model has seen of which file, so that no edit is lost between the editor, the disk and the model.
 
+use crate::recent::Recent;
 use std::{
-    collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
@@ -10,16 +10,16 @@ use system::{AbsPath, Metadata, TextRange};
 /// Remembers, per file, the text that the model last saw or wrote.
 #[derive(Debug, Default)]
 pub struct FileTracker {
-    seen: Mutex<HashMap<AbsPath, Seen>>,
+    seen: Mutex<Recent<Seen>>,
     /// The file on disk at the time the editor's text was looked at.
-    stamps: Mutex<HashMap<AbsPath, Stamp>>,
+    stamps: Mutex<Recent<Stamp>>,
     /// The file on disk at the time it held what the editor held.
-    in_step: Mutex<HashMap<AbsPath, Stamp>>,
+    in_step: Mutex<Recent<Stamp>>,
     /// What the editor held when a text was last written to it.
-    held: Mutex<HashMap<AbsPath, Fingerprint>>,
+    held: Mutex<Recent<Fingerprint>>,
     /// What was on disk when a text was written through an editor that had not saved it when it was
     /// last looked at.
-    not_saved: Mutex<HashMap<AbsPath, Option<Fingerprint>>>,
+    not_saved: Mutex<Recent<Option<Fingerprint>>>,
 }
 
 /// A file on disk at some time, as far as can be told without reading it.
@@ -99,7 +99,7 @@ impl FileTracker {
     /// whole file is kept, and still holds if the file is what it was then.
     pub fn saw_part(&self, path: &AbsPath, range: TextRange, text: &str) {
         let mut files = self.lock();
-        let parts = &mut files.entry(path.clone()).or_default().parts;
+        let parts = &mut files.entry(path).parts;
         parts.retain(|(old, _)| !covers(range, *old));
         parts.push((range, Fingerprint::of(text)));
     }
@@ -113,7 +113,7 @@ impl FileTracker {
     /// The user or the model has named a file: it may be open in the editor, so searches ask for
     /// it. What was seen of it stays as it is.
     pub fn named(&self, path: &AbsPath) {
-        self.lock().entry(path.clone()).or_default();
+        self.lock().entry(path);
     }
 
     /// The file is gone, by our hand.
@@ -132,8 +132,8 @@ impl FileTracker {
     pub fn looked(&self, path: &AbsPath, disk: Option<Stamp>) {
         let mut stamps = locked(&self.stamps);
         match disk {
-            Some(stamp) => drop(stamps.insert(path.clone(), stamp)),
-            None => drop(stamps.remove(path)),
+            Some(stamp) => stamps.insert(path.clone(), stamp),
+            None => stamps.remove(path),
         }
     }
 
@@ -146,8 +146,8 @@ impl FileTracker {
     /// like this.
     pub(crate) fn in_step(&self, path: &AbsPath, disk: Option<Stamp>) {
         match disk {
-            Some(stamp) => drop(locked(&self.in_step).insert(path.clone(), stamp)),
-            None => drop(locked(&self.in_step).remove(path)),
+            Some(stamp) => locked(&self.in_step).insert(path.clone(), stamp),
+            None => locked(&self.in_step).remove(path),
         }
     }
 
@@ -171,14 +171,14 @@ impl FileTracker {
     /// what the disk held before, where it still does.
     pub(crate) fn written_blindly(&self, path: &AbsPath, disk: Option<Option<Fingerprint>>) {
         match disk {
-            Some(disk) => drop(locked(&self.not_saved).insert(path.clone(), disk)),
-            None => drop(locked(&self.not_saved).remove(path)),
+            Some(disk) => locked(&self.not_saved).insert(path.clone(), disk),
+            None => locked(&self.not_saved).remove(path),
         }
     }
 
     /// The files that were written through an editor that had not saved them.
     pub(crate) fn not_saved(&self) -> Vec<AbsPath> {
-        let mut paths: Vec<_> = locked(&self.not_saved).keys().cloned().collect();
+        let mut paths: Vec<_> = locked(&self.not_saved).paths().cloned().collect();
         paths.sort();
         paths
     }
@@ -196,12 +196,12 @@ impl FileTracker {
 
     /// Every file the session has seen or written, sorted.
     pub fn paths(&self) -> Vec<AbsPath> {
-        let mut paths: Vec<_> = self.lock().keys().cloned().collect();
+        let mut paths: Vec<_> = self.lock().paths().cloned().collect();
         paths.sort();
         paths
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<AbsPath, Seen>> {
+    fn lock(&self) -> MutexGuard<'_, Recent<Seen>> {
         locked(&self.seen)
     }
 }

@@ -12,6 +12,7 @@ mod client;
 mod commands;
 mod content;
 mod context;
+mod conversation;
 mod effort;
 mod event;
 mod event_pages;
@@ -29,6 +30,7 @@ mod json_bytes;
 mod limits;
 mod live;
 mod log;
+mod memory;
 mod mentions;
 mod mode;
 mod model;
@@ -36,6 +38,7 @@ mod outside;
 mod plain;
 mod policy;
 mod prompt;
+mod recent;
 mod redact;
 mod runtime;
 mod sampling;
@@ -72,8 +75,8 @@ pub use context::{Compaction, CompactionStep};
 pub use effort::Effort;
 pub use event::{
     LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning,
-    SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
-    TurnEnd, UsageUpdate,
+    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind,
+    ToolResult, ToolStatus, TurnEnd, UsageUpdate,
 };
 pub use event_pages::EventPages;
 pub use explain::{Step, decision_time, explain};

@@ -161,6 +161,8 @@ pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 pub(crate) const INNER_CALLS: usize = 16;
 /// How long a source of further tools may take to say what it has.
 pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
+/// Bytes of conversations that are held of idle sessions for their next turns, beside the one that was idle last.
+pub(crate) const IDLE_BYTES: usize = 32 * 1024 * 1024;
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;
 /// Events at the end of a log that are looked at for a turn that was cut off, before more are.
@@ -191,6 +193,11 @@ pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
 /// Characters of one line of a command's output in which carriage returns and the like are applied;
 /// what comes before stays as it is.
 pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
+/// Answers for "always" that one session remembers; those beyond it count once.
+pub(crate) const GRANTS: usize = 1_000;
+/// Files of which a session remembers what the model has seen: half of them at the least, those it
+/// dealt with last. One that was forgotten is read again before it is edited.
+pub(crate) const TRACKED_FILES: usize = 8_000;
 /// Answers that one question to the user offers.
 pub(crate) const CHOICES: usize = 20;
 /// Characters of a question that its title shows.

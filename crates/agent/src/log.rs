@@ -1,19 +1,31 @@
-//! A session's way to its store and its client: what is durable is stored first, then told.
+//! A session's way to its store and its client: what is durable is stored first, then applied, then told.
 
 use crate::{
-    Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionStore, StoreError, Surface,
+    Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
+    StoreError, Surface,
+    conversation::Conversation,
     limits::EVENTS_PAGE,
     live::Live,
+    memory::Memory,
     shown::{self, Cleaner},
     watchers::Watchers,
 };
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    panic::resume_unwind,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use system::AbsPath;
+use tokio::{
+    sync::watch,
+    task::{JoinError, JoinHandle},
+};
 
 /// Records events and tells the client of them.
+///
+/// Architecture Invariant: what a session knows of itself changes by the events that are recorded here, and by nothing else.
 #[derive(Clone)]
 pub(crate) struct SessionLog {
     store: Arc<dyn SessionStore>,
@@ -21,8 +33,19 @@ pub(crate) struct SessionLog {
     client: Arc<dyn Client>,
     told: Arc<Told>,
     cleaner: Arc<Cleaner>,
-    /// Held from storing events until they are told: they are told in the order they are stored in.
-    recording: Arc<tokio::sync::Mutex<()>>,
+    memory: Arc<Memory>,
+    state: watch::Sender<SessionState>,
+    /// Held from before events are stored until they are told.
+    order: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Events that are being recorded.
+pub(crate) type Recording = JoinHandle<Result<(), StoreError>>;
+
+/// What came of events that were being recorded.
+pub(crate) fn recorded(ended: Result<Result<(), StoreError>, JoinError>) -> Result<(), StoreError> {
+    // Nobody aborts it, so what it can end with beside its result is a panic.
+    ended.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
 /// How far the client was told.
@@ -32,8 +55,8 @@ pub(crate) struct Told {
     state: Mutex<State>,
     /// Somebody else has taken the session over.
     lost: AtomicBool,
-    /// Storing was reported as failed, which does not say that nothing was stored.
-    doubted: AtomicBool,
+    /// Something may have been stored that nobody was told of.
+    missed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -71,48 +94,89 @@ impl Told {
 }
 
 impl SessionLog {
-    /// A log whose events up to number `last` are no news to the client.
+    /// A log whose events up to number `last` are no news to the client. What is recorded is applied to the memory and the state.
     pub(crate) fn new(
         store: Arc<dyn SessionStore>,
         lease: Lease,
         client: Arc<dyn Client>,
         last: u64,
+        memory: Arc<Memory>,
+        state: watch::Sender<SessionState>,
     ) -> Self {
-        let told =
-            Arc::new(Told { state: Mutex::new(State { last, live: Live::default() }), ..Told::default() });
-        Self { store, lease, client, told, cleaner: Arc::default(), recording: Arc::default() }
+        let told = Arc::new(Told {
+            state: Mutex::new(State { last, live: Live::default() }),
+            lost: AtomicBool::new(false),
+            missed: AtomicBool::new(false),
+        });
+        Self { store, lease, client, told, cleaner: Arc::default(), memory, state, order: Arc::default() }
     }
 
-    /// Stores the durable ones among the events, all or none, and then tells the client of each of them, in order. When storing fails the
-    /// client is told of nothing: what it saw would not be there after a restart.
+    /// Stores the durable ones among the events, all or none, then applies them, and then tells the client of each of them, in order. When
+    /// storing fails the client is told of nothing: what it saw would not be there after a restart. Events that are recorded at the same time are
+    /// stored, applied and told one recording after the other. Goes on when the future is dropped.
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
-        let _in_order = self.recording.lock().await;
+        // In a task of its own: a caller that is not polled must not keep others from recording.
+        let log = self.clone();
+        recorded(tokio::spawn(async move { log.record_in_order(events, true).await }).await)
+    }
+
+    /// Like [`SessionLog::record`], but the conversation has the events at once, while they are being stored; `then` runs when they are.
+    /// Nothing else may be recorded of the turn before that. When it fails, the log is read again before the next turn.
+    pub(crate) fn record_ahead(
+        &self,
+        events: Vec<SessionEvent>,
+        then: impl FnOnce() + Send + 'static,
+    ) -> Recording {
+        self.memory.apply(&events);
+        let log = self.clone();
+        tokio::spawn(async move { log.record_in_order(events, false).await.map(|()| then()) })
+    }
+
+    async fn record_in_order(&self, events: Vec<SessionEvent>, apply: bool) -> Result<(), StoreError> {
+        let _order = self.order.lock().await;
+        if self.told.missed.load(Ordering::Acquire) && !self.told.is_lost() {
+            self.tell_missed().await?;
+        }
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
-        let mut state = self.told.lock();
-        events.iter().for_each(|event| self.notify(&mut state, event));
-        state.last = stored.unwrap_or(state.last);
+        if apply {
+            self.memory.apply(&events);
+        }
+        let mut told = self.told.lock();
+        told.last = told.last.max(stored.unwrap_or_default());
+        events.iter().for_each(|event| self.apply_and_notify(&mut told, event));
         Ok(())
     }
 
-    /// Tells the client of what is stored although storing it was reported as failed: a call that ended then would be shown as running
-    /// for ever. Nothing is read where nothing failed.
-    pub(crate) async fn tell_missed(&self) -> Result<(), StoreError> {
-        while self.told.doubted.load(Ordering::Acquire) {
-            let last = self.told.lock().last;
-            let page = self.store.events(&self.lease.session, last, EVENTS_PAGE).await?;
+    /// Tells of what was stored without being acknowledged. The conversation is read anew before the next turn.
+    async fn tell_missed(&self) -> Result<(), StoreError> {
+        loop {
+            let after = self.told.lock().last;
+            let page = self.store.events(&self.lease.session, after, EVENTS_PAGE).await?;
             if page.is_empty() {
-                self.told.doubted.store(false, Ordering::Release);
+                self.told.missed.store(false, Ordering::Release);
+                return Ok(());
             }
-            let mut state = self.told.lock();
-            for (number, event) in page {
-                if number > state.last {
-                    self.notify(&mut state, &event);
-                    state.last = number;
-                }
+            let mut told = self.told.lock();
+            for (number, event) in &page {
+                told.last = *number;
+                self.apply_and_notify(&mut told, event);
             }
         }
-        Ok(())
+    }
+
+    fn apply_and_notify(&self, told: &mut State, event: &SessionEvent) {
+        self.state.send_if_modified(|state| state.apply(event));
+        self.notify(told, event);
+    }
+
+    /// What the log comes to. To be asked for by turns alone: they begin when it was read.
+    pub(crate) fn conversation(&self) -> Arc<Conversation> {
+        self.memory.conversation().expect("the log is read before a turn begins")
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
     }
 
     /// Tells the client of something that is not stored.
@@ -150,11 +214,10 @@ impl SessionLog {
     }
 
     async fn append(&self, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
-        let stored = self.noting_loss(self.store.append(&self.lease, events).await);
-        if stored.is_err() {
-            self.told.doubted.store(true, Ordering::Release);
-        }
-        stored
+        let mut doubt = Doubt(Some(self));
+        let stored = self.noting_loss(self.store.append(&self.lease, events).await)?;
+        doubt.0 = None;
+        Ok(stored)
     }
 
     fn noting_loss<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
@@ -162,5 +225,17 @@ impl SessionLog {
             self.told.lost.store(true, Ordering::Release);
         }
         result
+    }
+}
+
+/// Whatever keeps an append from being acknowledged: the events may be stored or not.
+struct Doubt<'a>(Option<&'a SessionLog>);
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        if let Some(log) = self.0 {
+            log.memory.doubt();
+            log.told.missed.store(true, Ordering::Release);
+        }
     }
 }

@@ -6,11 +6,11 @@ use crate::{
     SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, TaskList,
     ToolProviders,
     checkpoint::Timeline,
-    context::ContextState,
     event_pages::EventPages,
     gate::Gate,
     limits::EVENTS_PAGE,
     log::SessionLog,
+    memory::{IdleSessions, Memory},
     model::get_in_time,
     policy::{Grants, PermissionRules, SandboxOptions},
     sampling::Spent,
@@ -27,7 +27,7 @@ use crate::{
 };
 use futures::FutureExt as _;
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -41,6 +41,7 @@ pub struct Runtime {
     settings: Arc<dyn Settings>,
     tool_providers: ToolProviders,
     open: Mutex<HashMap<SessionId, SessionHandle>>,
+    idle: Arc<IdleSessions>,
     /// Held while a stored session is being opened, changed or removed.
     locks: SessionLocks,
 }
@@ -129,6 +130,7 @@ impl Runtime {
             settings,
             tool_providers,
             open: Mutex::default(),
+            idle: Arc::default(),
             locks: SessionLocks::default(),
         })
     }
@@ -470,10 +472,13 @@ impl Runtime {
         let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
         let sources = self.tool_providers.open(&scope);
         let watchers = Arc::new(Watchers::new(surface.clone()));
-        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last);
+        // A log that says something is read before the first turn.
+        let memory = if last == 0 { Memory::empty() } else { Arc::default() };
+        let additional_directories = state.additional_directories.clone();
+        let (state, seen) = watch::channel(state);
+        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
-        let additional_directories = state.additional_directories.clone();
         let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
         let session = Session {
             id: id.clone(),
@@ -490,7 +495,6 @@ impl Runtime {
             log: log.clone(),
             watchers: watchers.clone(),
             store: self.store.clone(),
-            history: crate::History::default(),
             own_tools: tools.clone(),
             told: Told::default(),
             tools,
@@ -500,20 +504,14 @@ impl Runtime {
             models: models.clone(),
             current_model: None,
             model_of: None,
-            disclosed: HashSet::new(),
             instructions: None,
             append_system_prompt: options.append_system_prompt.clone(),
-            usage: crate::Usage::default(),
-            context: ContextState::default(),
             sampled: Spent::default(),
-            turns: 0,
-            calls: 0,
-            messages: 0,
+            warned: false,
             storing: None,
-            unsure: last > 0,
+            idle: self.idle.clone(),
         };
         let (inbox, messages) = mpsc::unbounded_channel();
-        let (state, seen) = watch::channel(state);
         let running = Arc::new(Running::default());
         let controls = Controls {
             state,

@@ -64,6 +64,21 @@ pub struct SessionState {
     pub busy: bool,
 }
 
+impl SessionState {
+    /// Takes what an event changes of it; whether that is anything.
+    pub(crate) fn apply(&mut self, event: &SessionEvent) -> bool {
+        match event {
+            SessionEvent::ModeChanged(mode) => self.mode = *mode,
+            SessionEvent::PermissionModeChanged(mode) => self.permission_mode = *mode,
+            SessionEvent::ModelChanged(model) => self.model.clone_from(model),
+            SessionEvent::EffortChanged(effort) => self.effort = *effort,
+            SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
+            _ => return false,
+        }
+        true
+    }
+}
+
 /// How a prompt's turn ended in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptOutcome {

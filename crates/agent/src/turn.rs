@@ -2,33 +2,27 @@
 
 mod answer;
 mod command;
+mod prompted;
+mod usage;
 
 pub(crate) use answer::{next, retrying};
+pub(crate) use prompted::Prompted;
+use prompted::prompt_events;
 
 use crate::{
-    Content, HookEvent, LanguageModel, MessageId, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
+    Content, HookEvent, LanguageModel, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
     SessionState, Severity, StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage,
-    UsageUpdate, attachments, calls, commands,
+    calls, commands,
     context::{self, Summing},
-    limits::{LOOK_WAIT, TITLE_CHARS},
-    mentions,
+    limits::LOOK_WAIT,
     model::get_in_time,
     prompt,
-    sanitise::label,
     session_task::{Controls, Session},
     source::{self, Offer, SourceNotice},
 };
 use serde_json::json;
 use std::{mem::take, sync::Arc};
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-
-/// What a turn begins with.
-pub(crate) struct Prompted {
-    pub(crate) content: Vec<Content>,
-    /// Told the id of its message once that is recorded.
-    pub(crate) recorded: oneshot::Sender<MessageId>,
-}
 
 /// Runs a prompt's turn and records how it ended.
 pub(crate) async fn run(
@@ -42,7 +36,7 @@ pub(crate) async fn run(
             "the prompt is empty; send text, an image or a resource".to_owned(),
         ));
     }
-    let turn = session.next_turn();
+    let turn = session.conversation().next_turn();
     let mut course = Course::default();
     let end = attempt(session, controls, &turn, prompt, cancel, &mut course).await;
     let end = session.stored().await.map_err(TurnError::from).and(end);
@@ -61,7 +55,12 @@ pub(crate) async fn run(
         return Err(error.into());
     }
     let Course { usage, requests, .. } = course;
-    end.map(|stop_reason| PromptOutcome { stop_reason, usage, total: session.usage, requests })
+    end.map(|stop_reason| PromptOutcome {
+        stop_reason,
+        usage,
+        total: session.conversation().usage(),
+        requests,
+    })
 }
 
 /// Tells hooks that the turn stops. They may take their time: the answer is stored before.
@@ -122,7 +121,7 @@ async fn attempt(
         // What was said is kept whatever becomes of what it names.
         looked.unwrap_or(content)
     };
-    let command = single_text(&content).and_then(commands::parse);
+    let command = commands::of(&content);
     let (content, denial) = match command {
         Some(_) => (content, None),
         None => match session.say_command(content, &state(), cancel).await {
@@ -130,7 +129,7 @@ async fn attempt(
             refused => refused,
         },
     };
-    let message = session.next_message();
+    let message = session.conversation().next_message();
     let mut prompt = prompt_events(controls, turn, &message, &content);
     if command.is_none() && denial.is_none() {
         prompt.push(SessionEvent::Phase(Phase::Thinking));
@@ -144,7 +143,6 @@ async fn attempt(
         session.stored().await?;
         return Ok(command::say(session, reason, course));
     }
-    session.history.push_user(attachments::for_model(&content));
 
     let mut repetition = Repetition::default();
     loop {
@@ -182,32 +180,23 @@ async fn attempt(
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
         }
-        request.messages = session.history.messages().to_vec();
+        request.messages = session.conversation().history().messages().to_vec();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
             course.overflowed = true;
             let shorter = session.make_room_by_all_means(&with, &mut course.usage).await?;
             // Whoever cancels meanwhile is told that, and not of an answer that was none.
             if shorter || cancel.is_cancelled() {
-                answer.take_back(session);
                 continue;
             }
         }
-        course.usage += answer.usage;
-        session.usage += answer.usage;
-        let shrunk = session.context.fill.is_unknown();
-        session.context.fill.count(answer.usage.input, session.history.messages().len());
-        let context = session.filled(answer.usage, with.around);
-        course.context = if shrunk { context } else { course.context.max(context) };
-        session.context.told = course.context;
-
+        let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
         let (mut candidates, announced) = calls::announce(session, &answer.response.calls);
-        let mut events = vec![SessionEvent::ModelResponse(answer.response.clone())];
-        events.push(SessionEvent::Usage(session.usage_update(model.as_ref(), course.context, course.usage)));
+        let mut events =
+            vec![SessionEvent::ModelResponse(answer.response.clone()), SessionEvent::Usage(usage)];
         events.extend(announced);
         if answer.response.calls.is_empty() {
             course.last = events;
-            session.history.push_response(answer.response, Vec::new());
             let stop = answer.stop?;
             tokio::task::yield_now().await;
             if controls.steering.is_waiting() && stop == ModelStop::EndTurn && !cancel.is_cancelled() {
@@ -220,13 +209,11 @@ async fn attempt(
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
         let repeated = repetition.count(&answer.response.calls);
-        let round = calls::run(session, controls, candidates, cancel).await;
+        let over = calls::run(session, controls, candidates, cancel).await;
         let sampled = session.take_sampled();
-        course.usage += sampled;
-        session.usage += sampled;
-        let round = round?;
-        session.history.push_response(answer.response, round.results);
-        if round.cancelled {
+        let over = over?;
+        session.record_sampled(model.as_ref(), sampled, course).await?;
+        if over {
             return Ok(StopReason::Cancelled);
         }
         if repeated >= session.settings().limits.identical_calls {
@@ -257,33 +244,12 @@ async fn take_steering(
             said.settle(Err(TurnError::BadPrompt(reason)));
             continue;
         }
-        let message = session.next_message();
-        let event = SessionEvent::UserMessage { id: message.clone(), content: content.clone() };
+        let message = session.conversation().next_message();
+        let event = SessionEvent::UserMessage { id: message.clone(), content };
         session.log.record(vec![event]).await?;
-        session.history.push_user(attachments::for_model(&content));
         said.inserted(message);
     }
     Ok(())
-}
-
-/// What begins a turn.
-fn prompt_events(
-    controls: &Controls,
-    turn: &TurnId,
-    message: &MessageId,
-    content: &[Content],
-) -> Vec<SessionEvent> {
-    let mut events = vec![
-        SessionEvent::TurnStarted { turn: turn.clone() },
-        SessionEvent::UserMessage { id: message.clone(), content: content.to_vec() },
-    ];
-    if controls.state().title.is_none()
-        && let Some(title) = title(content)
-    {
-        controls.update(|state| state.title = Some(title.clone()));
-        events.push(SessionEvent::TitleChanged(title));
-    }
-    events
 }
 
 fn stop_reason(stop: ModelStop) -> StopReason {
@@ -292,22 +258,6 @@ fn stop_reason(stop: ModelStop) -> StopReason {
         ModelStop::MaxTokens => StopReason::MaxTokens,
         ModelStop::Refusal => StopReason::Refusal,
     }
-}
-
-fn single_text(content: &[Content]) -> Option<&str> {
-    match content {
-        [Content::Text(text)] => Some(text),
-        _ => None,
-    }
-}
-
-fn title(content: &[Content]) -> Option<String> {
-    content.iter().find_map(|item| match item {
-        Content::Text(text) => {
-            text.lines().map(|line| label(line, TITLE_CHARS)).find(|line| !line.is_empty())
-        }
-        _ => None,
-    })
 }
 
 /// Counts how often the model asks for the same thing in a row.
@@ -327,76 +277,6 @@ impl Repetition {
 }
 
 impl Session {
-    /// A prompt with what it links to and mentions.
-    async fn look_at(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
-        let system = self.gate.system.as_ref();
-        let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
-        let content = attachments::expand(content, system, &open).await;
-        for path in attachments::files(&content) {
-            // Searches ask the editor for it, as far as the tools may read it.
-            let canonical = system.resolve(&path).await;
-            if canonical.is_ok_and(|canonical| open(&path, &canonical).is_some()) {
-                self.files.named(&path);
-            }
-        }
-        if self.sources.is_empty() {
-            return content;
-        }
-        let refused = |function: &str| self.gate.refuses(state, function);
-        let (content, problems) = mentions::attach(content, &self.sources, system, &open, &refused).await;
-        for title in problems {
-            self.log.tell(SessionEvent::Notice { severity: Severity::Warning, title, description: None });
-        }
-        content
-    }
-
-    /// A prompt that is a command of a source, with what the user says with it; and why that cannot be, if it cannot.
-    async fn say_command(
-        &self,
-        mut content: Vec<Content>,
-        state: &SessionState,
-        cancel: &CancellationToken,
-    ) -> (Vec<Content>, Option<String>) {
-        let Some(Content::Text(text)) = content.first() else { return (content, None) };
-        let Some((name, arguments)) = commands::named(text) else { return (content, None) };
-        let said = async {
-            match self.gate.refuses(state, name) {
-                Some(reason) => Some(Err(reason)),
-                None => self.sources.say(name, arguments).await,
-            }
-        };
-        let said = tokio::select! {
-            biased;
-            () = cancel.cancelled() => None,
-            said = said => said,
-        };
-        match said {
-            None => (content, None),
-            Some(Ok(more)) => {
-                content.extend(more);
-                (content, None)
-            }
-            Some(Err(why)) => (content, Some(why)),
-        }
-    }
-
-    /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.
-    async fn ask_hooks(
-        &self,
-        mut content: Vec<Content>,
-        cancel: &CancellationToken,
-    ) -> (Vec<Content>, Option<String>) {
-        let text = |item: &Content| match item {
-            Content::Text(text) => Some(text.clone()),
-            _ => None,
-        };
-        let about = || json!({ "prompt": content.iter().filter_map(text).collect::<Vec<_>>().join("\n") });
-        let hooks = self.look_at_settings().await.hooks.clone();
-        let said = hooks.run(HookEvent::Prompt, &self.cwd, None, about, cancel).await;
-        content.extend(said.notes.into_iter().map(Content::text));
-        (content, said.denial)
-    }
-
     /// Tells hooks that the turn is over; what they say is shown.
     async fn tell_hooks(&self, stop: StopReason, cancel: &CancellationToken) {
         let about = || json!({ "stop_reason": stop.id() });
@@ -405,22 +285,6 @@ impl Session {
         for title in said.notes.into_iter().chain(said.denial) {
             self.log.tell(SessionEvent::Notice { severity: Severity::Info, title, description: None });
         }
-    }
-
-    /// Begins to store what begins a turn; whoever needs it stored awaits [`Session::stored`].
-    fn begin_storing(
-        &mut self,
-        events: Vec<SessionEvent>,
-        message: MessageId,
-        recorded: oneshot::Sender<MessageId>,
-    ) {
-        let log = self.log.clone();
-        self.storing = Some(tokio::spawn(async move {
-            log.record(events).await?;
-            // Most clients only wait for the end.
-            let _ = recorded.send(message);
-            Ok(())
-        }));
     }
 
     /// Asks the sources of tools what they have now; returns what is new about them.
@@ -469,26 +333,6 @@ impl Session {
             shell: self.gate.system.shell(),
             instructions: self.instructions.as_deref(),
             append: self.append_system_prompt.as_deref(),
-        }
-    }
-
-    /// Tokens in the model's context after an answer: as counted, or estimated where the answer
-    /// ended before anything was counted.
-    fn filled(&self, last: Usage, around: u64) -> u64 {
-        match last.input {
-            0 => self.context.fill.used(&self.history, around).max(self.context.told),
-            counted => counted + last.output,
-        }
-    }
-
-    /// The tokens of the session so far; `context` of them are in the model's context.
-    pub(crate) fn usage_update(&self, model: &dyn LanguageModel, context: u64, turn: Usage) -> UsageUpdate {
-        UsageUpdate {
-            model: model.info().id.clone(),
-            context_used: context,
-            context_size: model.info().context_size,
-            total: self.usage,
-            turn,
         }
     }
 }

@@ -17,6 +17,9 @@ pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 /// How long a TCP and TLS connection may take to come up.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Connections to one server that are kept open for the next request while nothing is asked.
+pub(crate) const IDLE_CONNECTIONS: usize = 4;
+
 /// How long to wait for token counts and the end marker once the model has said why it stopped. Servers that keep the connection
 /// open without `[DONE]` would otherwise hold a finished answer until the idle timeout.
 pub(crate) const FINISH_GRACE: Duration = Duration::from_secs(2);

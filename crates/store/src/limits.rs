@@ -17,6 +17,9 @@ pub(crate) const QUEUED_REQUESTS: usize = 256;
 pub(crate) const WRITES_PER_COMMIT: usize = 64;
 /// Bytes of events after which a page of them ends, however few they are: what a reader holds at a time does not grow with what was said.
 pub(crate) const EVENTS_PAGE_BYTES: usize = 1024 * 1024;
+/// Bytes of one stored event: as much as the longest message of a client. A longer one would be written, and read again at each opening, in
+/// one piece.
+pub(crate) const EVENT_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of files that are kept for one session, so that changes can be taken back; the oldest go first.
 pub(crate) const CONTENTS_BYTES: i64 = 256 * 1024 * 1024;
 /// Messages that a search ranks: the newest that match. Must be no fewer than it may return.

@@ -43,7 +43,7 @@ pub(crate) enum Command {
     Acp(AcpArgs),
     /// Play the editor against `tiller acp` on a sample project and show what passes between them.
     Demo(DemoArgs),
-    /// List, show, search, export, import, archive, delete or rewind stored sessions.
+    /// List, show, search, export, import, archive, delete, rewind or repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is not given.
@@ -340,6 +340,15 @@ pub(crate) enum SessionsCommand {
         /// Take the last rewind back.
         #[arg(long, conflicts_with = "to")]
         redo: bool,
+    },
+    /// Look the file of all sessions over and repair it: what can be read is kept, and a damaged file is set aside, never deleted.
+    Repair {
+        /// Say what is wrong and what would be done, and change nothing.
+        #[arg(long)]
+        check: bool,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
 }
 

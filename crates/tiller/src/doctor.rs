@@ -4,7 +4,9 @@ use crate::{
     args::DoctorArgs,
     exit::Exit,
     options::{NO_ALLOW_LIST, Network, Options},
-    screen, wiring,
+    screen,
+    sessions::health::{self, Sessions},
+    wiring,
 };
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -17,18 +19,21 @@ const IS_LINUX: bool = cfg!(target_os = "linux");
 /// Prints the report; the exit code says whether there is a problem. No secret is ever part of it.
 pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<Exit> {
     let support = wiring::local_system(options).sandbox_support().await;
-    let problems = problems(options);
+    let sessions = health::look(options).await;
+    let problems = problems(options, &sessions);
     let notices = with_shortcoming(options, notices, support);
     let code = if problems.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
     if args.json {
-        let report = as_json(options, &notices, support, &problems);
+        let report = as_json(options, &notices, support, &sessions, &problems);
         writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
         return Ok(code);
     }
     writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(stdout, "config     {}", options.folders.config)?;
     writeln!(stdout, "data       {}", options.folders.data)?;
+    writeln!(stdout, "sessions   {}", sessions.line())?;
+    sessions.notes().try_for_each(|note| writeln!(stdout, "note       {note}"))?;
     writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
     writeln!(stdout, "kernel     {}", kernel(support, IS_LINUX))?;
     for (name, key, base) in providers(options) {
@@ -43,7 +48,9 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
 /// The report for programs. No secret is ever part of it.
 pub(crate) async fn report(options: &Options, notices: &[String]) -> Value {
     let support = wiring::local_system(options).sandbox_support().await;
-    as_json(options, &with_shortcoming(options, notices, support), support, &problems(options))
+    let sessions = health::look(options).await;
+    let problems = problems(options, &sessions);
+    as_json(options, &with_shortcoming(options, notices, support), support, &sessions, &problems)
 }
 
 /// What is worth knowing: what was ignored of the settings, and what this machine lacks.
@@ -51,7 +58,13 @@ fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSuppo
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
 
-fn as_json(options: &Options, notices: &[String], support: SandboxSupport, problems: &[String]) -> Value {
+fn as_json(
+    options: &Options,
+    notices: &[String],
+    support: SandboxSupport,
+    sessions: &Sessions,
+    problems: &[String],
+) -> Value {
     let providers = providers(options);
     json!({
         "success": problems.is_empty(),
@@ -68,6 +81,7 @@ fn as_json(options: &Options, notices: &[String], support: SandboxSupport, probl
         },
         "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
         "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
+        "sessions": sessions.as_json(),
         "notices": notices,
         "issues": problems,
     })
@@ -100,11 +114,9 @@ fn kernel(support: SandboxSupport, is_linux: bool) -> String {
 }
 
 /// What the user has to mend.
-fn problems(options: &Options) -> Vec<String> {
-    match options.network {
-        Network::AllowList => vec![NO_ALLOW_LIST.to_owned()],
-        _ => Vec::new(),
-    }
+fn problems(options: &Options, sessions: &Sessions) -> Vec<String> {
+    let network = (options.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
+    network.into_iter().chain(sessions.problems.iter().cloned()).collect()
 }
 
 /// What this machine lacks of the sandbox that the settings want, and what follows. Nothing is broken: questions

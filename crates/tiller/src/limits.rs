@@ -56,3 +56,6 @@ pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 /// Bytes of what the system's opener of addresses says that are kept.
 #[cfg(feature = "extensions")]
 pub(crate) const BROWSER: usize = 4 * 1024;
+
+/// Steps of tasks between two looks at what has come in: sockets, pipes, timers, other threads.
+pub(crate) const EVENT_INTERVAL: u32 = 8;

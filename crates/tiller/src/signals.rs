@@ -150,6 +150,7 @@ async fn watch(mut taken: Taken) {
     end(exit)
 }
 
+#[expect(clippy::disallowed_methods, reason = "the other threads have had their time")]
 fn end(exit: Exit) -> ! {
     let work = BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(work) = work {

@@ -1,7 +1,7 @@
 //! From the command line to the part that does it.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SetupArgs},
+    args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs},
     config::{self, Flags},
     demo, doctor,
     environment::{self, Environment},
@@ -26,7 +26,7 @@ use std::{
     io::{IsTerminal, Read, Write},
     path::Path,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
@@ -49,7 +49,12 @@ pub(crate) fn run() -> Result<Exit> {
     let environment = Environment::read();
     logging::init(&environment)?;
     // One thread carries everything: sessions wait far more than they compute, and a process that starts in milliseconds has few threads.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // What comes in is looked for often: a cancel must not wait for a round of all sessions that are busy.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .event_interval(limits::EVENT_INTERVAL)
+        .global_queue_interval(limits::EVENT_INTERVAL)
+        .enable_all()
+        .build()?;
     let code = runtime.block_on(async {
         tokio::select! {
             biased;
@@ -85,6 +90,11 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
+        // What is to be repaired is not opened before.
+        Some(Command::Sessions(SessionsCommand::Repair { check, json })) => {
+            let Settled { options, .. } = settle(environment, None, Flags::default()).await?;
+            sessions::repair::run(&options.folders, check, json)
+        }
         Some(Command::Sessions(command)) => {
             let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
@@ -207,9 +217,15 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
         }
         (Some(given), extra) => given.or(extra),
     };
+    let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
     let prompt = match prompt.as_deref() {
-        // On a thread of its own, so that a signal is seen meanwhile.
-        None | Some("-") => tokio::task::spawn_blocking(prompt_from_stdin).await??,
+        None | Some("-") => match read_before(deadline).await? {
+            Some(prompt) => prompt,
+            None => {
+                tracing::warn!("no prompt came on stdin within the time (--timeout)");
+                return Ok(Exit::Limit);
+            }
+        },
         Some(text) => text.to_owned(),
     };
     let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NOBODY));
@@ -230,12 +246,26 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
         cwd,
         prompt,
         format: args.output_format,
-        timeout: args.timeout.map(Duration::from_secs),
+        timeout: args.timeout,
+        deadline,
         session,
         take_over: args.take_over,
         overrides,
     };
     headless::run(&wired.runtime, wiring::local_system(&options), run).await
+}
+
+/// The prompt on stdin, unless it takes too long. It is read on a thread of its own, so that a signal is
+/// seen meanwhile.
+async fn read_before(deadline: Option<Instant>) -> Result<Option<String>> {
+    let reading = tokio::task::spawn_blocking(prompt_from_stdin);
+    match deadline {
+        None => Ok(Some(reading.await??)),
+        Some(deadline) => match tokio::time::timeout_at(deadline.into(), reading).await {
+            Ok(read) => Ok(Some(read??)),
+            Err(_elapsed) => Ok(None),
+        },
+    }
 }
 
 fn prompt_from_stdin() -> Result<String> {

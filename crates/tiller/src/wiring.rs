@@ -55,12 +55,17 @@ pub(crate) fn wire(
         Some(folder) => AbsPath::from_os(folder.path())?,
     };
     let store: Arc<dyn SessionStore> =
-        Arc::new(SqliteStore::open_in_background(folder.join("sessions.db").as_std())?);
+        Arc::new(SqliteStore::open_in_background(sessions_file(&folder).as_std())?);
     let catalog = settings.catalog(options);
     let settings = Arc::new(OfFolders(Arc::clone(settings)));
     let models = Arc::clone(&catalog) as Arc<_>;
     let runtime = Runtime::with_settings(store, models, settings, tool_providers);
     Ok(Wired { runtime, catalog, _temporary: temporary })
+}
+
+/// The file of all sessions in a data folder.
+pub(crate) fn sessions_file(data: &AbsPath) -> AbsPath {
+    data.join("sessions.db")
 }
 
 /// The models, as settings have them; recordings are named from a folder.

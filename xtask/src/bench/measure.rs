@@ -4,6 +4,7 @@ mod decisions;
 mod delegation;
 mod events;
 mod launches;
+mod load;
 mod memory;
 mod replay;
 mod scripts;
@@ -52,6 +53,7 @@ const ALL: &[(&str, Measurement)] = &[
     ("launches", launches::measure),
     ("large project", launches::large_project),
     ("cancel", turns::cancel),
+    ("cancel under load", load::cancel),
     ("memory", memory::measure),
     ("replay", replay::measure),
 ];

@@ -85,6 +85,10 @@ fn serve(stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Resul
             hang(stream, answers, events)?;
             break;
         }
+        if script == Script::Flood {
+            flood(stream, answers)?;
+            break;
+        }
         let answered = answer(stream, answers.events(script, results), script.pause(), received)?;
         if events.send(answered).is_err() {
             break;
@@ -126,6 +130,18 @@ fn hang(mut stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Re
     if events.send(Event::Hanging).is_ok() {
         let mut rest = [0; 64];
         while matches!(stream.read(&mut rest), Ok(count) if count > 0) {}
+    }
+    Ok(())
+}
+
+/// Sends chunks until the client goes away.
+fn flood(stream: &TcpStream, answers: &Answers) -> Result<()> {
+    let mut to = BufWriter::with_capacity(16 << 10, stream);
+    write_event_stream_head(&mut to)?;
+    for data in answers.events(Script::Flood, 0).iter().cycle() {
+        if write_chunk(&mut to, &format!("data: {data}\n\n")).is_err() {
+            break;
+        }
     }
     Ok(())
 }

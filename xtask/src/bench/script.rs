@@ -45,10 +45,12 @@ pub(super) enum Script {
     Trues,
     /// One chunk, then nothing until the connection is closed.
     Hang,
+    /// Chunks as fast as they can be written, until the connection is closed.
+    Flood,
 }
 
 impl Script {
-    const ALL: [Script; 9] = [
+    const ALL: [Script; 10] = [
         Script::One,
         Script::Burst,
         Script::Paced,
@@ -58,6 +60,7 @@ impl Script {
         Script::Writes,
         Script::Trues,
         Script::Hang,
+        Script::Flood,
     ];
 
     /// The word by which a prompt asks for it.
@@ -72,6 +75,7 @@ impl Script {
             Script::Writes => "bench:writes",
             Script::Trues => "bench:trues",
             Script::Hang => "bench:hang",
+            Script::Flood => "bench:flood",
         }
     }
 
@@ -99,7 +103,7 @@ impl Script {
             Script::Tools => TOOLS,
             Script::Lookups | Script::Reads => CALLS,
             Script::Writes | Script::Trues => CALLS + 1,
-            Script::One | Script::Burst | Script::Paced | Script::Hang => 0,
+            Script::One | Script::Burst | Script::Paced | Script::Hang | Script::Flood => 0,
         }
     }
 
@@ -128,6 +132,7 @@ impl Script {
                 vec![tool_call(step, "bash", &json!({ "command": command }))]
             }
             Script::Hang => return vec![text("hanging")],
+            Script::Flood => return (0..BURST).map(|index| text(&marker(index))).collect(),
         };
         let reason = if step < self.calls() { "tool_calls" } else { "stop" };
         events.into_iter().chain([end(reason), usage(), DONE.to_owned()]).collect()
@@ -187,7 +192,8 @@ mod tests {
     #[test]
     fn every_answer_ends_as_the_wire_wants() {
         let answers = Answers::prepare();
-        for script in Script::ALL.into_iter().filter(|script| *script != Script::Hang) {
+        for script in Script::ALL.into_iter().filter(|script| !matches!(script, Script::Hang | Script::Flood))
+        {
             assert_eq!(answers.events(script, 99).last().unwrap(), "[DONE]");
         }
         assert_eq!(answers.events(Script::Burst, 0).len(), BURST + 3);

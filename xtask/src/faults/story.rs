@@ -215,7 +215,7 @@ impl Story<'_> {
             if count > 1 || (answered && count == 0) {
                 harms.push((Harm::Loss, format!("{said:?} is there {count} times")));
             }
-            if answered && !replayed.answers.iter().any(|text| *text == answer) {
+            if answered && !replayed.answers.contains(&answer) {
                 harms.push((Harm::Loss, format!("{answer:?} is not there")));
             }
         }

@@ -88,9 +88,18 @@ pub(crate) struct Client<H> {
     last_id: u64,
 }
 
+/// A response to whichever request.
+pub(crate) struct Response {
+    /// The request.
+    pub(crate) id: u64,
+    /// When it was read.
+    pub(crate) at: Instant,
+    pub(crate) result: Value,
+}
+
 /// A request on its way.
 pub(crate) struct Pending {
-    id: u64,
+    pub(crate) id: u64,
     asked: Instant,
 }
 
@@ -167,6 +176,23 @@ impl<H: Host> Client<H> {
                 Incoming::Response { id, .. } => {
                     bail!("the agent answered request {id}, which nobody waits for")
                 }
+            }
+        }
+    }
+}
+
+impl<H> Client<H> {
+    /// The next response, whatever request it is for; updates and events before it are passed over.
+    /// An error response is an error.
+    pub(crate) fn next_response(&mut self, patience: Duration) -> Result<Response> {
+        loop {
+            if let Incoming::Response { at, id, outcome } =
+                self.incoming.recv_timeout(patience).context("the agent did not answer")?
+            {
+                return match outcome {
+                    Ok(result) => Ok(Response { id, at, result }),
+                    Err(error) => bail!("the agent answered request {id} with an error: {error}"),
+                };
             }
         }
     }

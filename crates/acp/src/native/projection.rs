@@ -196,6 +196,7 @@ impl Projection {
             | SessionEvent::TitleChanged(_)
             | SessionEvent::Commands(_)
             | SessionEvent::FileChanged(_)
+            | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
     }

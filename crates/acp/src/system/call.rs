@@ -1,13 +1,14 @@
 //! Requests to the client, with a deadline.
 
 use super::reason;
-use crate::{connection::Outbox, v1::V1};
+use crate::{connection::Outbox, limits::TERMINALS, v1::V1};
 use agent::SessionId;
 use agent_client_protocol::{Client, ConnectionTo, Error, ErrorCode, SentRequest, UntypedMessage};
 use serde::Serialize;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use system::SystemError;
+use tokio::sync::Semaphore;
 
 /// Sends a session's requests.
 #[derive(Clone)]
@@ -20,6 +21,8 @@ pub(super) struct Caller {
     pub(super) session: SessionId,
     /// How long an answer may take.
     pub(super) deadline: Duration,
+    /// Places for terminals that are open at a time.
+    pub(super) terminals: Arc<Semaphore>,
 }
 
 /// Why a request brought no answer to work with.
@@ -38,6 +41,8 @@ pub(super) enum CallError {
     BadAnswer(String),
     /// The client did not answer in time.
     Timeout(&'static str, Duration),
+    /// As many terminals are open as may be; the client was not asked.
+    TooManyTerminals,
     /// The client is gone.
     Gone,
 }
@@ -111,6 +116,9 @@ impl Caller {
             CallError::Unsupported => "it does not support this".to_owned(),
             CallError::Refused { message, .. } => message,
             CallError::BadAnswer(message) => message,
+            CallError::TooManyTerminals => format!(
+                "{TERMINALS} of its terminals are open in this session already; wait for a command to end"
+            ),
             CallError::Gone => "it closed the connection".to_owned(),
         };
         SystemError::Client { operation, path: about.to_owned(), message }

@@ -27,7 +27,7 @@ use crate::{
     ClientTools,
     connection::Outbox,
     facts::Terminal,
-    limits::{FORM_PAUSE, FORM_WAIT},
+    limits::{FORM_PAUSE, FORM_WAIT, TERMINALS},
     v1::V1,
 };
 use agent::SessionId;
@@ -75,7 +75,8 @@ impl AcpSystem {
         share: Share,
         deadline: Duration,
     ) -> Self {
-        let caller = Caller { connection, outbox, session, deadline };
+        let terminals = Arc::new(tokio::sync::Semaphore::new(TERMINALS));
+        let caller = Caller { connection, outbox, session, deadline, terminals };
         Self { local, caller, share, marks: Arc::default(), looks: None }
     }
 

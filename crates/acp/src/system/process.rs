@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
 use system::{Command, ExitStatus, Launch, Output, Process, SystemError, TerminalId};
 use tokio::{
-    sync::{oneshot, watch},
+    sync::{OwnedSemaphorePermit, oneshot, watch},
     task::AbortHandle,
     time::{Instant, sleep_until, timeout},
 };
@@ -294,6 +294,7 @@ impl Drop for Confining {
 struct Terminal {
     caller: Caller,
     id: TerminalId,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Drop for Terminal {
@@ -318,6 +319,7 @@ impl Drop for Terminal {
 
 /// Asks for a terminal. The answer is awaited in a task of its own: when it comes too late for us, the terminal is still released.
 async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Terminal, CallError> {
+    let place = caller.terminals.clone().try_acquire_owned().map_err(|_| CallError::TooManyTerminals)?;
     let env = command.environment().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
     let request = acp::CreateTerminalRequest::new(caller.session_id(), words.command)
         .env(env)
@@ -333,7 +335,9 @@ async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Term
     let owner = caller.clone();
     tokio::spawn(async move {
         let terminal = answer(request).await.and_then(|answer| match answer.get("terminalId") {
-            Some(Value::String(id)) => Ok(Terminal { caller: owner, id: TerminalId(id.clone()) }),
+            Some(Value::String(id)) => {
+                Ok(Terminal { caller: owner, id: TerminalId(id.clone()), _place: place })
+            }
             _ => Err(CallError::BadAnswer("it made a terminal without an id".to_owned())),
         });
         drop(made.send(terminal));

@@ -141,6 +141,7 @@ impl Projection {
             | SessionEvent::Phase(_)
             | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
+            | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::Rewound(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),
         }

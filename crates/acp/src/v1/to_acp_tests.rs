@@ -198,6 +198,7 @@ fn diffs_plans_usage_and_titles() {
         context_size: 100,
         total: Usage::default(),
         turn: Usage::default(),
+        counted: None,
     };
     check(
         &mut live,

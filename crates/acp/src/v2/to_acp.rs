@@ -166,6 +166,7 @@ impl Projection {
             | SessionEvent::Phase(_)
             | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
+            | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
     }

@@ -231,6 +231,7 @@ fn the_end_of_a_turn_tells_what_it_used() {
             context_size: 2,
             total,
             turn,
+            counted: None,
         })
     };
     for event in [started(), used(10, 5, 4), used(30, 7, 20)] {

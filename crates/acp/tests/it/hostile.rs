@@ -13,20 +13,27 @@ use system::fake::Script;
 /// The commands of the turn; each must run once at the most, wherever that is.
 const LINES: [&str; 2] = ["one", "two"];
 
-fn faults() -> Vec<Fault> {
+/// Calls that are not answered, or refused.
+fn refusals() -> Vec<Fault> {
     vec![
         Fault::Silence,
         Fault::Error(-32601, "Method not found"),
         Fault::Error(-32603, "no"),
         Fault::Error(-32002, "Resource not found"),
         Fault::Error(-32602, "Invalid params"),
+        Fault::Done(-32603, "it was done all the same"),
+    ]
+}
+
+/// Calls that are answered with something that is no answer, late, or twice.
+fn oddities() -> Vec<Fault> {
+    vec![
         Fault::Result(json!({})),
         Fault::Result(Value::Null),
         Fault::Result(json!("text")),
         Fault::Result(
             json!({"output": 1, "content": [], "terminalId": null, "exitCode": "x", "outcome": "?"}),
         ),
-        Fault::Done(-32603, "it was done all the same"),
         Fault::Late(Duration::from_secs(45)),
         Fault::Twice,
     ]
@@ -126,16 +133,26 @@ async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
     reached
 }
 
-#[tokio::test(start_paused = true)]
-async fn every_fault_at_every_call_costs_one_call_at_the_most() {
-    for fault in faults() {
+/// Plays each of the faults at every call.
+async fn at_every_call(faults: Vec<Fault>) {
+    for fault in faults {
         let mut number = 1;
-        while play(number, fault.clone(), number % 2 == 0).await {
+        while play(number, fault.clone(), number.is_multiple_of(2)).await {
             number += 1;
         }
         assert!(number > 12, "{fault:?}: only {number} calls were made");
         println!("faults: {fault:?}: {} operations", number - 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_fault_at_every_call_costs_one_call_at_the_most() {
+    at_every_call(refusals()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_odd_answer_at_every_call_costs_one_call_at_the_most() {
+    at_every_call(oddities()).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,7 +181,7 @@ async fn a_client_that_never_answers_anything_costs_each_call_its_deadline() {
 
 /// Plays the turn with one call never answered, which is cancelled; whether the call was reached.
 async fn cancel_at(number: usize) -> bool {
-    let stage = stage(editor(number % 2 == 0).fault_at(number, Fault::Silence), turn());
+    let stage = stage(editor(number.is_multiple_of(2)).fault_at(number, Fault::Silence), turn());
     for line in LINES {
         stage.disk.on_command(line, |_| Script::exits(0).prints("here"));
     }

@@ -9,16 +9,21 @@ use serde_json::Value;
 /// How full the context is, as far as is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fill {
+    /// How many messages were in the request that was answered last.
+    asked: usize,
     /// What the provider counted for a request, and how many messages were in it.
     counted: Option<(u64, usize)>,
 }
 
 impl Fill {
-    /// Takes what the provider counted of a request with that many messages; nothing, where it counted nothing.
-    pub(crate) fn count(&mut self, tokens: u64, messages: usize) {
-        if tokens > 0 {
-            self.counted = Some((tokens, messages));
-        }
+    /// A request with that many messages was answered.
+    pub(crate) fn answered(&mut self, messages: usize) {
+        self.asked = messages;
+    }
+
+    /// Takes what the provider counted of the request that was answered last.
+    pub(crate) fn count(&mut self, tokens: u64) {
+        self.counted = Some((tokens, self.asked));
     }
 
     /// Whether nothing is known of what is sent now: nothing was counted yet, or it has become less
@@ -43,6 +48,33 @@ impl Fill {
                 (tokens + since).max(estimate / 2)
             }
             None => estimate,
+        }
+    }
+}
+
+/// About how many bytes of text, images and arguments a message holds.
+pub(crate) fn bytes(message: &Message) -> usize {
+    let content = |content: &[Content]| -> usize {
+        let bytes = content.iter().map(|piece| match piece {
+            Content::Text(words) => words.len(),
+            Content::Image { data, .. } => data.len(),
+            Content::ResourceLink { uri, name } => uri.len() + name.len(),
+            Content::Resource { uri, text, .. } => uri.len() + text.len(),
+        });
+        bytes.sum()
+    };
+    match message {
+        Message::User(said) => content(said),
+        Message::Assistant(answer) => {
+            let reasoning = answer
+                .reasoning
+                .iter()
+                .map(|part| part.text.len() + part.opaque.as_ref().map_or(0, String::len));
+            let calls = answer.calls.iter().map(|call| {
+                let arguments = call.arguments.as_ref().map_or_else(|bad| bad.raw.len(), json_bytes);
+                call.name.len() + arguments + call.result.text.len() + content(&call.result.images)
+            });
+            answer.text.len() + reasoning.sum::<usize>() + calls.sum::<usize>()
         }
     }
 }
@@ -110,6 +142,7 @@ fn json_bytes(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{AnsweredCall, AssistantMessage, MalformedArguments, ToolResult};
     use serde_json::json;
 
     fn said(bytes: usize) -> Vec<Content> {
@@ -122,12 +155,12 @@ mod tests {
         history.push_user(said(4_000));
         let mut fill = Fill::default();
         assert_eq!(fill.used(&history, 500), 1_500, "nothing was counted yet");
-        fill.count(0, 1);
-        assert_eq!(fill.used(&history, 500), 1_500, "a provider that counts nothing says nothing");
-        fill.count(1_200, 1);
+        fill.answered(1);
+        fill.count(1_200);
         history.push_user(said(400));
         assert_eq!(fill.used(&history, 500), 1_300);
-        fill.count(7, 2);
+        fill.answered(2);
+        fill.count(7);
         assert_eq!(
             fill.used(&history, 500),
             800,
@@ -135,6 +168,18 @@ mod tests {
         );
         fill.forget();
         assert_eq!(fill.used(&history, 500), 1_600);
+    }
+
+    #[test]
+    fn images_and_results_count_by_their_bytes() {
+        let image = Content::Image { mime_type: "image/png".to_owned(), data: "A".repeat(700) };
+        assert_eq!(bytes(&Message::User(vec![Content::text("12345"), image.clone()])), 705);
+        let result = ToolResult { images: vec![image], ..ToolResult::ok("123") };
+        let arguments = Err(MalformedArguments { raw: "{".to_owned(), error: String::new() });
+        let call = AnsweredCall { provider_id: "p".to_owned(), name: "bash".to_owned(), arguments, result };
+        let answer =
+            AssistantMessage { text: "1234567".to_owned(), calls: vec![call], ..AssistantMessage::default() };
+        assert_eq!(bytes(&Message::Assistant(answer)), 7 + 4 + 1 + 703);
     }
 
     #[test]

@@ -2,36 +2,20 @@
 //!
 //! Nothing is touched before room is needed. Then, from the cheapest to the dearest: results that were read anew since and old results are
 //! left out; what lies further back is summed up by the model itself; and where no model can do that, the oldest part is left out. The log
-//! keeps everything: what is left out is left out of requests alone.
+//! keeps everything: what is left out is left out of requests alone, and each step is an event, so that the next process sends what this one sends.
 
-mod measure;
+pub(crate) mod measure;
 mod prune;
 mod room;
 mod split;
 mod summary;
 mod summing;
 
-pub(crate) use measure::{around, tool_bytes};
+pub(crate) use measure::{Fill, around, tool_bytes};
 pub(crate) use room::Room;
 pub(crate) use summing::{Summed, Summing, can_sum_up};
 
 use crate::CompactionId;
-use measure::Fill;
-
-/// What a session knows of its model's context.
-#[derive(Debug, Default)]
-pub(crate) struct ContextState {
-    /// How full it is.
-    pub(crate) fill: Fill,
-    /// Tokens in it as the client was told last.
-    pub(crate) told: u64,
-    /// How often the conversation was to be summed up.
-    pub(crate) compactions: u64,
-    /// How often in a row that did not work. It is not tried for ever.
-    pub(crate) failures: u32,
-    /// Whether the user was told that the end is near.
-    pub(crate) warned: bool,
-}
 
 /// What is new about the summing up of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]

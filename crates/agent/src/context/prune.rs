@@ -1,7 +1,9 @@
 //! Which results of calls are no longer sent: those of files that were read again since, and old ones.
 
 use super::measure;
-use crate::{AnsweredCall, ContextLimits, Message, limits::IMAGE_TOKENS};
+use crate::{
+    AnsweredCall, ContextLimits, History, Message, ResultsLeftOut, ToolCallId, limits::IMAGE_TOKENS,
+};
 use std::collections::HashSet;
 
 /// What stands for the result of a read that was repeated.
@@ -9,30 +11,32 @@ const READ_AGAIN: &str = "(Left out to make room: the same was read again later.
 /// What stands for an old result.
 const OLD: &str = "(Left out to make room. Make the call again if the result is needed.)";
 
-/// What was left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is to be left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pruned {
     /// How many results.
     pub(super) results: usize,
-    /// About how many tokens they had.
+    /// About how many tokens they have.
     pub(super) tokens: u64,
+    /// Which, by what stands for them.
+    pub(super) left_out: Vec<ResultsLeftOut>,
 }
 
-/// Leaves results out if that saves enough to be worth it. The newest results stay, whatever they are.
-pub(super) fn prune(messages: &mut [Message], limits: &ContextLimits, least: u64) -> Option<Pruned> {
-    let candidates = candidates(messages, limits.prune_protect);
+/// The results to leave out, if that saves enough to be worth it. The newest results stay, whatever they are.
+pub(super) fn prune(history: &History, limits: &ContextLimits, least: u64) -> Option<Pruned> {
+    let candidates = candidates(history.messages(), limits.prune_protect);
     let tokens = candidates.iter().map(|candidate| candidate.saves).sum();
     if candidates.is_empty() || tokens < least {
         return None;
     }
-    for candidate in &candidates {
-        if let Message::Assistant(answer) = &mut messages[candidate.message] {
-            let result = &mut answer.calls[candidate.call].result;
-            candidate.text.clone_into(&mut result.text);
-            result.images.clear();
-        }
-    }
-    Some(Pruned { results: candidates.len(), tokens })
+    let by_text = |text: &str| {
+        let these = candidates.iter().filter(|candidate| candidate.text == text);
+        let calls: Vec<ToolCallId> =
+            these.map(|candidate| history.calls()[candidate.message][candidate.call].clone()).collect();
+        (!calls.is_empty()).then(|| ResultsLeftOut { calls, instead: text.to_owned() })
+    };
+    let left_out = [READ_AGAIN, OLD].into_iter().filter_map(by_text).collect();
+    Some(Pruned { results: candidates.len(), tokens, left_out })
 }
 
 struct Candidate {
@@ -72,32 +76,39 @@ fn read_of(call: &AnsweredCall) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AssistantMessage, ToolResult};
+    use crate::{MessageId, ModelResponse, ToolCallRequest, ToolResult};
     use serde_json::json;
 
     /// A conversation of calls, each in an answer of its own: the tool, the file, and bytes of the result.
-    fn calls(calls: &[(&str, &str, usize)]) -> Vec<Message> {
-        let answer = |(tool, path, bytes): &(&str, &str, usize)| {
-            Message::Assistant(AssistantMessage {
-                calls: vec![AnsweredCall {
-                    provider_id: "p".to_owned(),
-                    name: (*tool).to_owned(),
-                    arguments: Ok(json!({ "path": path })),
-                    result: ToolResult::ok("x".repeat(*bytes)),
-                }],
-                ..AssistantMessage::default()
-            })
-        };
-        calls.iter().map(answer).collect()
+    fn calls(calls: &[(&str, &str, usize)]) -> History {
+        let mut history = History::default();
+        for (number, (tool, path, bytes)) in calls.iter().enumerate() {
+            let call = ToolCallRequest {
+                id: ToolCallId(format!("tool_{number}")),
+                provider_id: "p".to_owned(),
+                name: (*tool).to_owned(),
+                arguments: Ok(json!({ "path": path })),
+            };
+            let response = ModelResponse {
+                id: MessageId::from("m"),
+                thought_id: MessageId::from("t"),
+                model: "x/y".to_owned(),
+                reasoning: Vec::new(),
+                text: String::new(),
+                calls: vec![call],
+            };
+            history.push_response(response, vec![ToolResult::ok("x".repeat(*bytes))]);
+        }
+        history
     }
 
-    fn left(messages: &[Message]) -> Vec<&str> {
+    fn left(history: &History) -> Vec<&str> {
         let result = |message: &Message| match message {
             Message::Assistant(answer) if answer.calls[0].result.text == READ_AGAIN => "again",
             Message::Assistant(answer) if answer.calls[0].result.text == OLD => "old",
             _ => "whole",
         };
-        messages.iter().map(result).collect()
+        history.messages().iter().map(result).collect()
     }
 
     #[test]
@@ -118,19 +129,18 @@ mod tests {
             (1_000_000, 1_000, ["whole", "again", "whole", "whole", "whole", "whole"]),
         ] {
             let limits = ContextLimits { prune_protect: protect, ..ContextLimits::default() };
-            let mut messages = calls(&script);
-            let pruned = prune(&mut messages, &limits, least);
-            assert_eq!(left(&messages), expected, "{protect} {least}");
-            let gone = expected.iter().filter(|left| **left != "whole").count();
-            assert_eq!(pruned.map_or(0, |pruned| pruned.results), gone);
-            let again = prune(&mut messages, &limits, 0);
+            let mut history = calls(&script);
+            let pruned = prune(&history, &limits, least).unwrap();
+            for left in &pruned.left_out {
+                history.leave_results_out(&left.calls, &left.instead);
+            }
+            assert_eq!(left(&history), expected, "{protect} {least}");
+            assert_eq!(pruned.results, expected.iter().filter(|left| **left != "whole").count());
+            let again = prune(&history, &limits, 0);
             assert_eq!(again, None, "what is left out is not left out again");
         }
-        let saves_too_little = prune(
-            &mut calls(&script),
-            &ContextLimits { prune_protect: 0, ..ContextLimits::default() },
-            20_000,
-        );
+        let saves_too_little =
+            prune(&calls(&script), &ContextLimits { prune_protect: 0, ..ContextLimits::default() }, 20_000);
         assert_eq!(saves_too_little, None);
     }
 }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     CompactionId, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop, SessionEvent, Severity,
     StoreError, TurnError, Usage, bounded,
+    conversation::Conversation,
     limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},
     session_task::Session,
     turn::{next, retrying},
@@ -42,22 +43,22 @@ impl Session {
         let limits = self.settings().limits.context.clone();
         let Some(room) = Room::of(with.model.info(), &limits) else { return Ok(()) };
         let mark = if limits.auto_compact { room.compact_at } else { room.warn_at };
-        if self.used(with.around) < mark {
-            self.context.warned = false;
+        if self.conversation().used(with.around) < mark {
+            self.warned = false;
             return Ok(());
         }
         self.stored().await?;
-        self.leave_results_out(limits.prune_min_savings);
-        if self.used(with.around) < mark {
+        self.leave_results_out(limits.prune_min_savings).await?;
+        if self.conversation().used(with.around) < mark {
             return Ok(());
         }
         if !limits.auto_compact {
             return self.warn(room, with.around);
         }
-        if self.context.failures < COMPACTION_FAILURES {
+        if self.conversation().failures() < COMPACTION_FAILURES {
             self.sum_up(with, room, None, spent).await?;
         }
-        if self.used(with.around) >= room.block_at && !with.cancel.is_cancelled() {
+        if self.conversation().used(with.around) >= room.block_at && !with.cancel.is_cancelled() {
             self.leave_beginning_out(with, room.compact_at.saturating_sub(with.around), *spent).await?;
         }
         Ok(())
@@ -71,10 +72,10 @@ impl Session {
         spent: &mut Usage,
     ) -> Result<bool, TurnError> {
         self.stored().await?;
-        let used = self.used(with.around);
+        let used = self.conversation().used(with.around);
         let room = Room::below(used, &self.settings().limits.context);
-        self.leave_results_out(1);
-        let mut shorter = self.used(with.around) < room.block_at;
+        self.leave_results_out(1).await?;
+        let mut shorter = self.conversation().used(with.around) < room.block_at;
         if !shorter {
             shorter = matches!(self.sum_up(with, room, None, spent).await?, Summed::Shorter { .. });
         }
@@ -93,52 +94,55 @@ impl Session {
         focus: Option<&str>,
         spent: &mut Usage,
     ) -> Result<Summed, StoreError> {
-        let messages = self.history.messages();
+        let conversation = self.conversation();
+        let messages = conversation.history().messages();
         // It must save more than it costs.
         let least = room.summary().max(COMPACTION_LEAST_TOKENS);
         let first = split(messages, room.tail(with.around), least).filter(|_| can_sum_up(with.model));
         let Some(first) = first else { return Ok(Summed::Nothing) };
-        let before = self.used(with.around);
+        let before = conversation.used(with.around);
         let request = summary::request(&messages[..first], room, focus, with.model.info());
+        let asked = unanswered(messages, first).cloned();
         let kept = messages.len() - first;
-        let id = self.next_compaction();
+        let id = conversation.next_compaction();
+        drop(conversation);
         self.log.tell(step(&id, CompactionStep::Started));
-        let written = self.write_summary(with, request, &id, spent).await;
-        let summary = match written {
-            Written::Whole(text) => summary::continued(&text, unanswered(self.history.messages(), first)),
-            Written::Failed(why) => {
-                self.context.failures += 1;
-                self.log.record(vec![step(&id, CompactionStep::Failed(why.clone()))]).await?;
-                return Ok(Summed::Failed(why));
+        let (written, cost) = self.write_summary(with, request, &id).await;
+        *spent += cost;
+        let (step, summed) = match written {
+            Written::Whole(text) => {
+                let summary = summary::continued(&text, asked.as_ref());
+                let after = self.shorten(&id, summary, kept, with, cost, *spent).await?;
+                return Ok(Summed::Shorter { before, after });
             }
-            Written::Cancelled => {
-                self.log.record(vec![step(&id, CompactionStep::Cancelled)]).await?;
-                return Ok(Summed::Cancelled);
-            }
+            Written::Failed(why) => (CompactionStep::Failed(why.clone()), Summed::Failed(why)),
+            Written::Cancelled => (CompactionStep::Cancelled, Summed::Cancelled),
         };
-        self.context.failures = 0;
-        let after = self.shorten(&id, summary, kept, with, *spent).await?;
-        Ok(Summed::Shorter { before, after })
+        let mut events = vec![self::step(&id, step)];
+        if cost != Usage::default() {
+            let used = self.conversation().context_used();
+            events.push(SessionEvent::Usage(self.usage_update(with.model, used, cost, *spent)));
+        }
+        self.log.record(events).await?;
+        Ok(summed)
     }
 
-    /// Stores what stands for the beginning from now on, and how full the context is then.
+    /// Stores what stands for the beginning from now on, and how full the context is then. `cost` is what the summary took of the model.
     async fn shorten(
         &mut self,
         id: &CompactionId,
         summary: String,
         kept: usize,
         with: &Summing<'_>,
+        cost: Usage,
         spent: Usage,
     ) -> Result<u64, StoreError> {
-        let mut history = self.history.clone();
-        history.shorten(summary.clone(), kept);
-        let mut fill = self.context.fill;
-        fill.forget();
-        let after = fill.used(&history, with.around);
-        let usage = self.usage_update(with.model, after, spent);
         let completed = step(id, CompactionStep::Completed { summary, kept: kept as u64 });
+        let mut shorter = Conversation::clone(&self.conversation());
+        shorter.apply(&completed);
+        let after = shorter.used(with.around);
+        let usage = self.usage_update(with.model, after, cost, spent);
         self.log.record(vec![completed, SessionEvent::Usage(usage)]).await?;
-        (self.history, self.context.fill, self.context.told) = (history, fill, after);
         Ok(after)
     }
 
@@ -149,15 +153,17 @@ impl Session {
         tokens: u64,
         spent: Usage,
     ) -> Result<bool, StoreError> {
-        let messages = self.history.messages();
+        let conversation = self.conversation();
+        let messages = conversation.history().messages();
         let Some(first) = split(messages, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
         let mut text = summary::LEFT_OUT.to_owned();
         if let Some(prompt) = unanswered(messages, first) {
             text = summary::continued(&text, Some(prompt));
         }
         let kept = messages.len() - first;
-        let id = self.next_compaction();
-        self.shorten(&id, text, kept, with, spent).await?;
+        let id = conversation.next_compaction();
+        drop(conversation);
+        self.shorten(&id, text, kept, with, Usage::default(), spent).await?;
         self.log.tell(SessionEvent::Notice {
             severity: Severity::Warning,
             title: "The beginning of the conversation is no longer sent to the model: it does not fit"
@@ -170,13 +176,13 @@ impl Session {
         Ok(true)
     }
 
-    fn leave_results_out(&mut self, least: u64) {
+    async fn leave_results_out(&self, least: u64) -> Result<(), StoreError> {
         let limits = self.settings().limits.context.clone();
-        let Some(pruned) = prune::prune(self.history.messages_mut(), &limits, least) else {
-            return;
+        let Some(pruned) = prune::prune(self.conversation().history(), &limits, least) else {
+            return Ok(());
         };
-        self.context.fill.forget();
-        let prune::Pruned { results, tokens } = pruned;
+        let prune::Pruned { results, tokens, left_out } = pruned;
+        self.log.record(left_out.into_iter().map(SessionEvent::ResultsLeftOut).collect()).await?;
         self.log.tell(SessionEvent::Notice {
             severity: Severity::Info,
             title: format!(
@@ -184,18 +190,19 @@ impl Session {
             ),
             description: None,
         });
+        Ok(())
     }
 
     /// Tells the user once that the end is near, and sends nothing once it is reached.
     fn warn(&mut self, room: Room, around: u64) -> Result<(), TurnError> {
-        let (used, size) = (self.used(around), room.window);
+        let (used, size) = (self.conversation().used(around), room.window);
         if used >= room.block_at {
             return Err(TurnError::Model(ModelError::ContextOverflow(format!(
                 "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; say /compact, or start a \
                  new session"
             ))));
         }
-        if !std::mem::replace(&mut self.context.warned, true) {
+        if !std::mem::replace(&mut self.warned, true) {
             self.log.tell(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: format!("The conversation takes about {used} of the model's {size} tokens"),
@@ -205,23 +212,13 @@ impl Session {
         Ok(())
     }
 
-    /// Tokens that a request takes now.
-    pub(crate) fn used(&self, around: u64) -> u64 {
-        self.context.fill.used(&self.history, around)
-    }
-
-    fn next_compaction(&mut self) -> CompactionId {
-        self.context.compactions += 1;
-        CompactionId(format!("compaction_{}", self.context.compactions))
-    }
-
+    /// Has the model write a summary; what it wrote, and the tokens that took.
     async fn write_summary(
-        &mut self,
+        &self,
         with: &Summing<'_>,
         request: ModelRequest,
         id: &CompactionId,
-        spent: &mut Usage,
-    ) -> Written {
+    ) -> (Written, Usage) {
         let mut stream = bounded::ask(with.model, request);
         let (mut text, mut told, mut usage) = (String::new(), 0, Usage::default());
         let written = loop {
@@ -258,9 +255,7 @@ impl Session {
                 )) => {}
             }
         };
-        *spent += usage;
-        self.usage += usage;
-        written
+        (written, usage)
     }
 }
 

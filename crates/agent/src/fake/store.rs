@@ -20,13 +20,25 @@ pub struct MemoryStore {
     paused: watch::Sender<bool>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     sessions: HashMap<SessionId, Held>,
     clock: i64,
     fail_after: Option<usize>,
+    trip: Option<Trip>,
+    late: bool,
 }
 
+/// One append that is not acknowledged.
+#[derive(Clone, Copy)]
+struct Trip {
+    /// How many appends go well before it.
+    after: usize,
+    /// Whether what it appends is there all the same.
+    stored: bool,
+}
+
+#[derive(Clone)]
 struct Held {
     record: SessionRecord,
     events: Vec<SessionEvent>,
@@ -41,6 +53,28 @@ impl MemoryStore {
         self.lock().fail_after = Some(appends);
     }
 
+    /// Lets so many more appends pass, and acknowledges the one after them not, whether it was stored or not.
+    pub fn trip_after(&self, appends: usize, stored: bool) {
+        self.lock().trip = Some(Trip { after: appends, stored });
+    }
+
+    /// Has the next append answer after those that begin while it waits.
+    pub fn answer_late(&self) {
+        self.lock().late = true;
+    }
+
+    /// Lets every append pass again.
+    pub fn heal(&self) {
+        let mut state = self.lock();
+        (state.fail_after, state.trip) = (None, None);
+    }
+
+    /// A store of its own that holds what this one holds now.
+    pub fn copy(&self) -> Self {
+        let state = State { fail_after: None, trip: None, late: false, ..self.lock().clone() };
+        Self { state: Mutex::new(state), ..Self::default() }
+    }
+
     /// Makes appends wait, as a slow disk would, or lets them go on.
     pub fn pause(&self, paused: bool) {
         self.paused.send_replace(paused);
@@ -48,6 +82,61 @@ impl MemoryStore {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How often an append that answers late lets others go first.
+const LATE_ROUNDS: usize = 100;
+
+impl MemoryStore {
+    fn append_now(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
+        let mut state = self.lock();
+        match &mut state.fail_after {
+            Some(0) => return Err(StoreError::Io("no space left on device".to_owned())),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        let tripped = match &mut state.trip {
+            Some(Trip { after: 0, .. }) => state.trip.take(),
+            Some(trip) => {
+                trip.after -= 1;
+                None
+            }
+            None => None,
+        };
+        let unacknowledged = || StoreError::Io("no answer came".to_owned());
+        if tripped.is_some_and(|trip| !trip.stored) {
+            return Err(unacknowledged());
+        }
+        let now = state.tick();
+        let held = state.held(&lease.session)?;
+        if held.epoch != lease.epoch || !held.leased {
+            return Err(StoreError::Fenced(lease.session.clone()));
+        }
+        if events.is_empty() {
+            return Ok(held.record.last_seq);
+        }
+        for mut event in events {
+            for snapshot in event.snapshots_mut() {
+                let kept = snapshot.bytes.take().map(|bytes| (snapshot.hash.clone(), bytes));
+                held.contents.extend(kept);
+            }
+            match &event {
+                SessionEvent::TitleChanged(title) => held.record.title = Some(title.clone()),
+                SessionEvent::ModelChanged(model) => held.record.model.clone_from(model),
+                SessionEvent::ModeChanged(mode) => held.record.mode = *mode,
+                SessionEvent::PermissionModeChanged(mode) => held.record.permission_mode = *mode,
+                SessionEvent::EffortChanged(effort) => held.record.effort = *effort,
+                _ => {}
+            }
+            held.events.push(event);
+        }
+        held.record.updated_at = now;
+        held.record.last_seq = held.events.len() as u64;
+        match tripped {
+            Some(_) => Err(unacknowledged()),
+            None => Ok(held.record.last_seq),
+        }
     }
 }
 
@@ -113,38 +202,14 @@ impl SessionStore for MemoryStore {
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
         // The sender is ours, so the channel cannot close while we wait.
         let _ = self.paused.subscribe().wait_for(|paused| !paused).await;
-        let mut state = self.lock();
-        match &mut state.fail_after {
-            Some(0) => return Err(StoreError::Io("no space left on device".to_owned())),
-            Some(left) => *left -= 1,
-            None => {}
-        }
-        let now = state.tick();
-        let held = state.held(&lease.session)?;
-        if held.epoch != lease.epoch || !held.leased {
-            return Err(StoreError::Fenced(lease.session.clone()));
-        }
-        if events.is_empty() {
-            return Ok(held.record.last_seq);
-        }
-        for mut event in events {
-            for snapshot in event.snapshots_mut() {
-                let kept = snapshot.bytes.take().map(|bytes| (snapshot.hash.clone(), bytes));
-                held.contents.extend(kept);
+        let late = std::mem::take(&mut self.lock().late);
+        let appended = self.append_now(lease, events);
+        if late {
+            for _ in 0..LATE_ROUNDS {
+                tokio::task::yield_now().await;
             }
-            match &event {
-                SessionEvent::TitleChanged(title) => held.record.title = Some(title.clone()),
-                SessionEvent::ModelChanged(model) => held.record.model.clone_from(model),
-                SessionEvent::ModeChanged(mode) => held.record.mode = *mode,
-                SessionEvent::PermissionModeChanged(mode) => held.record.permission_mode = *mode,
-                SessionEvent::EffortChanged(effort) => held.record.effort = *effort,
-                _ => {}
-            }
-            held.events.push(event);
         }
-        held.record.updated_at = now;
-        held.record.last_seq = held.events.len() as u64;
-        Ok(held.record.last_seq)
+        appended
     }
 
     async fn events(

@@ -6,6 +6,7 @@ use super::{
     shell::{Certainty, Shell, SimpleCommand},
     table,
 };
+use crate::limits::GRANTS;
 use std::{collections::HashMap, sync::Mutex};
 use system::AbsPath;
 
@@ -64,7 +65,9 @@ impl Grants {
     pub(crate) fn remember(&self, grants: Vec<Grant>, allow: bool) {
         let mut answers = self.lock();
         for grant in grants {
-            answers.insert(grant, allow);
+            if answers.len() < GRANTS || answers.contains_key(&grant) {
+                answers.insert(grant, allow);
+            }
         }
     }
 
@@ -292,4 +295,19 @@ pub(crate) fn label(grants: &[Grant]) -> String {
 
 fn of_tool(tool: &str) -> String {
     if tool == "bash" { String::new() } else { format!(" of {tool}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_beyond_the_bound_count_once() {
+        let (grants, tool) = (Grants::default(), |number: usize| Grant::Tool(number.to_string()));
+        (0..2 * GRANTS).for_each(|number| grants.remember(vec![tool(number)], true));
+        assert_eq!(grants.lock().len(), GRANTS);
+        grants.remember(vec![tool(0)], false);
+        let held = |number| grants.lock().get(&tool(number)).copied();
+        assert_eq!((held(0), held(1), held(GRANTS)), (Some(false), Some(true), None));
+    }
 }

@@ -22,11 +22,6 @@ impl Answer {
         let ModelResponse { text, reasoning, .. } = &self.response;
         matches!(self.stop, Err(ModelError::ContextOverflow(_))) && text.is_empty() && reasoning.is_empty()
     }
-
-    /// Gives the ids back that nothing was said under.
-    pub(super) fn take_back(self, session: &mut Session) {
-        session.messages -= 2;
-    }
 }
 
 /// Asks the model and passes on what it says while it says it. A cancelled, broken or cut-off answer
@@ -38,7 +33,7 @@ pub(super) async fn ask(
     cancel: &CancellationToken,
 ) -> Result<Answer, StoreError> {
     session.room(cancel).await;
-    let (id, thought_id) = (session.next_message(), session.next_message());
+    let (id, thought_id) = session.conversation().next_answer();
     let mut response = ModelResponse {
         id: id.clone(),
         thought_id: thought_id.clone(),
@@ -88,7 +83,7 @@ pub(super) async fn ask(
             }
             Some(Ok(ModelEvent::ToolCall { provider_id, name, arguments })) => {
                 response.calls.push(ToolCallRequest {
-                    id: session.next_call(),
+                    id: session.conversation().next_call(response.calls.len()),
                     provider_id,
                     name,
                     arguments,
@@ -168,8 +163,8 @@ impl Session {
     }
 
     /// What a stand-in for a language model must say first, once per session and model.
-    fn disclose(&mut self, info: &ModelInfo) -> Option<String> {
+    fn disclose(&self, info: &ModelInfo) -> Option<String> {
         let disclosure = info.disclosure.as_ref()?;
-        self.disclosed.insert(info.id.clone()).then(|| format!("{disclosure}\n\n"))
+        (!self.conversation().has_answered(&info.id)).then(|| format!("{disclosure}\n\n"))
     }
 }

@@ -54,16 +54,13 @@ pub(super) async fn run(
     };
     let stop = say(session, text, course);
     // What was done to files comes after the answer: it is news to the model, which sees neither the command nor its answer.
-    if let Some(rewound) = rewound {
-        session.history.push_note(rewound.note());
-        course.last.push(SessionEvent::Rewound(rewound));
-    }
+    course.last.extend(rewound.map(SessionEvent::Rewound));
     Ok(stop)
 }
 
 /// Says something that no model said, and ends the turn.
-pub(super) fn say(session: &mut Session, text: String, course: &mut Course) -> StopReason {
-    let (id, thought_id) = (session.next_message(), session.next_message());
+pub(super) fn say(session: &Session, text: String, course: &mut Course) -> StopReason {
+    let (id, thought_id) = session.conversation().next_answer();
     session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
     let response = ModelResponse {
         id,
@@ -92,8 +89,6 @@ async fn compact(
     let Some(room) = Room::of(model.info(), &session.settings().limits.context) else {
         return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
     };
-    // What a user asks for is tried again, however often it failed.
-    session.context.failures = 0;
     Ok(Some(match session.sum_up(&with, room, focus, &mut course.usage).await? {
         Summed::Shorter { before, after } => {
             format!("The conversation is summed up: about {before} tokens before, {after} now.")
@@ -114,7 +109,8 @@ async fn context_text(session: &mut Session, controls: &Controls) -> Result<Stri
     let state = controls.state();
     let model = session.model(&state.model).await?;
     let around = context::around(&prompt::frame(&session.ingredients(&state)));
-    let (used, messages) = (session.used(around), session.history.messages().len());
+    let conversation = session.conversation();
+    let (used, messages) = (conversation.used(around), conversation.history().messages().len());
     let mut text = format!(
         "About {used} tokens go to {} with each request: {messages} messages, and about {around} tokens of instructions and tools around them.",
         state.model

@@ -1,6 +1,7 @@
 //! Whole turns over fakes: a scripted model, a scripted client, a system in memory, a store in memory.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stdout, reason = "`cargo xtask faults` reads how many operations there were")]
 
 mod bounds;
 mod cancel;
@@ -10,7 +11,10 @@ mod every_operation;
 mod fatigue;
 mod faults;
 mod faulty;
+mod law;
 mod permission;
+mod recording;
+mod replay;
 mod restart;
 mod rewind;
 mod settings;

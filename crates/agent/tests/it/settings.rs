@@ -174,8 +174,7 @@ async fn a_mode_follows_the_settings_until_somebody_chooses_one() {
     // Messages are taken in order: once this is done, the change was heeded.
     stage.session.set_title("s".to_owned()).await.unwrap();
     assert_eq!(modes(), PermissionMode::Argus);
-    let told =
-        |mode| stage.client.events().iter().any(|event| *event == SessionEvent::PermissionModeChanged(mode));
+    let told = |mode| stage.client.events().contains(&SessionEvent::PermissionModeChanged(mode));
     assert!(told(PermissionMode::Argus));
     stage.session.set_permission_mode(PermissionMode::Guardian).await.unwrap();
     stage.settings.set(|options| options.permission_mode = PermissionMode::Prometheus);

@@ -67,6 +67,7 @@ fn build(tls: ClientConfig, proxies: bool, resolver: Option<Resolver>) -> Result
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
+        .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
         .connect_timeout(limits::CONNECT_TIMEOUT)
         .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")));
     if !proxies || resolver.is_some() {

@@ -1,7 +1,7 @@
 //! Tries, waits, credentials and cancellation.
 
 use crate::{
-    faker::{Faker, HEAD, Step},
+    faker::{CHUNKED, Faker, HEAD, Step},
     support::{KEY, answer, catalog, model, model_with, options, request, show, vendor},
 };
 use agent::{ModelError, ModelEvent, Models};
@@ -160,4 +160,22 @@ async fn a_key_is_never_shown() {
     let items: Vec<_> = model.stream(request("hi")).collect().await;
     assert!(!format!("{items:?}").contains(KEY), "{items:?}");
     assert!(matches!(&items[..], [Err(ModelError::Auth(text))] if text.contains("[key]")), "{items:?}");
+}
+
+/// Of connections that many sessions needed at a time, only a few wait for the next request.
+#[tokio::test]
+async fn few_connections_are_kept_while_nothing_is_asked() {
+    let whole = vec![Step::Send(CHUNKED.into()), Step::Chunk(HELLO.into()), Step::EndChunks, Step::Hang];
+    let mut faker = Faker::start(vec![whole]).await;
+    let model = model(Wire::Chat, &faker).await;
+    let answers = (0..12).map(|_| answer(&*model));
+    for got in futures::future::join_all(answers).await {
+        assert_eq!(got, "text: hello\nstop: EndTurn");
+    }
+    let used = faker.seen().len();
+    // The others are closed: with more kept, this waits for one in vain.
+    for _ in 4..used {
+        tokio::time::timeout(Duration::from_secs(5), faker.gone()).await.expect("it is closed");
+    }
+    assert!(used > 4, "{used} connections at a time");
 }

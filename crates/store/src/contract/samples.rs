@@ -4,8 +4,8 @@ use super::path;
 use agent::{
     Compaction, CompactionStep, Content, Diff, Effort, FileChange, Location, MalformedArguments, Mode,
     ModelResponse, PermissionMode, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Reasoning,
-    Rewound, SessionEvent, Snapshot, StopReason, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind,
-    ToolResult, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason, ToolCallRequest, ToolCallUpdate,
+    ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd, Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -42,6 +42,11 @@ pub fn samples() -> Vec<SessionEvent> {
             context_size: u64::MAX,
             total: Usage { input: u64::MAX, output: 1, cache_read: 2, cache_write: 3 },
             turn: Usage::default(),
+            counted: Some(u64::MAX),
+        }),
+        SessionEvent::ResultsLeftOut(ResultsLeftOut {
+            calls: vec!["tool_0".into(), "tool_1".into()],
+            instead: TEXT.to_owned(),
         }),
         SessionEvent::ModelChanged("local/größe".to_owned()),
         SessionEvent::TitleChanged(TEXT.to_owned()),

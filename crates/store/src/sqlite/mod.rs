@@ -23,7 +23,7 @@ pub use holder::Holder;
 pub use repair::{Health, Look, Remedy, Repaired, examine, repair};
 pub use salvage::{CutSession, Salvaged};
 
-use crate::stored;
+use crate::{limits::EVENT_BYTES, stored};
 use agent::{
     ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
     SessionRecord, SessionStore, StoreError, searched_text,
@@ -140,6 +140,7 @@ impl SessionStore for SqliteStore {
             debug_assert!(event.is_durable(), "not to be stored: {event:?}");
             let text = searched_text(&event);
             if let Some(row) = event.is_durable().then(|| stored::encode(event)).flatten() {
+                check_length(&row)?;
                 rows.push(row);
                 texts.push(text);
             }
@@ -210,6 +211,21 @@ impl SessionStore for SqliteStore {
         // In steps, so that whoever has something to store need not wait for all of it.
         while self.writer.call_durably(Durable::WithTheNext, search::take_up).await? {}
         self.reader.call(move |connection| search::find(connection, &query)).await
+    }
+}
+
+/// Refuses an event that is too long to be stored.
+fn check_length(row: &stored::Row) -> Result<(), StoreError> {
+    let mib = |bytes: usize| bytes.div_ceil(1024 * 1024);
+    match row.body.len() {
+        ..=EVENT_BYTES => Ok(()),
+        bytes => Err(StoreError::Io(format!(
+            "one event ({}) is {} MiB long, and {} MiB is the most that is stored of one; nothing of it was stored: shorten what is \
+             said at once, or put it into a file",
+            row.kind,
+            mib(bytes),
+            mib(EVENT_BYTES)
+        ))),
     }
 }
 

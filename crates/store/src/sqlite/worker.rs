@@ -72,7 +72,7 @@ impl Worker {
         let (queue, requests) = mpsc::channel::<Box<dyn Job>>(QUEUED_REQUESTS);
         thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || Thread { service, database: None, requests }.run())
+            .spawn(move || Thread { service, database: None, requests, recovered: false }.run())
             .map_err(|error| {
                 StoreError::Io(format!(
                     "there can be no thread for it: {error}; end other programs and try again"
@@ -121,6 +121,8 @@ struct Thread<S> {
     service: S,
     database: Option<Database>,
     requests: mpsc::Receiver<Box<dyn Job>>,
+    /// Whether this thread has just put a repaired file in the place of the one that is open.
+    recovered: bool,
 }
 
 impl<S: Service> Thread<S> {
@@ -199,10 +201,12 @@ impl<S: Service> Thread<S> {
         let old = self.database.take();
         if let Some(old) = &old {
             old.leave()?;
-            tracing::warn!(
-                "{} was deleted, moved or replaced while it was in use; what is at its path now is opened",
-                self.service.path().display()
-            );
+            if !std::mem::take(&mut self.recovered) {
+                tracing::warn!(
+                    "{} was deleted, moved or replaced while it was in use; what is at its path now is opened",
+                    self.service.path().display()
+                );
+            }
         }
         self.service.open(old)
     }
@@ -210,7 +214,8 @@ impl<S: Service> Thread<S> {
     /// Keeps what can be read of the damaged file.
     fn recover(&mut self) -> Result<(), StoreError> {
         let identity = self.database.as_ref().map(Database::identity);
-        salvage::recover(self.service.path(), identity).map(drop)
+        self.recovered |= salvage::recover(self.service.path(), identity)?.is_some();
+        Ok(())
     }
 }
 

@@ -3,9 +3,9 @@
 use super::v1;
 use agent::{
     Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Location,
-    MalformedArguments, MessageId, ModelResponse, PlanEntry, Reasoning, Rewound, SessionEvent, Snapshot,
-    ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd, TurnId, Usage,
-    UsageUpdate,
+    MalformedArguments, MessageId, ModelResponse, PlanEntry, Reasoning, ResultsLeftOut, Rewound,
+    SessionEvent, Snapshot, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd,
+    TurnId, Usage, UsageUpdate,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -46,22 +46,29 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 })
                 .collect(),
         ),
-        v1::Event::Usage { model, context_used, context_size, total } => SessionEvent::Usage(UsageUpdate {
-            model,
-            context_used,
-            context_size,
-            total: Usage {
-                input: total.input,
-                output: total.output,
-                cache_read: total.cache_read,
-                cache_write: total.cache_write,
-            },
-            turn: Usage::default(),
-        }),
+        v1::Event::Usage { model, context_used, context_size, total, counted } => {
+            SessionEvent::Usage(UsageUpdate {
+                model,
+                context_used,
+                context_size,
+                total: Usage {
+                    input: total.input,
+                    output: total.output,
+                    cache_read: total.cache_read,
+                    cache_write: total.cache_write,
+                },
+                turn: Usage::default(),
+                counted,
+            })
+        }
         v1::Event::FileChanged(change) => SessionEvent::FileChanged(file_change(change)?),
         v1::Event::Rewound { to, files } => {
             let files = files.into_iter().map(file_change).collect::<Result<_, _>>()?;
             SessionEvent::Rewound(Rewound { to, files })
+        }
+        v1::Event::ResultsLeftOut { calls, instead } => {
+            let calls = calls.into_iter().map(ToolCallId).collect();
+            SessionEvent::ResultsLeftOut(ResultsLeftOut { calls, instead })
         }
         v1::Event::Compaction { id, end } => SessionEvent::Compaction(Compaction {
             id: CompactionId(id),

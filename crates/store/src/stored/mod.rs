@@ -10,7 +10,7 @@ mod v1;
 use agent::SessionEvent;
 
 /// The newest format this program reads. Each event is written in the oldest one that can hold it.
-pub(crate) const FORMAT: i64 = 4;
+pub(crate) const FORMAT: i64 = 5;
 
 /// An event as it stands in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) fn encode(event: SessionEvent) -> Option<Row> {
 /// The event of a row.
 pub(crate) fn decode(format: i64, body: &str) -> Result<SessionEvent, Unreadable> {
     match format {
-        1..=4 => {
+        1..=FORMAT => {
             let event: v1::Event =
                 serde_json::from_str(body).map_err(|error| Unreadable::Damaged(error.to_string()))?;
             from_v1::event(event).map_err(Unreadable::Damaged)
@@ -66,6 +66,7 @@ mod tests {
                 "effort_changed" => 2,
                 "file_changed" | "rewound" => 3,
                 "compaction" => 4,
+                "results_left_out" => 5,
                 _ => 1,
             };
             assert_eq!(row.format, format, "{}", row.kind);
@@ -91,6 +92,17 @@ mod tests {
                 }),
             ),
             (
+                r#"{"kind":"usage","model":"m","context_used":1,"context_size":2,"total":{"input":3,"output":4,"cache_read":0,"cache_write":0}}"#,
+                SessionEvent::Usage(agent::UsageUpdate {
+                    model: "m".to_owned(),
+                    context_used: 1,
+                    context_size: 2,
+                    total: agent::Usage { input: 3, output: 4, ..agent::Usage::default() },
+                    turn: agent::Usage::default(),
+                    counted: None,
+                }),
+            ),
+            (
                 r#"{"kind":"turn_ended","turn":"run_1","end":{"stopped":"end_turn"}}"#,
                 SessionEvent::TurnEnded {
                     turn: "run_1".into(),
@@ -104,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_is_no_event_is_told_apart_from_what_is_newer() {
-        assert_eq!(decode(5, "anything"), Err(Unreadable::Newer(5)));
+        assert_eq!(decode(FORMAT + 1, "anything"), Err(Unreadable::Newer(FORMAT + 1)));
         for (format, body) in [
             (0, "{}"),
             (1, ""),

@@ -52,6 +52,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
                 cache_read: usage.total.cache_read,
                 cache_write: usage.total.cache_write,
             },
+            counted: usage.counted,
         },
         SessionEvent::ModeChanged(mode) => v1::Event::ModeChanged { mode: mode.into() },
         SessionEvent::PermissionModeChanged(mode) => {
@@ -71,6 +72,10 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         SessionEvent::Rewound(Rewound { to, files }) => {
             v1::Event::Rewound { to, files: files.into_iter().map(file_change).collect() }
         }
+        SessionEvent::ResultsLeftOut(left) => v1::Event::ResultsLeftOut {
+            calls: left.calls.into_iter().map(|call| call.0).collect(),
+            instead: left.instead,
+        },
         SessionEvent::Compaction(Compaction { id, step }) => v1::Event::Compaction {
             id: id.0,
             end: match step {

@@ -1,4 +1,4 @@
-//! Formats 1 to 4: the JSON of a body. Formats 2 to 4 are format 1 with more kinds, which a reader of format 1 would take for damage.
+//! Formats 1 to 5: the JSON of a body. Formats 2 to 5 are format 1 with more kinds, which a reader of format 1 would take for damage.
 //!
 //! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
 //! parser takes them are not pushed over its limit by what surrounds them.
@@ -41,6 +41,9 @@ pub(super) enum Event {
         context_used: u64,
         context_size: u64,
         total: Tokens,
+        /// Older programs wrote none, and pass it over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        counted: Option<u64>,
     },
     ModeChanged {
         mode: Mode,
@@ -72,6 +75,11 @@ pub(super) enum Event {
         id: String,
         end: CompactionEnd,
     },
+    /// Format 5.
+    ResultsLeftOut {
+        calls: Vec<String>,
+        instead: String,
+    },
     TurnEnded {
         turn: String,
         end: TurnEnd,
@@ -93,6 +101,7 @@ impl Event {
             Self::EffortChanged { .. } => 2,
             Self::FileChanged(_) | Self::Rewound { .. } => 3,
             Self::Compaction { .. } => 4,
+            Self::ResultsLeftOut { .. } => 5,
             _ => 1,
         }
     }
@@ -116,6 +125,7 @@ impl Event {
             Self::FileChanged(_) => "file_changed",
             Self::Rewound { .. } => "rewound",
             Self::Compaction { .. } => "compaction",
+            Self::ResultsLeftOut { .. } => "results_left_out",
             Self::TurnEnded { .. } => "turn_ended",
         }
     }

@@ -139,3 +139,14 @@ async fn a_page_of_large_events_is_a_short_one() {
     }
     assert_eq!((sizes, after), (vec![3, 3, 3, 1], 10));
 }
+
+#[tokio::test]
+async fn an_event_that_is_absurdly_long_is_refused_by_its_length() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    let long = said(&"x".repeat(64 * 1024 * 1024));
+    let refused = store.append(&lease, vec![said("1"), long]).await.unwrap_err().to_string();
+    assert!(refused.contains("65 MiB") && refused.contains("64 MiB"), "{refused}");
+    assert_eq!(store.append(&lease, vec![said("2")]).await, Ok(1), "nothing of the refused append is there");
+}

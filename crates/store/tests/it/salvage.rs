@@ -8,7 +8,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use store::SqliteStore;
+use store::{Repaired, SqliteStore};
 use tempfile::TempDir;
 
 const PAGE: usize = 4096;
@@ -166,6 +166,24 @@ async fn a_session_that_is_open_goes_on_over_the_damage_or_says_that_its_log_is_
     assert!(message.contains("is gone") && message.contains(path.to_str().unwrap()), "{message}");
     let lease = store.acquire(&cut.into(), false).await.unwrap();
     store.append(&lease, vec![said("more")]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_of_which_nothing_is_left_is_named() {
+    let (_folder, path) = place();
+    sample(&path).await;
+    let mut bytes = read(&path);
+    // The pages that name it anywhere but in the index of folders: its row, and all of its events.
+    for page in bytes.chunks_mut(PAGE) {
+        let has = |text: &str| page.windows(text.len()).any(|part| part == text.as_bytes());
+        if has("<one>") && (has("offline/pilot") || has("<one><one>")) {
+            page.fill(0);
+        }
+    }
+    write(&path, &bytes);
+    let Ok(Repaired::Salvaged(salvaged)) = store::repair(&path) else { panic!("not salvaged") };
+    let one = salvaged.cut.iter().find(|cut| cut.id == "<one>").expect("it is named");
+    assert_eq!((one.kept, one.lost.contains("lost")), (0, true), "{salvaged:?}");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use client::{HeadlessClient, SharedOutput, with};
 use output::{Ending, Output};
 use std::{
     sync::{Arc, Mutex},
-    time::{Duration, Instant, SystemTime},
+    time::{Instant, SystemTime},
 };
 use system::{AbsPath, System};
 
@@ -27,7 +27,9 @@ pub(crate) struct Run {
     pub(crate) cwd: AbsPath,
     pub(crate) prompt: String,
     pub(crate) format: OutputFormat,
-    pub(crate) timeout: Option<Duration>,
+    /// Seconds that the run may take, and when they are over.
+    pub(crate) timeout: Option<u64>,
+    pub(crate) deadline: Option<Instant>,
     pub(crate) session: Begin,
     /// Whether to take a session that goes on from another process that holds it.
     pub(crate) take_over: bool,
@@ -59,17 +61,16 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
     let output = Output::new(run.format, Box::new(crate::screen::stdout()) as Box<_>, now);
     let output: SharedOutput = Arc::new(Mutex::new(output));
     signals::end_in_order();
-    let deadline = run.timeout.and_then(|time| Instant::now().checked_add(time));
-    if let Some(deadline) = deadline {
+    if let Some(deadline) = run.deadline {
         streams::wait_until(deadline);
     }
     let client = Arc::new(HeadlessClient::new(Arc::clone(&output)));
     let begun = tokio::select! {
         begun = begin(runtime, &run, Surface { client, system }) => begun.map(Ok),
-        exit = asked_to_end(deadline) => Ok(Err(exit)),
+        exit = asked_to_end(run.deadline) => Ok(Err(exit)),
     };
     let code = match begun {
-        Ok(Ok(session)) => turn(&session, &run, &output, deadline).await,
+        Ok(Ok(session)) => turn(&session, &run, &output).await,
         Ok(Err(exit)) => Ok(unfinished(&output, exit, "the turn had not begun")),
         Err(error) => Err(error),
     };
@@ -120,14 +121,9 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
     Ok(session)
 }
 
-async fn turn(
-    session: &SessionHandle,
-    run: &Run,
-    output: &SharedOutput,
-    deadline: Option<Instant>,
-) -> Result<Exit> {
+async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Result<Exit> {
     let started = Instant::now();
-    let (outcome, ended_by) = match settle(session, run, deadline).await? {
+    let (outcome, ended_by) = match settle(session, run).await? {
         Settled::Outcome(outcome, ended_by) => (outcome, ended_by),
         Settled::Not(exit) => {
             let waited = format!("the cancelled turn did not settle in {} s", limits::SETTLE.as_secs());
@@ -165,12 +161,12 @@ enum Settled {
 }
 
 /// Runs the prompt to its end. What asks for an end cancels it and waits for it to settle.
-async fn settle(session: &SessionHandle, run: &Run, deadline: Option<Instant>) -> Result<Settled> {
+async fn settle(session: &SessionHandle, run: &Run) -> Result<Settled> {
     let prompt = session.prompt(vec![Content::text(run.prompt.clone())]);
     tokio::pin!(prompt);
     let ended_by = tokio::select! {
         outcome = &mut prompt => return Ok(Settled::Outcome(outcome?, None)),
-        exit = asked_to_end(deadline) => exit,
+        exit = asked_to_end(run.deadline) => exit,
     };
     session.cancel();
     if signals::received().is_some() {
@@ -215,8 +211,7 @@ fn reason(exit: Exit, stop: StopReason, run: &Run) -> Option<String> {
         // It is told when everything has ended, or there is nobody to tell.
         (Exit::Output | Exit::Closed, _) => None,
         (_, StopReason::Cancelled) => {
-            let seconds = run.timeout.map_or(0, |time| time.as_secs());
-            Some(format!("stopped after {seconds} s (--timeout)"))
+            Some(format!("stopped after {} s (--timeout)", run.timeout.unwrap_or_default()))
         }
         (_, StopReason::MaxTurnRequests) => {
             Some("stopped at the limit of model requests (--max-turns, limits.turn_requests)".to_owned())

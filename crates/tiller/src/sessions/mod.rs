@@ -1,5 +1,7 @@
 //! `tiller sessions`: what is stored, for people and for programs.
 
+pub(crate) mod health;
+pub(crate) mod repair;
 mod rewind;
 pub(crate) mod transfer;
 
@@ -90,6 +92,7 @@ pub(crate) async fn run(
             };
             rewind::run(runtime, system, &SessionId(id), target).await
         }
+        SessionsCommand::Repair { .. } => unreachable!("it is done before the store is opened"),
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn stdout() -> Stream {
 }
 
 /// Standard error. Nothing waits for its reader: what does not fit into the queue is left out, and
-/// a later line says how much that was.
+/// a later line says how much that was. No write fails: there is nowhere to tell of it, and the
+/// library for logs would print that it could not print.
 pub(crate) fn stderr() -> Stream {
     Stream { queue: &STDERR, when_full: WhenFull::LeaveOut }
 }
@@ -78,8 +79,10 @@ pub(crate) struct Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.queue.push(bytes, self.when_full)?;
-        Ok(bytes.len())
+        match self.queue.push(bytes, self.when_full) {
+            Err(error) if self.when_full == WhenFull::Wait => Err(error),
+            Ok(()) | Err(_) => Ok(bytes.len()),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -9,6 +9,7 @@
 mod agent;
 mod child;
 mod cli;
+mod damage;
 mod dead_servers;
 mod demo;
 mod desktop;

@@ -33,7 +33,8 @@ fn long_run(home: &Home, format: &str, more: &[&str]) -> (Command, ModelServer) 
 
 /// Commands of every kind that prints, in a home with a session that is `id`.
 fn printing(id: &str) -> Vec<Vec<&str>> {
-    let lines: [&[&str]; 22] = [
+    let lines: [&[&str]; 23] = [
+        &["demo"],
         &["--help"],
         &["--version"],
         &["help", "sessions"],
@@ -148,14 +149,32 @@ fn a_reader_that_comes_late_gets_everything() {
 }
 
 #[test]
+fn a_reader_that_leaves_in_the_middle_ends_the_run() {
+    for format in ["text", "stream-json"] {
+        let home = Home::new();
+        let (mut run, _server) = long_run(&home, format, &[]);
+        let mut child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut some = [0; 100];
+        child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+        assert_eq!(end(&mut child).code(), Some(141), "{format}");
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(said, "", "{format}");
+    }
+}
+
+/// Nor standard error that cannot be written.
+#[test]
 fn standard_error_that_nobody_reads_holds_nothing_up() {
     let home = Home::new();
     let denied = "run install -m 600 /dev/null made && test -f /etc/none.pem";
     for line in [&["-p", denied][..], &["-p", "x", "-m", "nobody/x"], &["no-such-command"], &["models"]] {
-        let (_reader, writer) = full_pipe();
         let ends = home.run(line).status.code();
-        let mut child = home.tiller(line).stdout(Stdio::null()).stderr(writer).spawn().unwrap();
-        assert_eq!(end(&mut child).code(), ends, "{line:?}");
+        let (_reader, writer) = full_pipe();
+        for stderr in [Stdio::from(writer), closed_pipe().into(), full_disk()] {
+            let mut child = home.tiller(line).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+            assert_eq!(end(&mut child).code(), ends, "{line:?}");
+        }
     }
 }
 
@@ -173,6 +192,24 @@ fn an_agent_whose_editor_does_not_read_ends_on_a_signal() {
     assert_eq!(end(&mut child).code(), Some(143));
 }
 
+#[test]
+fn an_agent_whose_editor_stops_reading_in_the_middle_of_an_answer_ends_on_a_signal() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let home = Home::new();
+        let server = ModelServer::start(vec![long_answer()]);
+        home.settings("agent.default_model = 'openai/gpt-4o'\nproviders.openai.wire = 'chat'\n");
+        let variables = [("OPENAI_API_KEY", "key"), ("OPENAI_BASE_URL", server.url.as_str())];
+        let mut agent = Wire::start_with(&home, &variables);
+        agent.ask(1, "initialize", &json!({ "protocolVersion": 1 }));
+        let session = agent.ask(2, "session/new", &json!({ "cwd": home.project(), "mcpServers": [] }));
+        let prompt = json!([{ "type": "text", "text": "talk" }]);
+        agent.say(3, "session/prompt", &json!({ "sessionId": session["sessionId"], "prompt": prompt }));
+        server.requests.recv().unwrap();
+        signal(&agent.child, name);
+        assert_eq!(end(&mut agent.child).code(), Some(code), "{name}");
+    }
+}
+
 /// `tiller acp` and both ends of its pipes, one line at a time.
 struct Wire {
     child: Child,
@@ -182,8 +219,13 @@ struct Wire {
 
 impl Wire {
     fn start(home: &Home) -> Self {
+        Self::start_with(home, &[])
+    }
+
+    fn start_with(home: &Home, variables: &[(&str, &str)]) -> Self {
         let (reader, writer) = std::io::pipe().unwrap();
         let mut command = home.tiller(&["acp", "--yolo"]);
+        command.envs(variables.iter().copied());
         let mut child = command.stdin(Stdio::piped()).stdout(writer).spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         Self { child, stdin, stdout: BufReader::new(reader) }
@@ -224,6 +266,22 @@ fn an_idle_agent_ends_when_its_editor_closes_the_output() {
         agent.ask(1, "initialize", &json!({ "protocolVersion": version }));
         assert_eq!(agent.close_output(), Some(0), "{version}");
     }
+}
+
+#[test]
+fn an_idle_gateway_ends_when_its_client_closes_the_output() {
+    let home = Home::new();
+    let server = ["sh", "-c", "echo $$ > pid; exec sleep 300"];
+    assert!(home.run(&[&["mcp", "add", "quiet", "--"][..], &server].concat()).status.success());
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut child = {
+        let mut command = home.tiller(&["mcp", "serve", "--upstream", "quiet"]);
+        command.stdin(Stdio::piped()).stdout(writer).spawn().unwrap()
+    };
+    let pid = pid(&home);
+    drop(reader);
+    assert_eq!(end(&mut child).code(), Some(0));
+    assert!(!lives(&pid), "the server outlived the gateway");
 }
 
 #[test]

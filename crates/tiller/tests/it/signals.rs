@@ -62,6 +62,14 @@ fn a_gateway_ends_with_the_code_of_the_signal() {
     }
 }
 
+/// Of `-p -` it is part of the run: what never sends a prompt does not hold it up.
+#[test]
+fn a_prompt_that_never_comes_is_not_waited_for_beyond_the_time() {
+    let home = Home::new();
+    let mut child = started(&home, &["-p", "-", "--timeout", "1"]);
+    assert_eq!(end(&mut child).code(), Some(2));
+}
+
 /// The command does not end when it is asked to, so the first signal alone would take seconds.
 #[test]
 fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {

@@ -155,3 +155,21 @@ async fn an_editor_without_terminals_after_all_is_asked_once() {
     assert_eq!(said(&stage, "echo x").await.0, "here");
     assert_eq!((created(&stage).len(), stage.spawned()), (1, 1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_terminal_too_many_is_an_error_and_the_place_of_one_that_ended_is_free() {
+    let stage = stage(EditorScript::full().command("hang", TerminalScript::hangs(""))).await;
+    let mut open = Vec::new();
+    for _ in 0..TERMINALS {
+        open.push(stage.system.spawn(command("hang")).await.unwrap());
+    }
+    let error = stage.system.spawn(command("hang")).await.err().unwrap().to_string();
+    assert!(error.contains("32 of its terminals are open in this session already"), "{error}");
+    assert_eq!(created(&stage).len(), TERMINALS, "the client was not asked");
+    assert_eq!(stage.spawned(), 0, "nor does it run here");
+    open.pop();
+    stage.system.spawn(command("hang")).await.unwrap();
+    drop(open);
+    stage.settle().await;
+    assert_eq!(stage.editor().calls("terminal/release").len(), TERMINALS + 1);
+}

@@ -27,6 +27,14 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
         }
     }
     fresh.execute_batch("DELETE FROM events WHERE session_id NOT IN (SELECT id FROM sessions)")?;
+    // Neither a row nor an event of these is left.
+    for (id, folder) in found.folders.iter().filter(|_| !found.may_be_deleted) {
+        let known = fresh.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([id])?;
+        if !known {
+            let lost = "all of it but its folder is lost".to_owned();
+            cut.push((CutSession { lost, ..rebuild(fresh, id, Some(folder))? }, 0));
+        }
+    }
     // The log may go further than the row says, where only an older form of the row was left.
     let standing: Vec<(String, i64, i64)> = fresh
         .prepare(

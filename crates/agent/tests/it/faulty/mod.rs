@@ -1,0 +1,100 @@
+//! Seams that fail once: the N-th operation, with an error before or after it was done, by never ending, or by a panic.
+
+mod client;
+mod model;
+mod store;
+mod system;
+
+pub(crate) use client::{FaultyClient, told_whole};
+pub(crate) use model::{FaultyModel, call, short_turn};
+pub(crate) use store::FaultyStore;
+pub(crate) use system::FaultySystem;
+
+use agent::SessionId;
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+use tokio::sync::Notify;
+
+/// How an operation goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// An error, and nothing was done.
+    Error,
+    /// It was done, and all that comes back is an error.
+    Late,
+    Hang,
+    Panic,
+}
+
+/// What goes wrong, and when: the operation with this number, counted from 1 over all seams that share the plan.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    fault: Fault,
+    at: usize,
+    seen: AtomicUsize,
+    reached: Notify,
+}
+
+impl Plan {
+    pub(crate) fn new(fault: Fault, at: usize) -> Arc<Self> {
+        Arc::new(Self { fault, at, seen: AtomicUsize::new(0), reached: Notify::new() })
+    }
+
+    /// One that never comes.
+    pub(crate) fn none() -> Arc<Self> {
+        Self::new(Fault::Error, usize::MAX)
+    }
+
+    /// Whether it has come.
+    pub(crate) fn came(&self) -> bool {
+        self.seen.load(Ordering::SeqCst) >= self.at
+    }
+
+    /// Completes when it comes; for one waiter.
+    pub(crate) async fn coming(&self) {
+        self.reached.notified().await;
+    }
+
+    /// How many operations there were.
+    pub(crate) fn count(&self) -> usize {
+        self.seen.load(Ordering::SeqCst)
+    }
+
+    /// Before an operation: the error that it is to end with, if it is. Hangs and panics happen here.
+    async fn step(&self) -> Option<Fault> {
+        if self.seen.fetch_add(1, Ordering::SeqCst) + 1 != self.at {
+            return None;
+        }
+        self.reached.notify_one();
+        match self.fault {
+            Fault::Error | Fault::Late => Some(self.fault),
+            Fault::Hang => std::future::pending().await,
+            Fault::Panic => panic!("as the test wanted"),
+        }
+    }
+
+    /// One operation: done, or failed before it began, or done and reported as failed.
+    pub(crate) async fn through<T, E>(
+        &self,
+        operation: impl Future<Output = Result<T, E>>,
+        error: impl FnOnce() -> E,
+    ) -> Result<T, E> {
+        match self.step().await {
+            None => operation.await,
+            Some(Fault::Late) => operation.await.and_then(|_| Err(error())),
+            Some(_) => Err(error()),
+        }
+    }
+}
+
+/// The session that a fault is for, or all of them, with the fault.
+pub(crate) type Target = Option<(Option<SessionId>, Arc<Plan>)>;
+type Victim = Mutex<Target>;
+
+fn plan_of(victim: &Victim, session: Option<&str>) -> Option<Arc<Plan>> {
+    let victim = victim.lock().unwrap();
+    let (id, plan) = victim.as_ref()?;
+    id.as_ref().is_none_or(|id| Some(id.as_str()) == session).then(|| plan.clone())
+}

@@ -1,0 +1,211 @@
+//! A model that plays a script, and in it the user who says and cancels things while the model answers.
+
+use super::script::{Answer, Call, Course, Meanwhile, Step, Summary};
+use agent::{
+    Content, LanguageModel, MalformedArguments, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop,
+    Models, Prompt, Reasoning, SessionHandle, Usage,
+};
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream::BoxStream};
+use serde_json::json;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::task::JoinHandle;
+
+/// What the models of a script have still to do, and what they were asked.
+#[derive(Default)]
+pub(super) struct Play {
+    steps: VecDeque<Step>,
+    summaries: VecDeque<Summary>,
+    /// The session that the user is in.
+    session: Option<SessionHandle>,
+    /// What was said while the model answered.
+    pub(super) said: Vec<Prompt>,
+    /// What was set while the model answered.
+    pub(super) set: Vec<JoinHandle<()>>,
+    pub(super) requests: Vec<ModelRequest>,
+}
+
+impl Play {
+    pub(super) fn begin(&mut self, session: &SessionHandle, course: &Course) {
+        self.steps = course.steps.clone().into();
+        self.summaries = course.summaries.clone().into();
+        self.session = Some(session.clone());
+    }
+
+    fn do_meanwhile(&mut self, meanwhile: Option<Meanwhile>) {
+        let (Some(meanwhile), Some(session)) = (meanwhile, self.session.clone()) else { return };
+        match meanwhile {
+            Meanwhile::Steer(text) => self.said.push(session.steer(vec![Content::text(text)])),
+            Meanwhile::Queue => self.said.push(session.start(vec![Content::text("queued")])),
+            Meanwhile::Mode(mode) => self.set.push(tokio::spawn(async move {
+                // A store that fails is part of the play.
+                let _ = session.set_mode(mode).await;
+            })),
+            Meanwhile::Effort(effort) => self.set.push(tokio::spawn(async move {
+                let _ = session.set_effort(Some(effort)).await;
+            })),
+        }
+    }
+}
+
+/// One of a script's models.
+pub(super) struct Actor {
+    pub(super) info: ModelInfo,
+    pub(super) play: Arc<Mutex<Play>>,
+}
+
+type Events = Vec<Result<ModelEvent, ModelError>>;
+
+impl LanguageModel for Actor {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let mut play = self.play.lock().unwrap();
+        let summing = request.system.starts_with("You sum up");
+        let sampling = request.system == "sample";
+        play.requests.push(request);
+        let (events, cancelled) = if sampling {
+            (says("Sampled.", Some(7)), false)
+        } else if summing {
+            summary(play.summaries.pop_front().unwrap_or(Summary::Whole))
+        } else {
+            let step = play.steps.pop_front();
+            let step = step.unwrap_or(Step { meanwhile: None, answer: Answer::Says(1, true) });
+            play.do_meanwhile(step.meanwhile);
+            answer(step.answer)
+        };
+        let session = play.session.clone().filter(|_| cancelled);
+        let then = futures::stream::once(async move {
+            if let Some(session) = session {
+                session.cancel();
+                std::future::pending::<()>().await;
+            }
+            Ok(ModelEvent::Stop(ModelStop::EndTurn))
+        });
+        futures::stream::iter(events).chain(then).boxed()
+    }
+}
+
+fn text(tokens: usize) -> String {
+    format!("said {}", "word".repeat(tokens))
+}
+
+fn usage(input: u64) -> Result<ModelEvent, ModelError> {
+    Ok(ModelEvent::Usage(Usage { input, output: 5, ..Usage::default() }))
+}
+
+fn says(text: &str, counted: Option<u64>) -> Events {
+    let mut events = vec![Ok(ModelEvent::Text(text.to_owned()))];
+    events.extend(counted.map(usage));
+    events
+}
+
+/// A summary's events, and whether the user cancels after them.
+fn summary(summary: Summary) -> (Events, bool) {
+    match summary {
+        Summary::Whole => (says("## Goal\nTo go on.", Some(900)), false),
+        Summary::Empty => (vec![usage(800)], false),
+        Summary::Breaks => (vec![usage(700), Err(ModelError::Overloaded("busy".to_owned()))], false),
+        Summary::Cancelled => (says("## Go", Some(600)), true),
+    }
+}
+
+/// An answer's events, and whether the user cancels after them.
+fn answer(answer: Answer) -> (Events, bool) {
+    let broken = || Err(ModelError::Transport("cut".to_owned()));
+    let reasoning = || {
+        let reasoning = Reasoning { text: "Hm.".to_owned(), opaque: Some("{\"s\":1}".to_owned()) };
+        Ok(ModelEvent::ReasoningDone(reasoning))
+    };
+    let events = match answer {
+        Answer::Says(tokens, counted) => says(&text(tokens), counted.then_some(4_000 + tokens as u64)),
+        Answer::Calls(calls, counted) => {
+            let mut events: Events =
+                calls.into_iter().enumerate().map(|(at, made)| Ok(call(at, made))).collect();
+            events.extend(counted.then(|| usage(4_500)));
+            events.push(Ok(ModelEvent::Stop(ModelStop::ToolCalls)));
+            events
+        }
+        Answer::CutOff => {
+            let stop = Ok(ModelEvent::Stop(ModelStop::MaxTokens));
+            vec![reasoning(), Ok(ModelEvent::Text("cut".to_owned())), usage(3_000), stop]
+        }
+        Answer::Nothing => Vec::new(),
+        Answer::Retries => {
+            let (attempt, after, reason) = (1, Duration::from_secs(1), "busy".to_owned());
+            let mut events = vec![Ok(ModelEvent::Retrying { attempt, after, reason })];
+            events.extend(says("at last", None));
+            events
+        }
+        Answer::Breaks => {
+            vec![Ok(ModelEvent::Reasoning("Hm".to_owned())), Ok(call(0, Call::Read)), usage(10), broken()]
+        }
+        Answer::Overflows => vec![Err(ModelError::ContextOverflow("too long".to_owned()))],
+        Answer::Cancelled => {
+            return (vec![Ok(ModelEvent::Text("so far".to_owned())), Ok(call(0, Call::Read))], true);
+        }
+    };
+    (events, false)
+}
+
+fn call(at: usize, call: Call) -> ModelEvent {
+    let (name, arguments) = match call {
+        Call::Read => ("file_read", Ok(json!({ "path": "a.txt" }))),
+        Call::ReadLong => ("file_read", Ok(json!({ "path": "long.txt" }))),
+        Call::ReadMissing => ("file_read", Ok(json!({ "path": "missing.txt" }))),
+        Call::Write => ("file_write", Ok(json!({ "path": format!("new-{at}.txt"), "content": "new\n" }))),
+        Call::Command => ("bash", Ok(json!({ "command": "cargo test" }))),
+        Call::Sample => ("ask_model", Ok(json!({}))),
+        Call::Unknown => ("no_such_tool", Ok(json!({ "x": 0.1 }))),
+        Call::Malformed => {
+            let (raw, error) = ("{".to_owned(), "cut off".to_owned());
+            ("file_read", Err(MalformedArguments { raw, error }))
+        }
+    };
+    ModelEvent::ToolCall { provider_id: format!("call_{at}"), name: name.to_owned(), arguments }
+}
+
+/// The two models there are.
+pub(super) struct Cast(pub(super) [Arc<Actor>; 2]);
+
+impl Cast {
+    pub(super) fn new(play: &Arc<Mutex<Play>>) -> Self {
+        let actor = |id: &str, context_size, disclosure: Option<&str>| {
+            let info = ModelInfo {
+                id: id.to_owned(),
+                name: id.to_owned(),
+                description: None,
+                context_size,
+                max_output: 4_096,
+                images: false,
+                disclosure: disclosure.map(str::to_owned),
+            };
+            Arc::new(Actor { info, play: play.clone() })
+        };
+        Self([actor("fake/model", 12_000, None), actor("fake/other", 14_000, Some("No language model."))])
+    }
+}
+
+#[async_trait]
+impl Models for Cast {
+    fn list(&self) -> Vec<ModelInfo> {
+        self.0.iter().map(|actor| actor.info.clone()).collect()
+    }
+
+    async fn default_id(&self) -> String {
+        self.0[0].info.id.clone()
+    }
+
+    async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        match self.0.iter().find(|actor| actor.info.id == id) {
+            Some(actor) => Ok(actor.clone()),
+            None => Err(ModelError::NotConfigured(format!("no model {id}"))),
+        }
+    }
+}

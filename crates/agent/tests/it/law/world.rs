@@ -1,0 +1,270 @@
+//! A script is played: on a session, over the processes that it lives in.
+
+use super::{
+    model::{Cast, Play},
+    script::{Act, Course, Script},
+};
+use agent::fake::MemoryStore;
+use agent::{
+    Access, AnyCall, AnyTool, Client, Content, ContextLimits, CreateSession, Description, Effect, Limits,
+    ModelRequest, OpenSession, PermissionOutcome, PermissionRequest, Runtime, RuntimeOptions, SampleRequest,
+    SessionEvent, SessionHandle, SessionId, Surface, ToolContent, ToolContext, ToolError, ToolKind,
+    ToolOutput, ToolSpec, Usage,
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+use system::{AbsPath, FakeSystem, fake};
+
+/// A user who answers what he is asked, over and over the same.
+struct User {
+    outcomes: Vec<PermissionOutcome>,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Client for User {
+    fn notify(&self, _event: &SessionEvent) {}
+
+    async fn request_permission(&self, _request: PermissionRequest) -> PermissionOutcome {
+        self.outcomes[self.asked.fetch_add(1, Ordering::Relaxed) % self.outcomes.len()]
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        vec![Arc::new(AskModel)]
+    }
+}
+
+/// A tool that asks the session's model.
+#[derive(Clone)]
+struct AskModel;
+
+impl AnyTool for AskModel {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({ "type": "object" });
+        ToolSpec { name: "ask_model".to_owned(), description: "Asks the model".to_owned(), parameters }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed("ask_model")
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Session
+    }
+
+    fn parse(&self, _arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl AnyCall for AskModel {
+    fn describe(&self, _cwd: &AbsPath) -> Description {
+        Description { title: "Ask".to_owned(), kind: ToolKind::Think, locations: Vec::new() }
+    }
+
+    fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
+        Vec::new()
+    }
+
+    async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let request = SampleRequest {
+            server: "helper".to_owned(),
+            system: "sample".to_owned(),
+            messages: vec![agent::Message::User(vec![Content::text("what?")])],
+            max_output: 100,
+        };
+        match cx.inner.sample(request).await {
+            Ok(sampled) => Ok(ToolOutput::text(sampled.text)),
+            Err(error) => Err(ToolError::message(error.to_string())),
+        }
+    }
+}
+
+/// A process, and the session that it has open.
+struct Process {
+    runtime: Arc<Runtime>,
+    session: SessionHandle,
+    play: Arc<Mutex<Play>>,
+}
+
+pub(super) struct World {
+    script: Script,
+    store: Arc<MemoryStore>,
+    system: Arc<FakeSystem>,
+    /// Those that ended without a word, too: they still run, and must not be heard.
+    processes: Vec<Process>,
+}
+
+/// What a session does about the same prompt.
+#[derive(Debug, PartialEq)]
+pub(super) struct Next {
+    pub(super) requests: Vec<ModelRequest>,
+    pub(super) total: Usage,
+    pub(super) events: Vec<SessionEvent>,
+}
+
+impl World {
+    pub(super) async fn new(script: Script) -> Self {
+        let system = Arc::new(FakeSystem::new());
+        system.add_file("/w/a.txt", "one\ntwo\n");
+        system.add_file("/w/long.txt", "a line of text of some length\n".repeat(200));
+        system.on_command("cargo test", |_| fake::Script::exits(0).prints("ok\n"));
+        let mut world = Self { script, store: Arc::default(), system, processes: Vec::new() };
+        let (runtime, play) = world.runtime(world.store.clone());
+        let new = CreateSession {
+            cwd: AbsPath::new("/w").unwrap(),
+            additional_directories: Vec::new(),
+            servers: Vec::new(),
+        };
+        let session = runtime.create(new, |_| world.surface()).await.unwrap();
+        world.processes.push(Process { runtime, session, play });
+        world
+    }
+
+    fn runtime(&self, store: Arc<MemoryStore>) -> (Arc<Runtime>, Arc<Mutex<Play>>) {
+        let context = ContextLimits {
+            auto_compact: self.script.auto_compact,
+            prune_protect: 1_000,
+            prune_min_savings: 500,
+            ..ContextLimits::default()
+        };
+        let limits = Limits { context, turn_requests: 8, ..Limits::default() };
+        let play = Arc::default();
+        let options = RuntimeOptions { limits, ..RuntimeOptions::default() };
+        (Runtime::new(store, Arc::new(Cast::new(&play)), options), play)
+    }
+
+    fn surface(&self) -> Surface {
+        let user = User { outcomes: self.script.outcomes.clone(), asked: AtomicUsize::new(0) };
+        Surface { client: Arc::new(user), system: self.system.clone() }
+    }
+
+    async fn open(&self, store: Arc<MemoryStore>, id: &SessionId) -> Process {
+        let (runtime, play) = self.runtime(store);
+        let how = OpenSession { take_over: true, ..OpenSession::default() };
+        let session = runtime.open(id, how, |_| self.surface()).await.unwrap();
+        Process { runtime, session, play }
+    }
+
+    fn now(&self) -> &Process {
+        self.processes.last().unwrap()
+    }
+
+    /// Another process takes the session over.
+    async fn reopen(&mut self) {
+        let id = self.now().session.id().clone();
+        let process = self.open(self.store.clone(), &id).await;
+        self.processes.push(process);
+    }
+
+    /// Plays the script to its end.
+    pub(super) async fn play(&mut self) {
+        for (number, act) in self.script.acts.clone().into_iter().enumerate() {
+            // What a store that fails, or a refusal, comes to is for the law alone to say.
+            match act {
+                Act::Prompt(course) => self.prompt(number, &course).await,
+                Act::Command(text, summaries) => {
+                    let course = Course { tokens: 0, steps: Vec::new(), summaries };
+                    self.say(text, &course).await;
+                }
+                Act::Mode(mode) => drop(self.now().session.set_mode(mode).await),
+                Act::Effort(effort) => drop(self.now().session.set_effort(effort).await),
+                Act::Title => drop(self.now().session.set_title("Mine".to_owned()).await),
+                Act::Model(other) => {
+                    let id = if other { "fake/other" } else { "fake/model" };
+                    drop(self.now().session.set_model(id).await);
+                }
+                Act::Rewind(target) => drop(self.now().session.rewind(target).await),
+                Act::Restart => {
+                    self.now().runtime.shutdown().await;
+                    self.reopen().await;
+                }
+                Act::Fork => self.fork().await,
+                Act::Crash(appends, course) => {
+                    self.store.fail_after(appends);
+                    self.prompt(number, &course).await;
+                    self.store.heal();
+                    self.reopen().await;
+                }
+                Act::Trip(append, stored, course) => {
+                    self.store.trip_after(append, stored);
+                    self.prompt(number, &course).await;
+                    self.store.heal();
+                }
+            }
+        }
+    }
+
+    async fn prompt(&self, number: usize, course: &Course) {
+        self.say(&format!("prompt {number} {}", "word".repeat(course.tokens)), course).await;
+    }
+
+    /// Says something, and waits until nothing more comes of it.
+    async fn say(&self, text: &str, course: &Course) {
+        let Process { session, play, .. } = self.now();
+        play.lock().unwrap().begin(session, course);
+        let _ = session.prompt(vec![Content::text(text)]).await;
+        loop {
+            let said = play.lock().unwrap().said.pop();
+            let set = play.lock().unwrap().set.pop();
+            match (said, set) {
+                (None, None) => return,
+                (said, set) => {
+                    if let Some(mut said) = said {
+                        let _ = said.settled().await;
+                    }
+                    if let Some(set) = set {
+                        set.await.unwrap();
+                    }
+                }
+            }
+        }
+    }
+
+    async fn fork(&mut self) {
+        let new = CreateSession {
+            cwd: AbsPath::new("/w").unwrap(),
+            additional_directories: Vec::new(),
+            servers: Vec::new(),
+        };
+        let Process { runtime, session, play } = self.now();
+        let (runtime, play) = (runtime.clone(), play.clone());
+        let session = runtime.fork(session.id(), new, |_| self.surface()).await.unwrap();
+        self.processes.push(Process { runtime, session, play });
+    }
+
+    /// What the running session does about one more prompt, and what one that another process opens over a copy of the log does.
+    pub(super) async fn next(&mut self) -> (Next, Next) {
+        let copy = Arc::new(self.store.copy());
+        let id = self.now().session.id().clone();
+        let resumed = self.open(copy, &id).await;
+        (next(self.now()).await, next(&resumed).await)
+    }
+}
+
+async fn next(process: &Process) -> Next {
+    let Process { runtime, session, play } = process;
+    {
+        let course = Course { tokens: 0, steps: Vec::new(), summaries: Vec::new() };
+        let mut play = play.lock().unwrap();
+        play.begin(session, &course);
+        play.requests.clear();
+    }
+    let outcome = session.prompt(vec![Content::text("next")]).await;
+    let mut events = Vec::new();
+    runtime.replay(session.id(), &mut |event| events.push(event.clone())).await.unwrap();
+    let requests = play.lock().unwrap().requests.clone();
+    Next { requests, total: outcome.map(|outcome| outcome.total).unwrap_or_default(), events }
+}

@@ -1,0 +1,75 @@
+//! The file of all sessions as `tiller doctor` tells of it.
+
+use super::repair::cut_json;
+use crate::{options::Options, wiring};
+use serde_json::{Value, json};
+use store::{CutSession, Look, Remedy};
+use system::AbsPath;
+
+/// The file of all sessions, as a look at it found it.
+pub(crate) struct Sessions {
+    file: AbsPath,
+    /// How many are in it; `None` when there is no file, or it cannot be read.
+    count: Option<u64>,
+    cut: Vec<CutSession>,
+    set_aside: Vec<String>,
+    pub(crate) problems: Vec<String>,
+}
+
+impl Sessions {
+    pub(crate) fn line(&self) -> String {
+        match (self.count, self.problems.is_empty()) {
+            (Some(count), true) => format!("{count} in {}", self.file),
+            (None, true) => format!("none yet; {}", self.file),
+            (_, false) => format!("{} has a problem", self.file),
+        }
+    }
+
+    pub(crate) fn as_json(&self) -> Value {
+        json!({
+            "file": self.file.as_str(),
+            "count": self.count,
+            "cut": self.cut.iter().map(cut_json).collect::<Vec<_>>(),
+            "set_aside": self.set_aside,
+        })
+    }
+
+    /// What earlier damage has left behind.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let cut = self
+            .cut
+            .iter()
+            .map(|cut| format!("session {} is cut to {} events: {}", cut.id, cut.kept, cut.lost));
+        cut.chain(self.set_aside.iter().map(|file| {
+            format!(
+                "{file} is a damaged file of sessions that was set aside; delete it when nothing is missing"
+            )
+        }))
+    }
+}
+
+/// Looks the file over; nothing in it is changed.
+pub(crate) async fn look(options: &Options) -> Sessions {
+    let file = wiring::sessions_file(&options.folders.data);
+    let path = file.as_std().to_owned();
+    let mut sessions =
+        Sessions { file, count: None, cut: Vec::new(), set_aside: Vec::new(), problems: Vec::new() };
+    // It reads the whole file.
+    let found = tokio::task::spawn_blocking(move || store::examine(&path, Look::Quick)).await;
+    match found {
+        Ok(Ok(None)) => {}
+        Ok(Ok(Some(health))) => {
+            let mendable = matches!(health.remedy, Remedy::Indexes | Remedy::Salvage);
+            let remedy = if mendable { "; run `tiller sessions repair`" } else { "" };
+            sessions.problems =
+                health.problems.iter().map(|problem| format!("sessions: {problem}{remedy}")).collect();
+            sessions.count = Some(health.sessions);
+            sessions.cut = health.cut;
+            sessions.set_aside =
+                health.set_aside.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+        }
+        Ok(Err(error)) => sessions.problems.push(error.to_string()),
+        Err(error) => sessions.problems.push(format!("the file of sessions was not looked at: {error}")),
+    }
+    sessions
+}

@@ -1,0 +1,146 @@
+//! The file of all sessions is damaged, deleted or out of reach: what the program says and does then.
+
+use crate::home::{Home, stderr, stdout};
+use serde_json::Value;
+use std::{fs, os::unix::fs::FileExt as _, path::PathBuf};
+
+const PAGE: usize = 4096;
+
+fn data(home: &Home) -> PathBuf {
+    home.path().join("home/.local/share/tiller")
+}
+
+fn file(home: &Home) -> PathBuf {
+    data(home).join("sessions.db")
+}
+
+/// Runs a prompt and returns the session's id.
+fn prompted(home: &Home, prompt: &str) -> String {
+    let output = home.run(&["-p", prompt, "-o", "json"]);
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    run["session_id"].as_str().unwrap().to_owned()
+}
+
+/// Runs a prompt so long that its end is on pages of its own, and returns the session's id.
+fn long_prompt(home: &Home) -> String {
+    prompted(home, &format!("say {}{}", "alpha ".repeat(500), STORY.repeat(800)))
+}
+
+/// What only the end of the long prompt says.
+const STORY: &str = "a long story. ";
+
+/// Zeroes the pages that hold the end of the long prompt.
+fn damage(home: &Home) {
+    // Takes the write-ahead log into the file.
+    assert!(home.run(&["sessions", "repair"]).status.success());
+    let bytes = fs::read(file(home)).unwrap();
+    let open = fs::OpenOptions::new().write(true).open(file(home)).unwrap();
+    let mut hit = 0;
+    for (number, page) in bytes.chunks(PAGE).enumerate() {
+        if page.windows(2 * STORY.len()).any(|part| part == STORY.repeat(2).as_bytes()) {
+            open.write_all_at(&[0; PAGE], (number * PAGE) as u64).unwrap();
+            hit += 1;
+        }
+    }
+    assert!(hit > 1);
+}
+
+fn json(home: &Home, args: &[&str]) -> Value {
+    let output = home.run(args);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{args:?}: {}", stderr(&output)))
+}
+
+#[test]
+fn a_damaged_page_costs_its_sessions_and_doctor_and_repair_say_so() {
+    let home = Home::new();
+    let first = long_prompt(&home);
+    let second = prompted(&home, "say beta");
+    damage(&home);
+
+    let doctor = home.run(&["doctor", "--json"]);
+    let report: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    let issues = report["issues"].to_string();
+    assert!(issues.contains("tiller sessions repair") && issues.contains("sessions"), "{issues}");
+    let before = fs::read(file(&home)).unwrap();
+    let planned = home.run(&["sessions", "repair", "--check"]);
+    assert!(!planned.status.success() && stdout(&planned).contains("sets the damaged one aside"));
+    assert!(fs::read(file(&home)).unwrap() == before, "a check changes nothing");
+
+    let repaired = json(&home, &["sessions", "repair", "--json"]);
+    assert_eq!(repaired["done"], "salvaged", "{repaired}");
+    assert_eq!(repaired["cut"][0]["session_id"], *first, "{repaired}");
+    let aside = repaired["set_aside"][0].as_str().unwrap();
+    assert!(fs::metadata(aside).is_ok_and(|file| file.len() > 0), "{aside}");
+
+    let report = json(&home, &["doctor", "--json"]);
+    assert_eq!(report["sessions"]["set_aside"][0].as_str(), Some(aside));
+    assert_eq!(report["sessions"]["cut"][0]["session_id"], *first);
+    assert!(!report["issues"].to_string().contains("repair"), "{report}");
+    let text = stdout(&home.run(&["doctor"]));
+    assert!(text.contains(aside) && text.contains(&first), "{text}");
+    assert!(stdout(&home.run(&["sessions", "show", &second])).contains("say beta"));
+    assert!(home.run(&["-p", "go on", "--session", &first]).status.success(), "what is left of it goes on");
+    let again = json(&home, &["sessions", "repair", "--json"]);
+    assert_eq!((&again["done"], &again["problems"]), (&Value::from("nothing"), &Value::Array(Vec::new())));
+}
+
+#[test]
+fn a_damaged_page_is_salvaged_without_being_asked() {
+    let home = Home::new();
+    let first = long_prompt(&home);
+    let second = prompted(&home, "say beta");
+    damage(&home);
+    let shown = home.run(&["sessions", "show", &first]);
+    assert!(shown.status.success(), "{}", stderr(&shown));
+    let told = stderr(&shown);
+    assert!(
+        told.contains("was damaged") && told.contains("sessions.db.damaged-") && told.contains(&first),
+        "{told}"
+    );
+    assert!(stdout(&home.run(&["sessions", "show", &second])).contains("say beta"));
+}
+
+#[test]
+fn an_empty_file_is_not_begun_afresh_without_a_word() {
+    let home = Home::new();
+    prompted(&home, "say alpha");
+    fs::write(file(&home), "").unwrap();
+    let listed = home.run(&["sessions", "list"]);
+    assert!(listed.status.success(), "{}", stderr(&listed));
+    assert!(
+        stderr(&listed).contains("0 bytes") && stderr(&listed).contains("sessions.db"),
+        "{}",
+        stderr(&listed)
+    );
+    fs::write(file(&home), "").unwrap();
+    assert!(stdout(&home.run(&["doctor"])).contains("0 bytes"));
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
+    let home = Home::new();
+    fs::create_dir_all(data(&home).parent().unwrap()).unwrap();
+    fs::write(data(&home), "in the way").unwrap();
+    let output = home.run(&["-p", "hello"]);
+    let told = stderr(&output);
+    assert!(!output.status.success() && told.contains(data(&home).to_str().unwrap()), "{told}");
+    fs::remove_file(data(&home)).unwrap();
+    assert!(home.run(&["-p", "hello"]).status.success());
+}
+
+#[test]
+fn stored_keys_that_cannot_be_read_end_nothing_before_they_are_needed() {
+    for (name, spoil) in [
+        ("malformed", (|path| fs::write(path, "{ no json").unwrap()) as fn(PathBuf)),
+        ("unreadable", |path| fs::create_dir_all(path).unwrap()),
+    ] {
+        let home = Home::new();
+        fs::create_dir_all(data(&home)).unwrap();
+        spoil(data(&home).join("secrets.json"));
+        let output = home.run(&["-p", "hello"]);
+        let told = stderr(&output);
+        assert!(output.status.success(), "{name}: {told}");
+        assert!(told.contains("secrets.json") && told.contains("tiller setup"), "{name}: {told}");
+        assert!(stdout(&home.run(&["doctor"])).contains("secrets.json"), "{name}");
+    }
+}

@@ -1,0 +1,88 @@
+//! A cancel while every other session is being flooded with text.
+
+use super::super::child::Agent;
+use super::super::figure::{Figure, Quantity};
+use super::super::script::Script;
+use super::{Bench, open, prompt};
+use crate::peers::client::PATIENCE;
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// Sessions that stream at the same time.
+const SESSIONS: usize = 30;
+/// Cancels for each run of the bench: enough together for a 99th percentile.
+const CANCELS: usize = 30;
+
+/// Sessions to spare for answers that end by themselves, at their bound.
+const SPARE: usize = 100;
+
+/// From `session/cancel` to the response of the prompt, at [`SESSIONS`] sessions whose models write
+/// as fast as they can.
+pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut agent = bench.ready()?;
+    let cancels = bench.runs * CANCELS;
+    let mut fresh = Vec::new();
+    for _ in 0..SESSIONS + cancels + SPARE {
+        fresh.push(open(&mut agent)?.0);
+    }
+    let mut crowd = Crowd { fresh, streaming: Vec::new() };
+    for _ in 0..SESSIONS {
+        crowd.begin(&mut agent)?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..cancels {
+        times.push(crowd.cancel_first(&mut agent)?);
+    }
+    times.sort();
+    let named = |name, target: Option<f64>, time: Duration| {
+        let mut figure = Figure::of(target.map_or(Quantity::time(name), |most| Quantity::ms(name, most)));
+        figure.add_time(time);
+        figure
+    };
+    let share = |percent: usize| times[(times.len() - 1) * percent / 100];
+    Ok(vec![
+        named("cancel to response, 30 sessions under load, p50", None, share(50)),
+        named("cancel to response, 30 sessions under load, p99", Some(100.0), share(99)),
+        named("cancel to response, 30 sessions under load, worst", None, share(100)),
+    ])
+}
+
+/// The sessions: each is used for one prompt, so that no conversation grows.
+struct Crowd {
+    fresh: Vec<String>,
+    /// Those with a prompt that is being answered, with its request; the oldest first.
+    streaming: Vec<(String, u64)>,
+}
+
+impl Crowd {
+    /// One more session streams.
+    fn begin(&mut self, agent: &mut Agent) -> Result<()> {
+        let session = self.fresh.pop().context("too many answers ended by themselves")?;
+        let request = agent.client.send("session/prompt", &prompt(&session, Script::Flood))?.id;
+        self.streaming.push((session, request));
+        Ok(())
+    }
+
+    /// Cancels the turn that has run for the longest, and has another session stream in its stead;
+    /// how long the cancel took.
+    fn cancel_first(&mut self, agent: &mut Agent) -> Result<Duration> {
+        loop {
+            let (session, request) = self.streaming[0].clone();
+            let asked = Instant::now();
+            agent.client.notify("session/cancel", &json!({ "sessionId": session }))?;
+            loop {
+                let response = agent.client.next_response(PATIENCE)?;
+                self.streaming.retain(|(_, request)| *request != response.id);
+                self.begin(agent)?;
+                match response.result["stopReason"].as_str() {
+                    Some("cancelled") if response.id == request => return Ok(response.at - asked),
+                    // An answer has a bound: it ended before the cancel came.
+                    Some("max_tokens") if response.id == request => break,
+                    Some("max_tokens") => {}
+                    other => bail!("a turn ended with {other:?}"),
+                }
+            }
+        }
+    }
+}
