@@ -14,6 +14,7 @@ mod dead_servers;
 mod demo;
 #[cfg(target_os = "linux")]
 mod descriptors;
+mod desktop;
 mod durability;
 mod editor;
 mod end;
