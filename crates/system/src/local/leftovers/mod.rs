@@ -54,7 +54,7 @@ struct Notes {
 struct State {
     file: File,
     noted: HashSet<String>,
-    /// Whether something could not be removed by this process.
+    /// Whether something may be left when this process ends.
     left: bool,
 }
 
@@ -85,7 +85,7 @@ impl Leftovers {
         Ok(notes.run.join(format!("{}-{}", notes.mark, token()?)))
     }
 
-    /// Something that is noted could not be removed, and is left to a later process.
+    /// Something that is noted may still be there when this process ends: a later one looks for it.
     pub(super) fn leave(&self) {
         if let Some(Some(notes)) = self.notes.get() {
             notes.lock().left = true;
@@ -169,8 +169,8 @@ fn token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A temporary folder of this process, for its owner only. Removed when it is dropped, or by a later
-/// process if this one is killed or cannot remove it.
+/// A temporary folder of this process, for its owner only. Removed when it is dropped; a later process
+/// removes it if this one is killed, or if a thread of this one made it again meanwhile.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     path: PathBuf,
@@ -211,13 +211,13 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        if !self.kept
-            && let Err(error) = fs::remove_dir_all(&self.path)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            // Somebody may have made a file in it meanwhile.
-            tracing::debug!(%error, folder = %self.path.display(), "a temporary folder is left to a later process");
-            self.leftovers.leave();
+        if self.kept {
+            return;
         }
+        if let Err(error) = fs::remove_dir_all(&self.path) {
+            tracing::debug!(%error, folder = %self.path.display(), "a temporary folder is left to a later process");
+        }
+        // A thread that ends later may make the folder, or a file in it, once more.
+        self.leftovers.leave();
     }
 }
