@@ -78,7 +78,8 @@ fn size(event: &ModelEvent) -> usize {
 /// The beginning of an event, as far as it can be cut.
 fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
     let head = |mut text: String| {
-        text.truncate(text.floor_char_boundary(most));
+        let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
         (!text.is_empty()).then_some(text)
     };
     match event {

@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn as_many_files_are_remembered_as_may_be_and_those_are_the_last() {
-        let path = |number: usize| AbsPath::new(&format!("/w/{number}")).unwrap();
+        let path = |number: usize| AbsPath::new(format!("/w/{number}")).unwrap();
         let mut recent = Recent::default();
         for number in 0..3 * TRACKED_FILES {
             recent.insert(path(number), number);

@@ -128,7 +128,8 @@ impl Projection {
                 self.text.push_str(&response.text);
                 // Of a turn of very many answers the last of it.
                 let over = self.text.len().saturating_sub(ANSWER_BYTES);
-                self.text.drain(..self.text.ceil_char_boundary(over));
+                let cut = (over..).find(|at| self.text.is_char_boundary(*at)).unwrap_or_default();
+                self.text.drain(..cut);
                 Vec::new()
             }
             SessionEvent::ToolCall(update) => match call(update) {
