@@ -36,11 +36,14 @@ impl Sessions {
 
     /// What earlier damage has left behind.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
-        let cut = self.cut.iter().map(|cut| {
-            format!("session {} is cut to {} events: {}", cut.id, cut.kept, cut.lost)
-        });
+        let cut = self
+            .cut
+            .iter()
+            .map(|cut| format!("session {} is cut to {} events: {}", cut.id, cut.kept, cut.lost));
         cut.chain(self.set_aside.iter().map(|file| {
-            format!("{file} is a damaged file of sessions that was set aside; delete it when nothing is missing")
+            format!(
+                "{file} is a damaged file of sessions that was set aside; delete it when nothing is missing"
+            )
         }))
     }
 }

@@ -76,9 +76,11 @@ fn lines(path: &Path, found: Option<&Health>, done: &Repaired, left: Option<&Hea
         (Repaired::Nothing, Remedy::Refuse) => "it is not for this program to repair".to_owned(),
     });
     let Some(left) = left else { return lines };
-    lines.extend(left.cut.iter().map(|cut| {
-        format!("cut        {}: {} events are kept; {}", cut.id, cut.kept, cut.lost)
-    }));
+    lines.extend(
+        left.cut
+            .iter()
+            .map(|cut| format!("cut        {}: {} events are kept; {}", cut.id, cut.kept, cut.lost)),
+    );
     lines.extend(left.set_aside.iter().map(|aside| format!("set aside  {}", aside.display())));
     lines
 }

@@ -93,7 +93,10 @@ fn a_damaged_page_is_salvaged_without_being_asked() {
     let shown = home.run(&["sessions", "show", &first]);
     assert!(shown.status.success(), "{}", stderr(&shown));
     let told = stderr(&shown);
-    assert!(told.contains("was damaged") && told.contains("sessions.db.damaged-") && told.contains(&first), "{told}");
+    assert!(
+        told.contains("was damaged") && told.contains("sessions.db.damaged-") && told.contains(&first),
+        "{told}"
+    );
     assert!(stdout(&home.run(&["sessions", "show", &second])).contains("say beta"));
 }
 
@@ -104,7 +107,11 @@ fn an_empty_file_is_not_begun_afresh_without_a_word() {
     fs::write(file(&home), "").unwrap();
     let listed = home.run(&["sessions", "list"]);
     assert!(listed.status.success(), "{}", stderr(&listed));
-    assert!(stderr(&listed).contains("0 bytes") && stderr(&listed).contains("sessions.db"), "{}", stderr(&listed));
+    assert!(
+        stderr(&listed).contains("0 bytes") && stderr(&listed).contains("sessions.db"),
+        "{}",
+        stderr(&listed)
+    );
     fs::write(file(&home), "").unwrap();
     assert!(stdout(&home.run(&["doctor"])).contains("0 bytes"));
 }
