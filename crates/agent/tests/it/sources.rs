@@ -180,13 +180,17 @@ struct Reveals {
 #[async_trait]
 impl ToolSource for Reveals {
     async fn offer(&self) -> Offer {
-        let names: &[_] = if *self.called.lock().unwrap() { &["first", "second"] } else { &["first"] };
+        let names: &[_] = if *self.called.lock().unwrap() {
+            &["mcp__s__first", "mcp__s__second"]
+        } else {
+            &["mcp__s__first"]
+        };
         let tools = names.iter().map(|name| Arc::new(Echo(name)) as Arc<dyn AnyTool>);
         Offer { tools: tools.collect(), notices: Vec::new() }
     }
 
     fn recall(&self, tool: &str, result: &str) {
-        *self.called.lock().unwrap() |= tool == "first" && result == "I am first";
+        *self.called.lock().unwrap() |= tool == "mcp__s__first" && result == "I am mcp__s__first";
     }
 }
 
@@ -211,7 +215,7 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
         (Runtime::new(store.clone(), models, options), model)
     };
     let surface = || Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
-    let (first, _) = runtime(vec![Reply::calls(&[("first", json!({}))]), Reply::text("Done.")]);
+    let (first, asked) = runtime(vec![Reply::calls(&[("mcp__s__first", json!({}))]), Reply::text("Done.")]);
     let new = CreateSession {
         cwd: AbsPath::new("/w").unwrap(),
         additional_directories: Vec::new(),
@@ -219,11 +223,15 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
     };
     let session = first.create(new, |_| surface()).await.unwrap();
     session.prompt(vec![Content::text("go")]).await.unwrap();
+    let Some(agent::Message::Assistant(answer)) = asked.requests()[1].messages.last().cloned() else {
+        panic!()
+    };
+    assert_eq!(answer.calls[0].result.text, "I am mcp__s__first");
     first.shutdown().await;
 
     let (second, model) = runtime(vec![Reply::text("On.")]);
     let session = second.open(session.id(), OpenSession::default(), |_| surface()).await.unwrap();
     session.prompt(vec![Content::text("and?")]).await.unwrap();
     let told = &model.requests()[0].tools;
-    assert!(told.iter().any(|tool| tool.name == "second"), "{told:?}");
+    assert!(told.iter().any(|tool| tool.name == "mcp__s__second"), "{told:?}");
 }
