@@ -23,9 +23,9 @@ pub(super) fn failed(error: &Error) -> StoreError {
     let text = match error.sqlite_error_code() {
         _ if is_damaged(error) => return damaged(&error.to_string()),
         _ if is_of_locks(extended) => no_locks(&error.to_string()),
-        Some(
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed,
-        ) => locked(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
+            locked()
+        }
         Some(ErrorCode::DiskFull) => format!("the disk of {FILE} is full; free some space and try again"),
         Some(ErrorCode::ReadOnly) => format!(
             "{FILE} cannot be written; check who owns it and its folder, and whether the disk is mounted read-only"

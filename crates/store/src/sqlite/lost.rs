@@ -50,7 +50,8 @@ impl Lost {
             return Ok(());
         }
         let mut marked = new.prepare("SELECT session_id FROM salvaged")?;
-        let marked: HashSet<String> = marked.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let marked: HashSet<String> =
+            marked.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         if state.before.is_empty() {
             state.gone.extend(marked);
         }

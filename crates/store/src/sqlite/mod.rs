@@ -29,13 +29,13 @@ use agent::{
     SessionRecord, SessionStore, StoreError, searched_text,
 };
 use async_trait::async_trait;
+use database::Database;
+use lost::Lost;
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
-use database::Database;
-use lost::Lost;
 use system::AbsPath;
 use threads::{Reader, Writer};
 use worker::{Durable, Worker};

@@ -24,7 +24,9 @@ const FINISHED: &str = ".salvaged-";
 /// wrong if they cannot be had either.
 pub(super) fn share(path: &Path) -> Option<File> {
     let locked = lock_file(path).and_then(|file| file.lock_shared().map(|()| file));
-    locked.inspect_err(|error| tracing::debug!(%error, "the lock beside the session database is not used")).ok()
+    locked
+        .inspect_err(|error| tracing::debug!(%error, "the lock beside the session database is not used"))
+        .ok()
 }
 
 /// Keeps others from opening the file, and from setting it aside, until it is dropped.

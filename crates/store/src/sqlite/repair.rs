@@ -3,8 +3,7 @@
 use super::{
     database::{self, SCHEMA_VERSION},
     failure::{failed_at, is_damaged},
-    place,
-    quarantine,
+    place, quarantine,
     salvage::{self, CutSession, Salvaged},
 };
 use agent::StoreError;
@@ -68,7 +67,8 @@ pub enum Repaired {
 /// [`StoreError::Io`] when it cannot be opened for another reason than damage.
 pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
     let set_aside = quarantine::set_aside(path);
-    let health = |problems: Vec<String>, remedy| Health { problems, remedy, sessions: 0, cut: Vec::new(), set_aside };
+    let health =
+        |problems: Vec<String>, remedy| Health { problems, remedy, sessions: 0, cut: Vec::new(), set_aside };
     let file = path.display();
     match place::length(path) {
         None if place::identity(path).is_some() => {
@@ -76,7 +76,9 @@ pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
         }
         None => return Ok(None),
         Some(0) => {
-            let what = format!("{file} is an empty file (0 bytes); if sessions were in it, restore it from a backup");
+            let what = format!(
+                "{file} is an empty file (0 bytes); if sessions were in it, restore it from a backup"
+            );
             return Ok(Some(health(vec![what], Remedy::Salvage)));
         }
         Some(_) => {}
@@ -141,12 +143,15 @@ fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
     let gaps = gaps(&connection)?;
     health.remedy = match (&health.problems, &gaps) {
         (problems, gaps) if problems.is_empty() && gaps.is_empty() => Remedy::Nothing,
-        (problems, gaps) if gaps.is_empty() && problems.iter().all(|line| is_of_index(line)) => Remedy::Indexes,
+        (problems, gaps) if gaps.is_empty() && problems.iter().all(|line| is_of_index(line)) => {
+            Remedy::Indexes
+        }
         _ => Remedy::Salvage,
     };
     health.problems.extend(gaps);
-    health.sessions =
-        connection.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0)).map(i64::cast_unsigned)?;
+    health.sessions = connection
+        .query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))
+        .map(i64::cast_unsigned)?;
     if version == SCHEMA_VERSION {
         health.cut = cut(&connection)?;
     }
@@ -174,8 +179,9 @@ fn gaps(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 }
 
 fn cut(connection: &Connection) -> rusqlite::Result<Vec<CutSession>> {
-    let mut cut = connection
-        .prepare("SELECT session_id, last_seq, lost, file FROM salvaged JOIN sessions ON id = session_id ORDER BY at")?;
+    let mut cut = connection.prepare(
+        "SELECT session_id, last_seq, lost, file FROM salvaged JOIN sessions ON id = session_id ORDER BY at",
+    )?;
     let cut = cut.query_map([], |row| {
         let (lost, file): (String, String) = (row.get(2)?, row.get(3)?);
         Ok(CutSession {

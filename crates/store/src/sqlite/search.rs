@@ -19,8 +19,8 @@ pub(super) fn follow(
     let work = || -> rusqlite::Result<()> {
         let before = before.cast_signed();
         let reached = before + i64::try_from(texts.len()).unwrap_or(i64::MAX);
-        let mut advance = connection
-            .prepare_cached("UPDATE sessions SET searched = ?3 WHERE id = ?1 AND searched = ?2")?;
+        let mut advance =
+            connection.prepare_cached("UPDATE sessions SET searched = ?3 WHERE id = ?1 AND searched = ?2")?;
         if texts.is_empty() || advance.execute((id.as_str(), before, reached))? == 0 {
             return Ok(());
         }

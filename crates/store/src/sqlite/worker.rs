@@ -74,7 +74,9 @@ impl Worker {
             .name(name.to_owned())
             .spawn(move || Thread { service, database: None, requests }.run())
             .map_err(|error| {
-                StoreError::Io(format!("there can be no thread for it: {error}; end other programs and try again"))
+                StoreError::Io(format!(
+                    "there can be no thread for it: {error}; end other programs and try again"
+                ))
             })?;
         Ok(Self { queue })
     }
@@ -170,8 +172,8 @@ impl<S: Service> Thread<S> {
         loop {
             let mut database = self.opened()?;
             let outcome = self.service.serve(&mut database.connection, jobs);
-            let damaged = matches!(outcome, Err(StoreError::Damaged(_)))
-                || jobs.iter().any(|job| job.found_damage());
+            let damaged =
+                matches!(outcome, Err(StoreError::Damaged(_))) || jobs.iter().any(|job| job.found_damage());
             let place = database.place();
             if place == Place::Kept && !damaged || !again {
                 self.database = Some(database);
@@ -225,9 +227,8 @@ pub(super) fn commit(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> 
         return transact(connection, jobs);
     }
     // The log is written and not flushed; the next flush takes it along.
-    let set = |connection: &Connection, level| {
-        connection.execute_batch(level).map_err(|error| failed(&error))
-    };
+    let set =
+        |connection: &Connection, level| connection.execute_batch(level).map_err(|error| failed(&error));
     set(connection, "PRAGMA synchronous = NORMAL")?;
     let written = transact(connection, jobs);
     set(connection, "PRAGMA synchronous = FULL")?;
@@ -239,10 +240,7 @@ fn transact(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<()
 }
 
 /// The inner error is damage that a request has found: then nothing of all this is written.
-fn write(
-    connection: &mut Connection,
-    jobs: &mut [Box<dyn Job>],
-) -> rusqlite::Result<Result<(), StoreError>> {
+fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<Result<(), StoreError>> {
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for job in jobs {
         let savepoint = transaction.savepoint()?;
@@ -342,7 +340,6 @@ mod tests {
         assert!(matches!(&broken, Err(StoreError::Io(text)) if text.contains("try again")), "{broken:?}");
         assert_eq!(worker.call(level).await, Ok(2));
     }
-
 
     /// 1 flushes with the next commit that does, 2 at each commit.
     #[tokio::test]

@@ -56,7 +56,9 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
 /// What is said in one of many sessions: words that all have, that some have, and that it alone has.
 fn talk(n: usize) -> Vec<agent::SessionEvent> {
     let topic = ["parser", "socket", "renderer", "ledger"][n % 4];
-    (0..6).map(|turn| said(&format!("please look at the {topic} in module{n} once more, turn {turn}"))).collect()
+    (0..6)
+        .map(|turn| said(&format!("please look at the {topic} in module{n} once more, turn {turn}")))
+        .collect()
 }
 
 /// How long each of a few searches takes, in milliseconds, and that they find what there is.

@@ -73,7 +73,11 @@ async fn a_gap_in_a_log_costs_what_is_behind_it_and_is_told() {
     assert_eq!((health.problems, health.remedy), (Vec::new(), Remedy::Nothing));
     assert_eq!(health.set_aside, [salvaged.aside.clone()]);
     let name = salvaged.aside.file_name().unwrap().to_str().unwrap();
-    assert!(health.cut[0].lost.contains("events 5 to 9") && health.cut[0].lost.contains(name), "{:?}", health.cut);
+    assert!(
+        health.cut[0].lost.contains("events 5 to 9") && health.cut[0].lost.contains(name),
+        "{:?}",
+        health.cut
+    );
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(store.events(&"s1".into(), 0, 99).await.unwrap().len(), 4);
     assert_eq!(found(&path, "s2").await, 9);

@@ -70,7 +70,8 @@ async fn check(bytes: &[u8], what: &str, hit: &BTreeSet<&str>) -> Vec<PathBuf> {
     let listed = store.list(ListQuery { limit: 99, ..ListQuery::default() }).await;
     let listed = listed.unwrap_or_else(|error| panic!("{what}: {error}")).sessions;
     let ids: BTreeSet<&str> = listed.iter().map(|record| record.id.as_str()).collect();
-    let whole: BTreeSet<&str> = SESSIONS.into_iter().filter(|id| !hit.contains(id)).chain(["<new>"]).collect();
+    let whole: BTreeSet<&str> =
+        SESSIONS.into_iter().filter(|id| !hit.contains(id)).chain(["<new>"]).collect();
     assert!(ids.is_superset(&whole), "{what}: {ids:?}");
     assert!(!ids.contains("<gone>"), "{what}: what was deleted does not come back");
     let query = SearchQuery { text: "more".to_owned(), limit: 99, ..SearchQuery::default() };
@@ -185,7 +186,8 @@ async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
 #[expect(clippy::disallowed_methods, reason = "the test looks beside the store's own file")]
 fn set_aside(path: &Path) -> Vec<PathBuf> {
     let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
-    let is_file = |name: &str| name.contains(".damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm");
+    let is_file =
+        |name: &str| name.contains(".damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm");
     names.filter(|path| is_file(&path.to_string_lossy())).collect()
 }
 

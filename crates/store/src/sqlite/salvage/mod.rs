@@ -50,7 +50,8 @@ impl Salvaged {
             some => format!("{some} sessions lost a part"),
         };
         let cut_off: Vec<_> = self.cut.iter().map(|cut| format!("{}: {}", cut.id, cut.lost)).collect();
-        let (between, named) = if cut_off.is_empty() { ("", String::new()) } else { (": ", cut_off.join("; ")) };
+        let (between, named) =
+            if cut_off.is_empty() { ("", String::new()) } else { (": ", cut_off.join("; ")) };
         format!(
             "{} was damaged; {} sessions were kept whole, and {cut}{between}{named}. The damaged file was not deleted, it is {} now",
             path.display(),
@@ -74,9 +75,9 @@ pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<S
     }
     let _unchanged = keep_writers_away(path)?;
     let fresh = beside(path, ".salvaging");
-    let salvaged = discard(&fresh).and_then(|()| read_into(path, &fresh)).and_then(|salvaged| {
-        Ok(Salvaged { aside: quarantine::replace(path, &fresh)?, ..salvaged })
-    });
+    let salvaged = discard(&fresh)
+        .and_then(|()| read_into(path, &fresh))
+        .and_then(|salvaged| Ok(Salvaged { aside: quarantine::replace(path, &fresh)?, ..salvaged }));
     match salvaged {
         Ok(salvaged) => {
             mark(path, &salvaged)?;
@@ -115,7 +116,10 @@ fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
 /// Copies what can be read into a new file.
 fn read_into(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
     let unreadable = |error: io::Error| {
-        StoreError::Io(format!("{} is damaged and cannot be read: {error}; check the disk it is on", path.display()))
+        StoreError::Io(format!(
+            "{} is damaged and cannot be read: {error}; check the disk it is on",
+            path.display()
+        ))
     };
     let pages = Pages::open(path).map_err(unreadable)?;
     match pages.schema_version() {
@@ -161,7 +165,10 @@ fn discard(fresh: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         match fs::remove_file(beside(fresh, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(StoreError::Io(format!("cannot remove {}: {error}; remove it by hand", fresh.display())));
+                return Err(StoreError::Io(format!(
+                    "cannot remove {}: {error}; remove it by hand",
+                    fresh.display()
+                )));
             }
             _ => {}
         }

@@ -17,7 +17,9 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
     let mut cut = Vec::new();
     for (id, count, last) in logs {
         let kept = if count == last { last } else { first_gap(fresh, &id)? };
-        fresh.prepare_cached("DELETE FROM events WHERE session_id = ?1 AND seq > ?2")?.execute((&id, kept))?;
+        fresh
+            .prepare_cached("DELETE FROM events WHERE session_id = ?1 AND seq > ?2")?
+            .execute((&id, kept))?;
         let known = fresh.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([&id])?;
         let folder = found.folders.get(&id);
         if !known && (folder.is_some() || !index_is_whole && !found.may_be_deleted) {
@@ -61,8 +63,7 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
 /// Whether every session that has its row is in the index of folders.
 fn rows_are_in(fresh: &Connection, found: &Found) -> rusqlite::Result<bool> {
     let mut sessions = fresh.prepare("SELECT id FROM sessions")?;
-    let ids: Vec<String> =
-        sessions.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let ids: Vec<String> = sessions.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok(ids.iter().all(|id| found.folders.contains_key(id)))
 }
 
