@@ -71,19 +71,19 @@ fn a_provider_that_is_set_up_is_used_and_its_key_is_shown_nowhere() {
 #[test]
 fn what_cannot_be_set_up_is_said_and_changes_nothing() {
     let home = Home::new();
-    for (args, key, said) in [
-        (&["--provider", "openai", "--api-key-stdin"][..], "two words", "neither blanks"),
-        (&["--provider", "openai", "--api-key-stdin"], "", "the key is empty"),
-        (&["--provider", "offline", "--api-key-stdin"], "k", "nothing to configure"),
-        (&["--provider", "work", "--api-key-stdin"], "k", "needs a base URL"),
-        (&["--provider", "a/b", "--base-url", "http://x"], "", "cannot be the name"),
-        (&["--provider", "openai", "--base-url", "no address"], "", "base_url"),
-        (&["--model", "large"], "", "names no provider"),
-        (&[], "", "--provider NAME"),
+    for (args, key, code, said) in [
+        (&["--provider", "openai", "--api-key-stdin"][..], "two words", 1, "neither blanks"),
+        (&["--provider", "openai", "--api-key-stdin"], "", 1, "the key is empty"),
+        (&["--provider", "offline", "--api-key-stdin"], "k", 1, "nothing to configure"),
+        (&["--provider", "work", "--api-key-stdin"], "k", 1, "needs a base URL"),
+        (&["--provider", "a/b", "--base-url", "http://x"], "", 1, "cannot be the name"),
+        (&["--provider", "openai", "--base-url", "no address"], "", 1, "base_url"),
+        (&["--model", "large"], "", 64, "names no provider"),
+        (&[], "", 64, "--provider NAME"),
     ] {
         let before = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
         let output = set_up(&home, args, key);
-        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
         assert!(stderr(&output).contains(said), "{args:?}: {}", stderr(&output));
         let after = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
         assert_eq!(before, after, "{args:?}");
@@ -105,7 +105,7 @@ fn editors_with_a_terminal_are_offered_to_set_up_in_it() {
     assert!(agent.hang_up().0.success());
     // What the editor then runs is the dialogue, which wants a terminal.
     let output = home.run(&["acp", "--setup"]);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(64), ""));
     assert!(stderr(&output).contains("nothing to set up"), "{}", stderr(&output));
 }
 
