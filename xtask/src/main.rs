@@ -7,6 +7,7 @@
 
 mod bench;
 mod ci;
+mod cross;
 mod faults;
 mod leftovers;
 mod peers;
@@ -22,6 +23,7 @@ usage: cargo xtask COMMAND
 
   ci       fmt, tidy, deny, clippy, doc tests, clients and tests: everything that must pass, stopping at the first failure
   tidy     checks of the tree that no compiler makes
+  cross    clippy for macOS, ARM Linux and musl, with what this machine has or can install [TARGET]...
   clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
   faults   every operation fails once, and 300 kills of the debug binary [--points N] [--seed S] [--binary PATH] [--only NAME]
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
             });
         }
         ["tidy"] => tidy::run(),
+        ["cross", targets @ ..] => cross::run(targets),
         ["soak"] => soak::run(),
         ["faults", options @ ..] => faults::run(options),
         ["wall", options @ ..] => wall::run(options),

@@ -1,10 +1,13 @@
 //! Starting other programs, and knowing where the workspace is.
 
 use anyhow::{Context, Result, bail};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The workspace's root: the parent of this crate's folder, which cargo tells when it runs the program. What was true when it
 /// was built counts only without cargo: clones may share a target folder, or be moved.
@@ -50,6 +53,39 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// How a bounded run of a program ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// By itself, with success or not, and what it wrote to stderr.
+    Itself(bool, String),
+    /// It was ended, because it took too long.
+    Late,
+}
+
+/// Runs a program no longer than `limit`. Its stdout is dropped.
+pub(crate) fn bounded(program: &mut Command, limit: Duration) -> Result<Ended> {
+    let mut child = program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut stderr = child.stderr.take().expect("stderr was asked for as a pipe");
+    let reader = thread::spawn(move || {
+        let mut said = Vec::new();
+        // What was read before an error is what there is.
+        let _ = stderr.read_to_end(&mut said);
+        String::from_utf8_lossy(&said).into_owned()
+    });
+    let begun = Instant::now();
+    while begun.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            let said = reader.join().expect("the thread only reads");
+            return Ok(Ended::Itself(status.success(), said));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    child.kill()?;
+    child.wait()?;
+    // The thread is left to whatever holds the pipe open.
+    Ok(Ended::Late)
+}
+
 /// The command as a person would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -73,7 +109,7 @@ pub(crate) fn side_by_side<I: Sync, T: Send>(
     each: impl Fn(&I) -> T + Sync,
 ) -> Vec<T> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some((index, item)) = {

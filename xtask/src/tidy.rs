@@ -14,6 +14,7 @@ mod lints;
 mod machine_paths;
 mod manifest;
 mod module_docs;
+mod os_bans;
 mod promises;
 mod proofs;
 mod security;
@@ -68,6 +69,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("lints", lints::check),
     ("machine paths", machine_paths::check),
     ("module docs", module_docs::check),
+    ("os bans", os_bans::check),
     ("promises", promises::check),
     ("proofs", proofs::check),
     ("security", security::check),

@@ -33,6 +33,9 @@ pub(crate) const LEGACY_FILES: usize = 20_000;
 pub(crate) const LEGACY_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Files that commands of one run changed, which are told.
 pub(crate) const LEGACY_EDITS: usize = 1000;
+/// Conversations of a client of the older dialect that are known; beyond it, those without a run
+/// are forgotten, and begin anew when they are sent again.
+pub(crate) const LEGACY_CONVERSATIONS: usize = 1000;
 /// How long a bad line that comes first waits for a message that tells which dialect the client
 /// speaks.
 pub(crate) const DIALECT_WAIT: Duration = Duration::from_millis(250);

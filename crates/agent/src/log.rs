@@ -113,11 +113,9 @@ impl SessionLog {
 
     /// Stores the durable ones among the events, all or none, then applies them, and then tells the client of each of them, in order. When
     /// storing fails the client is told of nothing: what it saw would not be there after a restart. Events that are recorded at the same time are
-    /// stored, applied and told one recording after the other. Goes on when the future is dropped.
+    /// stored, applied and told one recording after the other. When it fails or is given up half-way, the log is read again before the next turn.
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
-        // In a task of its own: a caller that is not polled must not keep others from recording.
-        let log = self.clone();
-        recorded(tokio::spawn(async move { log.record_in_order(events, true).await }).await)
+        self.record_in_order(events, true).await
     }
 
     /// Like [`SessionLog::record`], but the conversation has the events at once, while they are being stored; `then` runs when they are.

@@ -3,7 +3,10 @@
 //! A [`ToolProvider`] belongs to the runtime and makes a [`ToolSource`] for each session. The session asks its sources before each request to the
 //! model, so tools can come and go while it runs. What they give goes through the same gate as everything else.
 
-use crate::{AnyTool, ClientServer, Content, SessionId, Severity, SlashCommand, limits::SOURCE_WAIT};
+use crate::{
+    AnyTool, ClientServer, Content, SessionEvent, SessionId, Severity, SlashCommand, ToolCallUpdate,
+    ToolStatus, limits::SOURCE_WAIT,
+};
 use async_trait::async_trait;
 use futures::{
     FutureExt as _,
@@ -52,6 +55,10 @@ pub trait ToolSource: Send + Sync {
 
     /// The client opened the session again, with these servers in place of those that it gave before.
     fn set_servers(&self, _servers: Vec<ClientServer>) {}
+
+    /// A call of the session ended well, with this text as its result: told of each, in order, whenever the session's log is read. For a
+    /// source whose offer depends on what was called before.
+    fn recall(&self, _tool: &str, _result: &str) {}
 
     /// The session has ended: ends what was started for it. Called once.
     async fn close(&self) {}
@@ -194,6 +201,19 @@ impl Sources {
 
     pub(crate) fn set_servers(&self, servers: &[ClientServer]) {
         self.0.iter().for_each(|source| source.set_servers(servers.to_vec()));
+    }
+
+    /// Tells the sources of a call that ended well, if the event says so of one.
+    pub(crate) fn recall(&self, event: &SessionEvent) {
+        if let SessionEvent::ToolCall(ToolCallUpdate {
+            name,
+            status: Some(ToolStatus::Completed),
+            result: Some(result),
+            ..
+        }) = event
+        {
+            self.0.iter().for_each(|source| source.recall(name, &result.text));
+        }
     }
 
     pub(crate) async fn close(&self) {

@@ -8,7 +8,7 @@ use crate::{
     names::server_name,
     oauth,
     provider::McpOptions,
-    search::{Revealed, ToolSearch},
+    search::{Revealed, ToolSearch, revealed_by},
     server::{Server, State},
     tool::{Definition, McpTool, read_resource},
 };
@@ -307,6 +307,10 @@ impl ToolSource for Hub {
             }));
         }
         None
+    }
+
+    fn recall(&self, tool: &str, result: &str) {
+        locked(&self.revealed).extend(revealed_by(tool, result));
     }
 
     fn set_servers(&self, servers: Vec<ClientServer>) {

@@ -17,6 +17,9 @@ use system::AbsPath;
 /// Its name.
 const NAME: &str = "tool_search";
 
+/// How a result that names tools begins; each tool is a line of its own then.
+const FOUND: &str = "These can be called from now on:";
+
 /// The names of tools that were found.
 pub(crate) type Revealed = Arc<Mutex<HashSet<String>>>;
 
@@ -59,6 +62,12 @@ impl AnyTool for ToolSearch {
     }
 }
 
+/// The names of the tools that a call found, as its result tells.
+pub(crate) fn revealed_by<'a>(tool: &str, result: &'a str) -> impl Iterator<Item = String> + 'a {
+    let lines = result.strip_prefix(FOUND).filter(|_| tool == NAME).unwrap_or_default().lines();
+    lines.filter_map(|line| Some(line.strip_prefix("- ")?.split_once(':')?.0.to_owned()))
+}
+
 struct Search {
     tool: ToolSearch,
     query: String,
@@ -84,14 +93,19 @@ impl AnyCall for Search {
         if found.is_empty() {
             return Ok(ToolOutput::text("No tool fits. Try other or fewer words."));
         }
-        let mut text = String::from("These can be called from now on:\n");
-        for tool in &found {
-            let first = tool.description.lines().next().unwrap_or_default();
-            text.push_str(&format!("- {}: {}\n", tool.function, first.chars().take(200).collect::<String>()));
-        }
         locked(&self.tool.revealed).extend(found.iter().map(|tool| tool.function.clone()));
-        Ok(ToolOutput::text(text))
+        Ok(ToolOutput::text(told(&found)))
     }
+}
+
+/// What the model is told of tools that were found.
+fn told(found: &[&Arc<Definition>]) -> String {
+    let mut text = format!("{FOUND}\n");
+    for tool in found {
+        let first = tool.description.lines().next().unwrap_or_default();
+        text.push_str(&format!("- {}: {}\n", tool.function, first.chars().take(200).collect::<String>()));
+    }
+    text
 }
 
 /// The tools that fit best: words in names count more than those in descriptions.
@@ -110,4 +124,20 @@ fn find<'a>(all: &'a [Arc<Definition>], query: &str) -> Vec<&'a Arc<Definition>>
         all.iter().map(|tool| (score(tool), tool)).filter(|(score, _)| *score > 0).collect();
     found.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.function.cmp(&y.function)));
     found.into_iter().take(SEARCH_RESULTS).map(|(_, tool)| tool).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::read_resource;
+
+    #[test]
+    fn what_was_found_is_known_again_from_the_result() {
+        let found = ["a", "b"].map(|server| Arc::new(read_resource(server)));
+        let text = told(&found.iter().collect::<Vec<_>>());
+        let again = |tool: &str, result: &str| revealed_by(tool, result).collect::<Vec<_>>();
+        assert_eq!(again(NAME, &text), found.map(|tool| tool.function.clone()));
+        assert_eq!(again("bash", &text), [""; 0], "the result of another tool");
+        assert_eq!(again(NAME, "No tool fits. Try other or fewer words."), [""; 0]);
+    }
 }

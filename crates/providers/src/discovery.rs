@@ -74,6 +74,10 @@ pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalMod
     found
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a look at a port of loopback, before there is a client for it"
+)]
 async fn ask(candidate: &Candidate, http: &Http) -> Option<Vec<LocalModel>> {
     let port = candidate.base.port_or_known_default()?;
     let host = candidate.base.host_str()?.trim_start_matches('[').trim_end_matches(']');

@@ -7,9 +7,13 @@
 pub mod contract;
 pub mod exported;
 mod limits;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the database, its folder and what is set aside of it are the program's own, and no editor stands in for them"
+)]
 mod sqlite;
 mod stored;
 
 pub use sqlite::{
-    CutSession, Health, Holder, Look, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
+    CutSession, Health, Holder, Look, Machine, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
 };

@@ -3,7 +3,7 @@
 //! Instructions, settings and lists of servers of a project are read before its user has said anything. Whoever wrote the project also chose what those
 //! names are: a link to a key, a pipe, a device without an end. One function reads all of them.
 
-use crate::{AbsPath, Pins, Sandbox, System, SystemError};
+use crate::{AbsPath, Pins, Sandbox, System, SystemError, is_within};
 
 /// What a file that nobody asked for has to be, to be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,13 +27,12 @@ pub async fn read_found(
 ) -> Result<Option<Vec<u8>>, SystemError> {
     let target = resolve_inside(system, root, path).await?;
     let secrets = &rules.secrets;
-    let below = |folder: &AbsPath| target.relative_to(folder).is_some();
     let by_name = match rules.any_name {
         // Its folder may be written with a link in it, so it is its name that tells whether the file is one.
         true => target.file_name() != path.file_name() && secrets.is_secret(&target),
         false => secrets.is_secret(&target) || secrets.is_secret(path),
     };
-    if by_name || secrets.hidden.iter().any(below) {
+    if by_name || secrets.hidden.iter().any(|folder| is_within(&target, folder)) {
         return Err(SystemError::BlockedFound(path.clone()));
     }
     let places = vec![(path.clone(), target.clone())];

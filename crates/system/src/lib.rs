@@ -8,6 +8,7 @@ mod confined;
 pub mod contract;
 mod error;
 pub mod fake;
+mod folded;
 mod found;
 pub mod limits;
 #[expect(
@@ -29,10 +30,11 @@ mod text;
 pub use confined::Confined;
 pub use error::SystemError;
 pub use fake::FakeSystem;
+pub use folded::{Folded, Spelled, is_within, pattern_matches};
 pub use found::{FoundRules, read_found, resolve_inside};
 pub use local::{
-    FileStamp, LocalOptions, LocalSystem, TemporaryFolder, private_temp, read_regular, run_in_terminal,
-    run_sandboxed,
+    FileStamp, LocalOptions, LocalSystem, LoginShell, ProcessState, ProcessTable, TemporaryFolder,
+    private_temp, read_regular, run_in_terminal, run_sandboxed,
 };
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
@@ -42,8 +44,7 @@ pub use process::{
 };
 pub use read_only::ReadOnly;
 pub use sandbox::{
-    Confinement, Folded, MIN_LANDLOCK_ABI, PrivateTemp, ResourceLimits, Sandbox, SandboxLevel,
-    SandboxSupport, Spelled, pattern_matches,
+    Confinement, MIN_LANDLOCK_ABI, PrivateTemp, ResourceLimits, Sandbox, SandboxLevel, SandboxSupport,
 };
 pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};

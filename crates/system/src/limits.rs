@@ -52,9 +52,20 @@ pub const SANDBOX_PROCESSES: u64 = 4096;
 pub const SANDBOX_SURVEY_ENTRIES: usize = 2_000_000;
 
 /// How long the launcher may take to show what it can enforce, and how often that is looked at.
+#[cfg(target_os = "linux")]
 pub(crate) const PROBE_WAIT: Duration = Duration::from_secs(5);
 /// See [`PROBE_WAIT`].
+#[cfg(target_os = "linux")]
 pub(crate) const PROBE_POLL: Duration = Duration::from_millis(1);
+
+/// How long the user's login shell may take to tell its variables.
+pub const LOGIN_SHELL_WAIT: Duration = Duration::from_secs(5);
+
+/// The most bytes that are read of what it says.
+pub(crate) const LOGIN_SHELL_BYTES: u64 = 1024 * 1024;
+
+/// The most bytes of one variable that are taken of it.
+pub(crate) const LOGIN_SHELL_VALUE_BYTES: usize = 32 * 1024;
 
 /// The most bytes of a command's line in the title of a terminal.
 pub(crate) const LABEL_BYTES: usize = 60;
@@ -72,6 +83,7 @@ pub(crate) const TEMPORARY_TRIES: usize = 16;
 pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);
 
 /// How many entries of a project are looked at for new git directories when a confined command has ended.
+#[cfg(target_os = "linux")]
 pub(crate) const AFTERMATH_ENTRIES: usize = 300_000;
 
 /// How long the temporary files of a session are kept after they were last changed.
@@ -79,6 +91,7 @@ pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How many names are put away, of those that must not come into being, before a command is killed;
 /// and how many numbers are tried for the new name of one.
+#[cfg(target_os = "linux")]
 pub(crate) const PUT_AWAY_MOST: usize = 8;
 
 /// For how many sandboxes it is remembered what their directories hold.

@@ -13,16 +13,19 @@ use serde_json::{Value, json};
 use std::io::Write;
 use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 
+/// The one system that has a sandbox.
+const IS_LINUX: bool = cfg!(target_os = "linux");
+
 /// Prints the report; the exit code says whether there is a problem. No secret is ever part of it.
 pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<Exit> {
     let support = wiring::local_system(options).sandbox_support().await;
     let sessions = health::look(options).await;
-    let mut problems = problems(options, support);
-    problems.extend(sessions.problems.iter().cloned());
+    let problems = problems(options, &sessions);
+    let notices = with_shortcoming(options, notices, support);
     let code = if problems.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
     if args.json {
-        let report = as_json(options, notices, support, &sessions, &problems);
+        let report = as_json(options, &notices, support, &sessions, &problems);
         writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
         return Ok(code);
     }
@@ -32,7 +35,7 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
     writeln!(stdout, "sessions   {}", sessions.line())?;
     sessions.notes().try_for_each(|note| writeln!(stdout, "note       {note}"))?;
     writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
-    writeln!(stdout, "kernel     {}", kernel(support))?;
+    writeln!(stdout, "kernel     {}", kernel(support, IS_LINUX))?;
     for (name, key, base) in providers(options) {
         let key = if key { "key set" } else { "no key" };
         writeln!(stdout, "{name:<10} {key}, {}", base.as_deref().unwrap_or("the vendor's own address"))?;
@@ -46,9 +49,13 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
 pub(crate) async fn report(options: &Options, notices: &[String]) -> Value {
     let support = wiring::local_system(options).sandbox_support().await;
     let sessions = health::look(options).await;
-    let mut problems = problems(options, support);
-    problems.extend(sessions.problems.iter().cloned());
-    as_json(options, notices, support, &sessions, &problems)
+    let problems = problems(options, &sessions);
+    as_json(options, &with_shortcoming(options, notices, support), support, &sessions, &problems)
+}
+
+/// What is worth knowing: what was ignored of the settings, and what this machine lacks.
+fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
+    notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
 
 fn as_json(
@@ -85,11 +92,18 @@ fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 2] {
         .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
 }
 
-fn kernel(support: SandboxSupport) -> String {
+/// What stands between a command and the machine.
+fn kernel(support: SandboxSupport, is_linux: bool) -> String {
+    if !is_linux {
+        return "no sandbox on this system".to_owned();
+    }
     let landlock = match support.landlock_abi {
         0 => "no Landlock".to_owned(),
         abi => format!("Landlock {abi}"),
     };
+    if !support.launcher {
+        return format!("{landlock}, and no command could be confined");
+    }
     let has = |has: bool| if has { "" } else { "no " };
     format!(
         "{landlock}, {}system call filter, {}namespaces for mounts and the network, {}namespace for processes",
@@ -99,29 +113,36 @@ fn kernel(support: SandboxSupport) -> String {
     )
 }
 
-fn problems(options: &Options, support: SandboxSupport) -> Vec<String> {
-    let mut problems = Vec::new();
-    if options.network == Network::AllowList {
-        problems.push(NO_ALLOW_LIST.to_owned());
+/// What the user has to mend.
+fn problems(options: &Options, sessions: &Sessions) -> Vec<String> {
+    let network = (options.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
+    network.into_iter().chain(sessions.problems.iter().cloned()).collect()
+}
+
+/// What this machine lacks of the sandbox that the settings want, and what follows. Nothing is broken: questions
+/// take its place.
+fn shortcoming(level: SandboxLevel, support: SandboxSupport, is_linux: bool) -> Option<String> {
+    if level == SandboxLevel::Off || support.holds() {
+        return None;
     }
-    if options.sandbox != SandboxLevel::Off && !support.applies() {
-        problems.push(format!(
-            "commands cannot be confined here ({}), so all but those that only look ask; \
-             set sandbox.level to \"off\" if that is what you want",
-            match support.landlock_abi {
-                abi if abi < MIN_LANDLOCK_ABI =>
-                    format!("Landlock {MIN_LANDLOCK_ABI} is needed, there is {abi}"),
-                _ => "the launcher could not install the system call filter".to_owned(),
-            }
-        ));
-    } else if options.sandbox != SandboxLevel::Off && !support.holds() {
-        problems.push(
+    if support.applies() {
+        return Some(
             "commands are confined, but without namespaces git hooks and secret files of a project are in their reach, \
              so all but those that only look ask; allow unprivileged user namespaces to change that"
                 .to_owned(),
         );
     }
-    problems
+    let why = match support.landlock_abi {
+        _ if !is_linux => "this system has no sandbox".to_owned(),
+        0 => "this kernel has no Landlock, so there is no sandbox".to_owned(),
+        abi if abi < MIN_LANDLOCK_ABI => {
+            format!("there is no sandbox: it needs Landlock {MIN_LANDLOCK_ABI}, and this kernel has {abi}")
+        }
+        _ => "there is no sandbox: Landlock is here, but a command that was confined to try it did not run \
+              (containers often forbid system call filters)"
+            .to_owned(),
+    };
+    Some(format!("{why}; commands run with your rights, and all but those that only look ask"))
 }
 
 #[cfg(test)]
@@ -139,12 +160,40 @@ mod tests {
             in_client: false,
         };
         assert_eq!(
-            kernel(whole),
+            kernel(whole, true),
             "Landlock 6, system call filter, namespaces for mounts and the network, namespace for processes"
         );
+        let partly = SandboxSupport { namespaces: false, processes: false, ..whole };
         assert_eq!(
-            kernel(SandboxSupport::default()),
-            "no Landlock, no system call filter, no namespaces for mounts and the network, no namespace for processes"
+            kernel(partly, true),
+            "Landlock 6, system call filter, no namespaces for mounts and the network, no namespace for processes"
         );
+        let none = SandboxSupport::default();
+        assert_eq!(kernel(none, true), "no Landlock, and no command could be confined");
+        assert_eq!(kernel(none, false), "no sandbox on this system");
+    }
+
+    #[test]
+    fn what_a_machine_lacks_is_said_without_a_contradiction() {
+        let none = SandboxSupport::default();
+        let old = SandboxSupport { landlock_abi: 2, ..none };
+        let refused = SandboxSupport { landlock_abi: 6, ..none };
+        let partly = SandboxSupport { seccomp: true, launcher: true, ..refused };
+        let level = SandboxLevel::WorkspaceWrite;
+        for (support, is_linux, says) in [
+            (none, false, "this system has no sandbox; commands run with your rights"),
+            (none, true, "this kernel has no Landlock"),
+            (old, true, "it needs Landlock 3, and this kernel has 2"),
+            (refused, true, "Landlock is here, but a command that was confined to try it did not run"),
+            (partly, true, "without namespaces"),
+        ] {
+            let said = shortcoming(level, support, is_linux).unwrap();
+            assert!(said.contains(says) && said.contains("all but those that only look ask"), "{said}");
+            assert!(is_linux || !said.contains("Landlock"), "{said}");
+            assert_eq!(said.contains("needs Landlock"), support == old, "{said}");
+            assert_eq!(shortcoming(SandboxLevel::Off, support, is_linux), None);
+        }
+        let whole = SandboxSupport { namespaces: true, ..partly };
+        assert_eq!(shortcoming(level, whole, true), None);
     }
 }

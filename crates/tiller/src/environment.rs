@@ -1,10 +1,10 @@
 //! The process's surroundings: variables, current folder, home. Read here, once, and nowhere else.
 
-use crate::exit::usage;
+use crate::{exit::usage, options::AskLoginShell};
 use agent::Redactor;
 use etcetera::BaseStrategy;
-use std::collections::BTreeMap;
-use system::AbsPath;
+use std::{collections::BTreeMap, io::IsTerminal};
+use system::{AbsPath, LoginShell};
 
 /// The variables this process was started with. One that is set to nothing counts as not set.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +12,10 @@ pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
     /// Takes the secrets among them, and further ones that it is told of, out of what leaves.
     redactor: Redactor,
+    /// The user's login shell, asked once for this process.
+    login: LoginShell,
+    /// Whether one of the standard streams is a terminal.
+    has_terminal: bool,
 }
 
 /// Where things are kept for this user, without tiller's own folder name.
@@ -25,11 +29,34 @@ pub(crate) struct UserFolders {
 
 impl Environment {
     /// Takes a snapshot. Variables that are no UTF-8 text are none of ours and left out.
+    #[expect(clippy::disallowed_methods, reason = "the one place where variables enter as values")]
     pub(crate) fn read() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        std::env::vars_os().filter_map(text).collect()
+        let read: Self = std::env::vars_os().filter_map(text).collect();
+        let has_terminal = std::io::stdin().is_terminal()
+            || std::io::stdout().is_terminal()
+            || std::io::stderr().is_terminal();
+        // A shell that may take the terminal for its own must not: it would wait for its turn.
+        let absolute = |name: &str| read.get(name).and_then(|path| AbsPath::new(path).ok());
+        let login = match (absolute("SHELL"), absolute("HOME")) {
+            (Some(shell), Some(home)) => LoginShell::new(shell, home, !has_terminal),
+            _ => LoginShell::default(),
+        };
+        Self { login, has_terminal, ..read }
+    }
+
+    /// The login shell whose variables commands get; none where they get those of this process only.
+    pub(crate) fn login_shell(&self, ask: AskLoginShell) -> LoginShell {
+        let from_desktop =
+            || !self.has_terminal && LoginShell::is_missing_from(self.get("PATH").unwrap_or_default());
+        let wanted = match ask {
+            AskLoginShell::Auto => from_desktop(),
+            AskLoginShell::Always => true,
+            AskLoginShell::Never => false,
+        };
+        if wanted { self.login.clone() } else { LoginShell::default() }
     }
 
     /// What takes secrets out of logs and exports.
@@ -49,7 +76,7 @@ impl FromIterator<(String, String)> for Environment {
         let redactor = Redactor::default();
         let secret = variables.iter().filter(|(name, _)| system::is_secret_name(name));
         redactor.learn(secret.map(|(_, value)| value.clone()));
-        Self { variables, redactor }
+        Self { variables, redactor, login: LoginShell::default(), has_terminal: false }
     }
 }
 

@@ -13,6 +13,7 @@ mod exit;
 mod extensions;
 mod folders;
 mod headless;
+mod hidden;
 #[cfg(feature = "extensions")]
 mod integrations;
 mod keys;

@@ -6,7 +6,7 @@ use crate::{
 };
 use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
 use std::{collections::BTreeMap, fmt, time::Duration};
-use system::{AbsPath, ResourceLimits, SandboxLevel};
+use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
 /// Names of providers that are built in.
 const BUILT_IN: [&str; 5] = ["openai", "anthropic", "local", "offline", "replay"];
@@ -41,6 +41,10 @@ pub(crate) struct Options {
     pub(crate) resource_limits: ResourceLimits,
     /// Variables that commands get although their names say that they hold a secret.
     pub(crate) keep_variables: Vec<String>,
+    /// When the login shell's variables are read.
+    pub(crate) ask_login_shell: AskLoginShell,
+    /// The login shell whose variables commands get, if they do.
+    pub(crate) login: LoginShell,
     pub(crate) openai: Provider,
     pub(crate) anthropic: Provider,
     /// Further providers, by the name that models of theirs begin with.
@@ -157,6 +161,22 @@ impl Network {
 /// Said where an allow list is asked for.
 pub(crate) const NO_ALLOW_LIST: &str = "an allow list of hosts cannot be enforced for commands, so the network is off for them; set sandbox.network to \"off\" or \"on\"";
 
+/// Whether the user's login shell is asked for the variables by which programs are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum AskLoginShell {
+    /// Where this process was started from the desktop.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl AskLoginShell {
+    /// The words in settings.
+    pub(crate) const ALL: [(&str, Self); 3] =
+        [("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)];
+}
+
 /// Where commands run when the client has terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Terminal {
@@ -195,6 +215,8 @@ impl Options {
             writable_paths: Vec::new(),
             resource_limits: ResourceLimits::default(),
             keep_variables: Vec::new(),
+            ask_login_shell: AskLoginShell::default(),
+            login: LoginShell::default(),
             openai: Provider::with_key_in("OPENAI_API_KEY"),
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
             custom: BTreeMap::new(),

@@ -41,7 +41,8 @@ pub(crate) async fn run(
         (Some(file), _) => {
             let path = cwd.join(&file);
             environment::check_file("FILE", &path)?;
-            let text = wiring::local(Vec::new(), Vec::new()).read_text(&path, None).await;
+            let system = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
+            let text = system.read_text(&path, None).await;
             let text = text.with_context(|| format!("the script {path} cannot be read"))?;
             (path.file_name().unwrap_or("lua").to_owned(), text)
         }

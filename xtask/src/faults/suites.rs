@@ -1,7 +1,7 @@
 //! The suites that fail every operation inside a test: run by cargo, read from what they print.
 
 use super::tally::{Harm, Tally};
-use crate::{ci::FULL, process::command};
+use crate::process::command;
 use anyhow::{Context, Result};
 
 /// The crates that have some, with the tests.
@@ -13,8 +13,8 @@ const LINE: &str = "faults: ";
 /// Runs the tests of one crate.
 pub(super) fn run(package: &str, filter: &str) -> Result<Vec<Tally>> {
     let mut tests = command("cargo");
-    tests.args(["test", "--locked", "--quiet", "--workspace", "--package", package]).args(FULL);
-    tests.args(["--test", "it", "--", "--nocapture", filter]);
+    tests.args(["test", "--locked", "--quiet", "--package", package, "--test", "it"]);
+    tests.args(["--", "--nocapture", filter]);
     let output = tests.output().context("cargo does not start")?;
     let mut rows = rows(package, &String::from_utf8_lossy(&output.stdout));
     if rows.is_empty() || !output.status.success() {

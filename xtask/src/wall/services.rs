@@ -6,9 +6,8 @@ use anyhow::Result;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +47,21 @@ impl Book {
     }
 }
 
+/// A local socket that has a name and no file, which Linux alone knows.
+#[cfg(target_os = "linux")]
+fn without_a_file(name: &str) -> Result<Option<UnixListener>> {
+    use std::os::{linux::net::SocketAddrExt, unix::net::SocketAddr};
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+    listener.set_nonblocking(true)?;
+    Ok(Some(listener))
+}
+
+/// Nothing, where sockets have files.
+#[cfg(not(target_os = "linux"))]
+fn without_a_file(_: &str) -> Result<Option<UnixListener>> {
+    Ok(None)
+}
+
 impl Services {
     /// Starts them, and tells the world's scripts and calls where: `PORT`, `SOCKET` and `ABSTRACT`.
     pub(super) fn start(world: &mut World) -> Result<Self> {
@@ -62,7 +76,7 @@ impl Services {
             std::os::unix::fs::chown(&socket, Some(user), Some(user))?;
         }
         let name = world.id.clone();
-        let hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+        let hidden = without_a_file(&name)?;
         world.set("PORT", tcp.local_addr()?.port().to_string());
         world.set("UDP", udp.local_addr()?.port().to_string());
         world.set("SOCKET", socket);
@@ -71,7 +85,6 @@ impl Services {
         tcp.set_nonblocking(true)?;
         udp.set_nonblocking(true)?;
         local.set_nonblocking(true)?;
-        hidden.set_nonblocking(true)?;
         let ended = Arc::clone(&over);
         std::thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
@@ -79,7 +92,7 @@ impl Services {
                     book.serve("tcp", stream);
                 } else if let Ok((stream, _)) = local.accept() {
                     book.serve("unix", stream);
-                } else if let Ok((stream, _)) = hidden.accept() {
+                } else if let Some(Ok((stream, _))) = hidden.as_ref().map(UnixListener::accept) {
                     book.serve("abstract", stream);
                 } else if udp.recv_from(&mut [0; 1500]).is_ok() {
                     book.note("udp");

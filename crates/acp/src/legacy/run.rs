@@ -2,7 +2,7 @@
 //! where the client sends that again.
 
 use super::{changes::Snapshot, client::RunClient, message::Outgoing, out::Out};
-use crate::AcpOptions;
+use crate::{AcpOptions, limits::LEGACY_CONVERSATIONS};
 use agent::{Content, CreateSession, OpenSession, Runtime, SessionHandle, SessionId, StopReason, Surface};
 use serde_json::{Value, json};
 use std::{
@@ -32,6 +32,16 @@ struct State {
     /// The session of each conversation, held while a run is in it: a second one waits for the
     /// first.
     conversations: HashMap<String, Arc<tokio::sync::Mutex<Option<SessionId>>>>,
+}
+
+impl State {
+    /// The session of a conversation, to be held while a run is in it.
+    fn conversation(&mut self, name: &str) -> Arc<tokio::sync::Mutex<Option<SessionId>>> {
+        if self.conversations.len() >= LEGACY_CONVERSATIONS {
+            self.conversations.retain(|_, session| Arc::strong_count(session) > 1);
+        }
+        self.conversations.entry(name.to_owned()).or_default().clone()
+    }
 }
 
 /// A prompt to be run.
@@ -160,7 +170,7 @@ impl Desk {
             Ok(_) => return Err(format!("workspaceRoot is not a folder: {cwd}; send one that is")),
             Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
         }
-        let conversation = self.state().conversations.entry(run.conversation.clone()).or_default().clone();
+        let conversation = self.state().conversation(&run.conversation);
         let Some(mut session) = cancel.run_until_cancelled(conversation.lock()).await else {
             return Ok(StopReason::Cancelled);
         };
@@ -237,6 +247,17 @@ fn decoded(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conversations_without_a_run_are_forgotten_when_there_are_very_many() {
+        let mut state = State::default();
+        let held = state.conversation("held");
+        for number in 0..3 * LEGACY_CONVERSATIONS {
+            state.conversation(&number.to_string());
+            assert!(state.conversations.len() <= LEGACY_CONVERSATIONS);
+        }
+        assert!(Arc::ptr_eq(&held, &state.conversation("held")), "a second run waits for the first");
+    }
 
     #[test]
     fn addresses_are_decoded() {

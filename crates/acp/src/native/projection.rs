@@ -13,9 +13,9 @@ use crate::{
     v1,
 };
 use agent::{
-    CompactionStep, Content, ModelInfo, PermissionOutcome, PermissionRequest, Phase, SessionEvent, SessionId,
-    StopReason, SubagentCall, SubagentEnd, SwarmEvent, ToolCallId, ToolCallUpdate, ToolContent, ToolStatus,
-    TurnEnd, TurnId,
+    ANSWER_BYTES, CompactionStep, Content, ModelInfo, PermissionOutcome, PermissionRequest, Phase,
+    SessionEvent, SessionId, StopReason, SubagentCall, SubagentEnd, SwarmEvent, ToolCallId, ToolCallUpdate,
+    ToolContent, ToolStatus, TurnEnd, TurnId,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -45,7 +45,8 @@ pub(crate) struct Projection {
     run: Option<TurnId>,
     /// The turn that the last event said.
     said: Option<TurnId>,
-    /// What the assistant said in it, since events are on.
+    /// What the assistant said in it, since events are on; the last of it, as much as one answer may
+    /// have.
     text: String,
     /// The calls whose permission is being asked for, with their tools.
     asked: HashMap<ToolCallId, String>,
@@ -125,6 +126,9 @@ impl Projection {
             })),
             SessionEvent::ModelResponse(response) => {
                 self.text.push_str(&response.text);
+                // Of a turn of very many answers the last of it.
+                let over = self.text.len().saturating_sub(ANSWER_BYTES);
+                self.text.drain(..self.text.ceil_char_boundary(over));
                 Vec::new()
             }
             SessionEvent::ToolCall(update) => match call(update) {

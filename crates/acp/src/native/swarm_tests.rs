@@ -195,3 +195,30 @@ fn sorted(value: Value) -> Value {
         plain => plain,
     }
 }
+
+/// The end of a turn has what was said in it: of very many long answers the last of it.
+#[test]
+fn the_text_of_a_turn_is_bounded() {
+    let mut projection = Projection::default();
+    let mut steps = |event: SessionEvent| projection.steps(&event, &Vec::new);
+    for number in 0..3 {
+        let text = format!("€{}{number}", "x".repeat(ANSWER_BYTES / 2));
+        steps(SessionEvent::ModelResponse(agent::ModelResponse {
+            id: "m".into(),
+            thought_id: "t".into(),
+            model: String::new(),
+            reasoning: Vec::new(),
+            text,
+            calls: Vec::new(),
+        }));
+    }
+    let end = TurnEnd::Stopped(StopReason::EndTurn);
+    let ended = steps(SessionEvent::TurnEnded { turn: "run_1".into(), end });
+    let text = ended.iter().find_map(|step| match step {
+        Step::Frame(Frame { event: Some(Event::SessionUpdate(RunUpdate { text, .. })), .. }) => text.clone(),
+        _ => None,
+    });
+    let text = text.unwrap();
+    assert!(text.ends_with('2') && text.len() > ANSWER_BYTES - 4, "the end of it");
+    assert!(text.len() <= ANSWER_BYTES);
+}

@@ -1,24 +1,29 @@
 //! A store in memory: for tests, and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError, excerpt, searched_text, words,
+    ContentHash, Holding, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
+    SessionPage, SessionRecord, SessionStore, StoreError, excerpt, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 use system::AbsPath;
 use tokio::sync::watch;
 
-/// A store in memory, with the same fencing as the real one.
+/// A store in memory, with the same leases and the same fencing as the real one. A lease lives as long as the store that took it.
 #[derive(Default)]
 pub struct MemoryStore {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    process: Arc<Alive>,
     /// Whether appends wait.
-    paused: watch::Sender<bool>,
+    paused: Arc<watch::Sender<bool>>,
 }
+
+/// Lives as long as the store that stands for a process.
+#[derive(Default)]
+struct Alive;
 
 #[derive(Clone, Default)]
 struct State {
@@ -44,13 +49,28 @@ struct Held {
     events: Vec<SessionEvent>,
     contents: HashMap<ContentHash, Arc<[u8]>>,
     epoch: u64,
-    leased: bool,
+    holder: Option<Weak<Alive>>,
 }
 
 impl MemoryStore {
     /// Lets so many more appends pass, and fails those after them, as a full disk would.
     pub fn fail_after(&self, appends: usize) {
         self.lock().fail_after = Some(appends);
+    }
+
+    /// The same sessions as another process sees them.
+    pub fn as_another_process(&self) -> Self {
+        Self { state: Arc::clone(&self.state), process: Arc::default(), paused: Arc::clone(&self.paused) }
+    }
+
+    /// Refuses while another process that lives holds the session.
+    fn refuse_while_held(&self, held: &Held) -> Result<(), StoreError> {
+        let holder = held.holder.as_ref().and_then(Weak::upgrade);
+        if holder.is_none_or(|holder| Arc::ptr_eq(&holder, &self.process)) {
+            return Ok(());
+        }
+        let holder = Holding { pid: 1, host: "memory".to_owned(), since: "1970-01-01T00:00:00Z".to_owned() };
+        Err(StoreError::Held { session: held.record.id.clone(), holder })
     }
 
     /// Lets so many more appends pass, and acknowledges the one after them not, whether it was stored or not.
@@ -69,10 +89,11 @@ impl MemoryStore {
         (state.fail_after, state.trip) = (None, None);
     }
 
-    /// A store of its own that holds what this one holds now.
+    /// A store of its own that holds what this one holds now, leases among it: it stands for the same process.
     pub fn copy(&self) -> Self {
         let state = State { fail_after: None, trip: None, late: false, ..self.lock().clone() };
-        Self { state: Mutex::new(state), ..Self::default() }
+        let (state, process) = (Arc::new(Mutex::new(state)), Arc::clone(&self.process));
+        Self { state, process, paused: Arc::default() }
     }
 
     /// Makes appends wait, as a slow disk would, or lets them go on.
@@ -110,7 +131,7 @@ impl MemoryStore {
         }
         let now = state.tick();
         let held = state.held(&lease.session)?;
-        if held.epoch != lease.epoch || !held.leased {
+        if held.epoch != lease.epoch || held.holder.is_none() {
             return Err(StoreError::Fenced(lease.session.clone()));
         }
         if events.is_empty() {
@@ -175,7 +196,8 @@ impl SessionStore for MemoryStore {
             archived: false,
         };
         let (events, contents) = (Vec::new(), HashMap::new());
-        state.sessions.insert(session.id, Held { record, events, contents, epoch: 1, leased: true });
+        let holder = Some(Arc::downgrade(&self.process));
+        state.sessions.insert(session.id, Held { record, events, contents, epoch: 1, holder });
         Ok(lease)
     }
 
@@ -183,18 +205,23 @@ impl SessionStore for MemoryStore {
         Ok(self.lock().held(id)?.record.clone())
     }
 
-    async fn acquire(&self, id: &SessionId, _take_over: bool) -> Result<Lease, StoreError> {
+    async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         let mut state = self.lock();
         let held = state.held(id)?;
+        if !take_over {
+            self.refuse_while_held(held)?;
+        }
         held.epoch += 1;
-        held.leased = true;
+        held.holder = Some(Arc::downgrade(&self.process));
         Ok(Lease { session: id.clone(), epoch: held.epoch })
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut state = self.lock();
-        if let Ok(held) = state.held(&lease.session) {
-            held.leased &= held.epoch != lease.epoch;
+        if let Ok(held) = state.held(&lease.session)
+            && held.epoch == lease.epoch
+        {
+            held.holder = None;
         }
         Ok(())
     }
@@ -230,7 +257,7 @@ impl SessionStore for MemoryStore {
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {
         let mut state = self.lock();
         let held = state.held(&lease.session)?;
-        if held.epoch != lease.epoch || !held.leased {
+        if held.epoch != lease.epoch || held.holder.is_none() {
             return Err(StoreError::Fenced(lease.session.clone()));
         }
         held.record.additional_directories = folders;
@@ -256,12 +283,19 @@ impl SessionStore for MemoryStore {
     }
 
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
-        self.lock().sessions.remove(id);
+        let mut state = self.lock();
+        if let Some(held) = state.sessions.get(id) {
+            self.refuse_while_held(held)?;
+        }
+        state.sessions.remove(id);
         Ok(())
     }
 
     async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
-        self.lock().held(id)?.record.archived = archived;
+        let mut state = self.lock();
+        let held = state.held(id)?;
+        self.refuse_while_held(held)?;
+        held.record.archived = archived;
         Ok(())
     }
 

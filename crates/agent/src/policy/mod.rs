@@ -285,7 +285,7 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
     let decides = |path: &AbsPath| {
         let folded = rules::Folded::of(path.as_str());
         let below = subject.roots.iter().find_map(|root| path.relative_to(root));
-        policy.own.iter().any(|own| path.starts_with(own))
+        policy.own.iter().any(|own| system::is_within(path, own))
             || rules::PROTECTED_PATHS.iter().any(|pattern| folded.matches(pattern))
             || protected::is_named(below.unwrap_or(path.as_str()))
     };

@@ -6,15 +6,22 @@ use crate::{
     limits::{EVENTS_PAGE, TAIL_EVENTS},
 };
 
-/// Reads a session's log to its end, a page at a time.
-pub(super) async fn read_log(store: &dyn SessionStore, id: &SessionId) -> Result<Conversation, StoreError> {
+/// Reads a session's log to its end, a page at a time, and shows each event to `each`.
+pub(super) async fn read_log(
+    store: &dyn SessionStore,
+    id: &SessionId,
+    each: impl Fn(&SessionEvent),
+) -> Result<Conversation, StoreError> {
     let mut conversation = Conversation::default();
     let mut after = 0;
     loop {
         let page = store.events(id, after, EVENTS_PAGE).await?;
         let Some((last, _)) = page.last() else { return Ok(conversation) };
         after = *last;
-        page.iter().for_each(|(_, event)| conversation.apply(event));
+        for (_, event) in &page {
+            conversation.apply(event);
+            each(event);
+        }
     }
 }
 

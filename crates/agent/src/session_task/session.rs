@@ -176,7 +176,8 @@ impl Session {
     /// Reads the log, so that the next turn starts from what is really stored. Given up half-way, it is done again.
     pub(super) async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
-        let mut conversation = read_log(self.store.as_ref(), &self.id).await?;
+        let mut conversation =
+            read_log(self.store.as_ref(), &self.id, |event| self.sources.recall(event)).await?;
         let repairs = conversation.repairs();
         repairs.iter().for_each(|repair| conversation.apply(repair));
         self.log.record(repairs).await?;

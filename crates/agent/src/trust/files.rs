@@ -94,12 +94,17 @@ pub(super) async fn of_item(
         }
     }
     for helpers in HELPERS {
-        if item.words.iter().any(|word| word.contains(helpers)) {
+        if item.words.iter().any(|word| mentions(word, helpers)) {
             covered.extend(all_of(system, folder, helpers).await?);
         }
     }
     covered.remove(NO_HELPER);
     Ok(covered)
+}
+
+/// Whether a word holds a folder's name, in any spelling that a file system takes for it.
+fn mentions(word: &str, folder: &str) -> bool {
+    system::pattern_matches(&format!("*{folder}*"), word)
 }
 
 /// The paths inside a folder that words may mean.

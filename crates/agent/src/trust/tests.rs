@@ -87,6 +87,7 @@ async fn s07_p13_one_changed_byte_of_a_file_ends_the_trust_of_the_items_it_belon
         (&["sh", "/w/abs.sh"], "abs.sh"),
         // Whatever lies in a folder of helpers belongs to who mentions it.
         (&["sh", ".tiller/hooks/check.sh"], ".tiller/hooks/lib/other.sh"),
+        (&["sh", ".TILLER/hooks/check.sh"], ".tiller/hooks/lib/other.sh"),
         (&["sh", "-c", "for f in .tiller/*; do . $f; done"], ".tiller/b"),
     ] {
         let stage = Stage::new();

@@ -2,7 +2,7 @@
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
-    Access, AnyCall, AnyTool, Content, CreateSession, Description, Effect, LanguageModel, Offer,
+    Access, AnyCall, AnyTool, Content, CreateSession, Description, Effect, LanguageModel, Offer, OpenSession,
     PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionScope, Severity, SourceNotice, Surface,
     ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider, ToolSource, ToolSpec,
 };
@@ -169,4 +169,61 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
     assert!(begun.is_some() && begun < first, "what is told of a turn follows its beginning: {events:?}");
     session.close().await;
     assert_eq!(*rounds.closed.lock().unwrap(), 1);
+}
+
+/// Offers a second tool once the first was called, in this process or before.
+#[derive(Default)]
+struct Reveals {
+    called: Mutex<bool>,
+}
+
+#[async_trait]
+impl ToolSource for Reveals {
+    async fn offer(&self) -> Offer {
+        let names: &[_] = if *self.called.lock().unwrap() { &["first", "second"] } else { &["first"] };
+        let tools = names.iter().map(|name| Arc::new(Echo(name)) as Arc<dyn AnyTool>);
+        Offer { tools: tools.collect(), notices: Vec::new() }
+    }
+
+    fn recall(&self, tool: &str, result: &str) {
+        *self.called.lock().unwrap() |= tool == "first" && result == "I am first";
+    }
+}
+
+impl ToolProvider for Reveals {
+    fn open(&self, _session: &SessionScope) -> Arc<dyn ToolSource> {
+        Arc::new(Self::default())
+    }
+}
+
+#[tokio::test]
+async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_too() {
+    let store = Arc::new(MemoryStore::default());
+    let runtime = |script| {
+        let model = FakeModel::new(script);
+        let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
+        let reveals: Arc<dyn ToolProvider> = Arc::new(Reveals::default());
+        let options = RuntimeOptions {
+            permission_mode: PermissionMode::Prometheus,
+            tool_providers: [reveals].into_iter().collect(),
+            ..RuntimeOptions::default()
+        };
+        (Runtime::new(store.clone(), models, options), model)
+    };
+    let surface = || Surface { client: FakeClient::new([]), system: Arc::new(FakeSystem::new()) };
+    let (first, _) = runtime(vec![Reply::calls(&[("first", json!({}))]), Reply::text("Done.")]);
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
+    let session = first.create(new, |_| surface()).await.unwrap();
+    session.prompt(vec![Content::text("go")]).await.unwrap();
+    first.shutdown().await;
+
+    let (second, model) = runtime(vec![Reply::text("On.")]);
+    let session = second.open(session.id(), OpenSession::default(), |_| surface()).await.unwrap();
+    session.prompt(vec![Content::text("and?")]).await.unwrap();
+    let told = &model.requests()[0].tools;
+    assert!(told.iter().any(|tool| tool.name == "second"), "{told:?}");
 }

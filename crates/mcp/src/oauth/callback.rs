@@ -17,6 +17,7 @@ pub(super) struct Callback {
 
 impl Callback {
     /// Opens a port that nobody else has.
+    #[expect(clippy::disallowed_methods, reason = "a browser of this machine calls back at this port")]
     pub(super) async fn open() -> Result<Self, String> {
         let failed = |error| format!("no port of this machine can be opened: {error}");
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;

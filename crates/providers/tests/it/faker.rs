@@ -46,6 +46,7 @@ pub(crate) struct Faker {
 }
 
 impl Faker {
+    #[expect(clippy::disallowed_methods, reason = "the test's own server")]
     pub(crate) async fn start(scripts: Vec<Vec<Step>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();

@@ -74,3 +74,22 @@ pub(super) async fn refuses_to_delete_what_another_holds(Fixture { store, other 
     other.release(&held).await.expect("released");
     assert_eq!(store.delete(&held.session).await, Ok(()));
 }
+
+pub(super) async fn refuses_to_put_away_what_another_holds(Fixture { store, other }: Fixture) {
+    let Some(other) = other else { return };
+    let held = other.create(session("s1", "/a")).await.expect("created");
+    assert!(matches!(store.set_archived(&held.session, true).await, Err(StoreError::Held { .. })));
+    assert!(!store.get(&held.session).await.expect("found").archived);
+    assert_eq!(other.set_archived(&held.session, true).await, Ok(()));
+}
+
+pub(super) async fn takes_what_a_process_held_that_ended(Fixture { store, other }: Fixture) {
+    let Some(other) = other else { return };
+    let held = other.create(session("s1", "/a")).await.expect("created");
+    other.append(&held, vec![said("1")]).await.expect("appended");
+    drop(other);
+    let lease = store.acquire(&held.session, false).await.expect("nobody holds it");
+    // What was on its way when the process ended.
+    assert_eq!(store.append(&held, vec![said("late")]).await, Err(StoreError::Fenced(held.session)));
+    assert_eq!(store.append(&lease, vec![said("2")]).await, Ok(2));
+}

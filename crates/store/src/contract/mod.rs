@@ -18,7 +18,8 @@ use system::AbsPath;
 pub struct Fixture {
     /// The store.
     pub store: Arc<dyn SessionStore>,
-    /// The same sessions as another process that is alive sees them; `None` for a store that only one process can use.
+    /// The same sessions as another process sees them, which lives until this is dropped; `None` for a store that only one
+    /// process can use.
     pub other: Option<Arc<dyn SessionStore>>,
 }
 
@@ -58,6 +59,8 @@ where
         lease::releases,
         lease::refuses_while_another_holds,
         lease::refuses_to_delete_what_another_holds,
+        lease::refuses_to_put_away_what_another_holds,
+        lease::takes_what_a_process_held_that_ended,
         list::lists_the_last_used_first,
         list::pages_through_all,
         list::lists_one_folder,

@@ -9,8 +9,11 @@ mod cursor;
 mod database;
 mod failure;
 mod holder;
+mod lease;
 mod lost;
+mod machine;
 mod place;
+mod presence;
 mod quarantine;
 mod read;
 mod repair;
@@ -21,6 +24,7 @@ mod worker;
 mod write;
 
 pub use holder::Holder;
+pub use machine::Machine;
 pub use repair::{Health, Look, Remedy, Repaired, examine, repair};
 pub use salvage::{CutSession, Salvaged};
 
@@ -32,6 +36,7 @@ use agent::{
 use async_trait::async_trait;
 use database::Database;
 use lost::Lost;
+use presence::Presence;
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
@@ -48,7 +53,7 @@ use worker::{Durable, Worker};
 pub struct SqliteStore {
     writer: Worker,
     reader: LateReader,
-    holder: Arc<Holder>,
+    presence: Arc<Presence>,
     lost: Arc<Lost>,
 }
 
@@ -93,8 +98,8 @@ impl SqliteStore {
         let writer = Writer { path: path.clone(), lost: Arc::clone(&lost), open, behind: true };
         Ok(Self {
             writer: Worker::spawn("store-writer", writer)?,
+            presence: Arc::new(Presence::new(&path, holder)),
             reader: LateReader { path, worker: Mutex::default() },
-            holder: Arc::new(holder),
             lost,
         })
     }
@@ -103,10 +108,10 @@ impl SqliteStore {
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
-        let (holder, lost) = (Arc::clone(&self.holder), Arc::clone(&self.lost));
+        let (me, lost) = (Arc::clone(&self.presence), Arc::clone(&self.lost));
         // Nothing was said in it yet: what is said first takes it to the disk.
         let create = move |connection: &Connection| {
-            write::create(connection, &session, &holder).inspect(|lease| lost.found(&lease.session))
+            write::create(connection, &session, &me).inspect(|lease| lost.found(&lease.session))
         };
         self.writer.call_durably(Durable::WithTheNext, create).await
     }
@@ -117,16 +122,18 @@ impl SessionStore for SqliteStore {
     }
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
-        let (id, holder, lost) = (id.clone(), Arc::clone(&self.holder), Arc::clone(&self.lost));
-        let acquire = move |connection: &Connection| {
-            write::acquire(connection, &id, &holder, take_over).inspect(|_| lost.found(&id))
+        let (id, me, lost) = (id.clone(), Arc::clone(&self.presence), Arc::clone(&self.lost));
+        let acquire = move |connection: &Connection| match lease::acquire(connection, &id, &me, take_over) {
+            // What is written with a refusal is kept.
+            Err(refused @ StoreError::Held { .. }) => Ok(Err(refused)),
+            acquired => acquired.inspect(|_| lost.found(&id)).map(Ok),
         };
-        self.writer.call(acquire).await
+        self.writer.call(acquire).await?
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let lease = lease.clone();
-        self.writer.call(move |connection| write::release(connection, &lease)).await
+        self.writer.call(move |connection| lease::release(connection, &lease)).await
     }
 
     /// Appends events. One that is not [durable](SessionEvent::is_durable) has no business here: a
@@ -193,18 +200,18 @@ impl SessionStore for SqliteStore {
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
-        let (from, holder) = (from.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::fork(connection, &from, &session, &holder)).await
+        let (from, me) = (from.clone(), Arc::clone(&self.presence));
+        self.writer.call(move |connection| write::fork(connection, &from, &session, &me)).await
     }
 
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
-        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::delete(connection, &id, &holder)).await
+        let (id, me) = (id.clone(), Arc::clone(&self.presence));
+        self.writer.call(move |connection| write::delete(connection, &id, &me)).await
     }
 
     async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
-        let (id, holder) = (id.clone(), Arc::clone(&self.holder));
-        self.writer.call(move |connection| write::set_archived(connection, &id, &holder, archived)).await
+        let (id, me) = (id.clone(), Arc::clone(&self.presence));
+        self.writer.call(move |connection| write::set_archived(connection, &id, &me, archived)).await
     }
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {

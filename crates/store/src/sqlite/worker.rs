@@ -307,14 +307,17 @@ where
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>, path: &Path) {
-        let answer = match (outcome, self.result) {
+        let Self { work, result, reply, .. } = *self;
+        // Whoever drops the store after the answer has dropped all of it.
+        drop(work);
+        let answer = match (outcome, result) {
             // Its own refusal says more than that the commit it had no part in failed.
             (_, Some(Err(error))) | (Err(error), _) => Err(named(error, path)),
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(StoreError::Io("the request was not served".to_owned())),
         };
         // Whoever asked may have stopped waiting.
-        let _ = self.reply.send(answer);
+        let _ = reply.send(answer);
     }
 }
 

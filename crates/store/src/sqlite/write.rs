@@ -1,8 +1,12 @@
 //! What changes the database. Each function runs in a transaction of the caller's and leaves nothing behind when it fails.
 
-use super::{Holder, database::failed};
-use crate::{limits::REMOTE_HOLDER_MS, stored};
-use agent::{Effort, Holding, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
+use super::{
+    database::failed,
+    lease::{TAKE, refuse_while_held, take},
+    presence::Presence,
+};
+use crate::stored;
+use agent::{Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use std::time::{SystemTime, UNIX_EPOCH};
 use system::AbsPath;
@@ -23,12 +27,6 @@ const NOTE: &str = "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_
              model = coalesce(?4, model), mode = coalesce(?5, mode), \
              permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title), \
              effort = iif(?8, ?9, effort) WHERE id = ?1";
-
-/// Makes somebody the owner.
-const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, \
-             lease_owner = ?2 || ' since ' || strftime('%Y-%m-%dT%H:%M:%SZ', ?6 / 1000, 'unixepoch'), \
-             lease_host = ?3, lease_pid = ?4, lease_start = ?5, lease_since = ?6, lease_seen = ?6 \
-             WHERE id = ?1 RETURNING lease_epoch";
 
 /// Compiles the statements that a new session and its first turn need, so that they do not wait for it.
 pub(super) fn warm(connection: &Connection) -> rusqlite::Result<()> {
@@ -66,7 +64,7 @@ impl Changes {
 pub(super) fn create(
     connection: &Connection,
     session: &NewSession,
-    holder: &Holder,
+    me: &Presence,
 ) -> Result<Lease, StoreError> {
     connection
         .prepare_cached(CREATE)
@@ -87,20 +85,7 @@ pub(super) fn create(
             }
             _ => failed(&error),
         })?;
-    take(connection, &session.id, holder)
-}
-
-pub(super) fn acquire(
-    connection: &Connection,
-    id: &SessionId,
-    holder: &Holder,
-    take_over: bool,
-) -> Result<Lease, StoreError> {
-    let other = other_holder(connection, id, holder)?.ok_or_else(|| StoreError::NotFound(id.clone()))?;
-    match other {
-        Some(other) if !take_over => Err(StoreError::Held { session: id.clone(), holder: other }),
-        _ => take(connection, id, holder),
-    }
+    take(connection, &session.id, me)
 }
 
 pub(super) fn set_directories(
@@ -121,7 +106,7 @@ pub(super) fn fork(
     connection: &Connection,
     from: &SessionId,
     session: &NewSession,
-    holder: &Holder,
+    me: &Presence,
 ) -> Result<Lease, StoreError> {
     let known = connection
         .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")
@@ -130,7 +115,7 @@ pub(super) fn fork(
     if !known {
         return Err(StoreError::NotFound(from.clone()));
     }
-    let lease = create(connection, session, holder)?;
+    let lease = create(connection, session, me)?;
     let pair = (session.id.as_str(), from.as_str());
     connection
         .prepare_cached(
@@ -149,9 +134,10 @@ pub(super) fn fork(
     Ok(lease)
 }
 
-pub(super) fn delete(connection: &Connection, id: &SessionId, holder: &Holder) -> Result<(), StoreError> {
-    if let Some(Some(other)) = other_holder(connection, id, holder)? {
-        return Err(StoreError::Held { session: id.clone(), holder: other });
+pub(super) fn delete(connection: &Connection, id: &SessionId, me: &Presence) -> Result<(), StoreError> {
+    match refuse_while_held(connection, id, me) {
+        Err(StoreError::NotFound(_)) => return Ok(()),
+        other => other?,
     }
     // Its events go with it.
     connection
@@ -164,13 +150,10 @@ pub(super) fn delete(connection: &Connection, id: &SessionId, holder: &Holder) -
 pub(super) fn set_archived(
     connection: &Connection,
     id: &SessionId,
-    holder: &Holder,
+    me: &Presence,
     archived: bool,
 ) -> Result<(), StoreError> {
-    let other = other_holder(connection, id, holder)?.ok_or_else(|| StoreError::NotFound(id.clone()))?;
-    if let Some(other) = other {
-        return Err(StoreError::Held { session: id.clone(), holder: other });
-    }
+    refuse_while_held(connection, id, me)?;
     connection
         .prepare_cached("UPDATE sessions SET archived = ?2 WHERE id = ?1")
         .and_then(|mut statement| statement.execute((id.as_str(), archived)))
@@ -178,53 +161,9 @@ pub(super) fn set_archived(
     Ok(())
 }
 
-/// Who else holds a session and lives, if anybody does; `None` when there is no such session.
-fn other_holder(
-    connection: &Connection,
-    id: &SessionId,
-    holder: &Holder,
-) -> Result<Option<Option<Holding>>, StoreError> {
-    let held = connection
-        .prepare_cached(
-            "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', lease_since / 1000, 'unixepoch'), lease_host, lease_pid, lease_start, \
-             lease_seen FROM sessions WHERE id = ?1",
-        )
-        .and_then(|mut statement| {
-            statement
-                .query_row([id.as_str()], |row| {
-                    let Some(host) = row.get::<_, Option<String>>(1)? else { return Ok(None) };
-                    let holder =
-                        Holder { host, pid: row.get(2)?, start: row.get::<_, i64>(3)?.cast_unsigned() };
-                    let since = row.get::<_, Option<String>>(0)?.unwrap_or_default();
-                    Ok(Some((since, holder, row.get::<_, i64>(4)?)))
-                })
-                .optional()
-        })
-        .map_err(|error| failed(&error))?;
-    let Some(held) = held else { return Ok(None) };
-    Ok(Some(held.and_then(|(since, other, seen)| {
-        let here = other.host == Holder::this_process().host;
-        let lives = if here { other.is_alive() } else { now() - seen < REMOTE_HOLDER_MS };
-        (other != *holder && lives).then_some(Holding { pid: other.pid, host: other.host, since })
-    })))
-}
-
 fn directories(folders: &[AbsPath]) -> String {
     let folders: Vec<&str> = folders.iter().map(|path| path.as_str()).collect();
     serde_json::to_string(&folders).expect("a list of texts is JSON")
-}
-
-pub(super) fn release(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "UPDATE sessions SET lease_owner = NULL, lease_host = NULL, lease_pid = NULL, lease_start = NULL, \
-             lease_since = NULL, lease_seen = NULL WHERE id = ?1 AND lease_epoch = ?2",
-        )
-        .and_then(|mut statement| {
-            statement.execute((lease.session.as_str(), lease.epoch.cast_signed()))
-        })
-        .map_err(|error| failed(&error))?;
-    Ok(())
 }
 
 pub(super) fn append(
@@ -291,29 +230,8 @@ pub(super) fn mark_damaged(
     Ok(())
 }
 
-/// Makes `holder` the owner. Whoever was it before is fenced by the new epoch.
-fn take(connection: &Connection, id: &SessionId, holder: &Holder) -> Result<Lease, StoreError> {
-    let epoch: i64 = connection
-        .prepare_cached(TAKE)
-        .and_then(|mut statement| {
-            statement.query_row(
-                params![
-                    id.as_str(),
-                    holder.to_string(),
-                    holder.host,
-                    holder.pid,
-                    holder.start.cast_signed(),
-                    now()
-                ],
-                |row| row.get(0),
-            )
-        })
-        .map_err(|error| failed(&error))?;
-    Ok(Lease { session: id.clone(), epoch: epoch.cast_unsigned() })
-}
-
 /// Milliseconds since the epoch; 0 when the clock stands before it.
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

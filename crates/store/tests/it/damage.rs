@@ -18,9 +18,11 @@ async fn the_folder_is_made_and_private() {
     let store = SqliteStore::open(&path).unwrap();
     store.create(session("s1")).await.unwrap();
     let mode = |path: &std::path::Path| path.symlink_metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(path.parent().unwrap()), 0o700);
-    for file in path.parent().unwrap().read_dir().unwrap() {
-        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    for folder in [path.parent().unwrap(), &path.with_file_name("holders")] {
+        assert_eq!(mode(folder), 0o700);
+        let inside = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<_> = inside.filter(|path| path.extension().is_some()).collect();
+        assert!(!files.is_empty() && files.iter().all(|file| mode(file) == 0o600), "{files:?}");
     }
 }
 

@@ -9,7 +9,8 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 use std::{collections::BTreeMap, path::Path, thread::JoinHandle};
-use store::SqliteStore;
+use store::{Holder, SqliteStore};
+use system::ProcessTable;
 
 /// Has a system call fail with an error on this thread and those that it starts: always, or with
 /// these second arguments.
@@ -45,7 +46,7 @@ async fn healthy(path: &Path) {
 fn is_kept(folder: &Path) -> bool {
     let names = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name());
     let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
-    let sides = ["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.lock"];
+    let sides = ["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.lock", "holders"];
     names.contains(&sides[0].to_owned()) && names.iter().all(|name| sides.contains(&name.as_str()))
 }
 
@@ -64,6 +65,27 @@ async fn without_flock_the_locks_of_sqlite_are_enough() {
         let events = events.join().unwrap();
         assert_eq!(events, Ok(vec![(1, said("1"))]), "error {error}");
     }
+}
+
+#[tokio::test]
+async fn without_flock_a_holder_is_told_by_its_number_and_its_start() {
+    let (folder, path) = place();
+    let refused = apart(async move || {
+        fail(libc::SYS_flock, &[], libc::ENOLCK);
+        let parent = std::os::unix::process::parent_id();
+        for (pid, session_id) in [(parent, "lives"), (i32::MAX as u32, "gone")] {
+            let start = ProcessTable::here().state(parent).unwrap().start;
+            let holder = Holder { pid, start, ..Holder::like_this_process() };
+            SqliteStore::open_as(&path, holder).unwrap().create(session(session_id)).await.unwrap();
+        }
+        let store = SqliteStore::open(&path).unwrap();
+        assert!(store.acquire(&"gone".into(), false).await.is_ok());
+        store.acquire(&"lives".into(), false).await
+    });
+    let refused = refused.join().unwrap();
+    assert!(matches!(refused, Err(StoreError::Held { .. })), "{refused:?}");
+    let left = folder.path().join("holders").read_dir().unwrap().count();
+    assert_eq!(left, 0, "a file that cannot be locked is not left behind");
 }
 
 #[tokio::test]

@@ -1,14 +1,21 @@
 //! The SQLite store against its contract, and against crashes, other processes and damage.
 
-#![expect(clippy::unwrap_used, reason = "a test's helpers fail like the test itself")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the tests damage and kill from outside of the store, and a helper that fails fails its test"
+)]
 
+mod conformance;
 mod crash;
 mod damage;
+mod holders;
 mod locks;
 mod many;
 mod migrate;
 mod opening;
 mod processes;
+mod protocol;
 mod repair;
 mod salvage;
 mod vanished;
@@ -28,12 +35,10 @@ async fn keeps_the_contract() {
     contract::check(|| {
         count.set(count.get() + 1);
         let path = folder.path().join(format!("{}.db", count.get()));
-        // A live process that is not this one: whoever started the tests.
-        let other = Holder::process(std::os::unix::process::parent_id());
         async move {
             Fixture {
                 store: Arc::new(SqliteStore::open(&path).unwrap()),
-                other: Some(Arc::new(SqliteStore::open_as(&path, other).unwrap())),
+                other: Some(Arc::new(SqliteStore::open_as(&path, Holder::like_this_process()).unwrap())),
             }
         }
     })
@@ -43,7 +48,9 @@ async fn keeps_the_contract() {
 #[tokio::test]
 async fn the_store_in_memory_keeps_the_contract_too() {
     contract::check(|| async {
-        Fixture { store: Arc::new(agent::fake::MemoryStore::default()), other: None }
+        let store = agent::fake::MemoryStore::default();
+        let other = store.as_another_process();
+        Fixture { store: Arc::new(store), other: Some(Arc::new(other)) }
     })
     .await;
 }

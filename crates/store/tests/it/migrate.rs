@@ -7,13 +7,14 @@ use std::path::Path;
 use store::SqliteStore;
 
 /// Each step as it was released, and what a session of then looks like in it.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
     include_str!("../../src/sqlite/schema/4.sql"),
     include_str!("../../src/sqlite/schema/5.sql"),
     include_str!("../../src/sqlite/schema/6.sql"),
+    include_str!("../../src/sqlite/schema/7.sql"),
 ];
 
 /// What a program of the first schema wrote: two sessions, one of which nobody holds any more, and damage in both.

@@ -5,7 +5,11 @@
 //! and only when it has confined itself does the command start. The connection stays: its end is the end
 //! of the command.
 
-use super::{leftovers::Leftovers, programs, sandbox::Order};
+use super::{
+    leftovers::Leftovers,
+    programs,
+    sandbox::{Order, START, TERM},
+};
 use crate::limits::LABEL_BYTES;
 use crate::{AbsPath, Launch, SystemError};
 use async_trait::async_trait;
@@ -13,9 +17,6 @@ use std::fs;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream, unix::UCred};
-
-#[cfg(target_os = "linux")]
-use super::sandbox::{START, TERM};
 
 /// Why it did not work, for the person and the model.
 const NOT_OURS: &str = "something else answered for the launcher";
@@ -75,7 +76,6 @@ impl Waiting {
         Ok(())
     }
 
-    #[cfg(target_os = "linux")]
     async fn say(&mut self, word: u8) -> Result<(), SystemError> {
         let gone = || SystemError::NotConfined(FAILED);
         let connection = self.connection.as_mut().ok_or_else(gone)?;
@@ -104,13 +104,10 @@ impl Launch for Waiting {
     }
 
     async fn start(&mut self) -> Result<(), SystemError> {
-        #[cfg(target_os = "linux")]
-        self.say(START).await?;
-        Ok(())
+        self.say(START).await
     }
 
     async fn terminate(&mut self) {
-        #[cfg(target_os = "linux")]
         self.say(TERM).await.ok();
     }
 }

@@ -47,7 +47,6 @@ impl Group {
     }
 
     /// Takes over a launcher, which ends all that it started when `control` is closed.
-    #[cfg(target_os = "linux")]
     pub(super) fn launched(
         child: Child,
         control: UnixStream,
@@ -76,7 +75,6 @@ impl Group {
     pub(super) fn terminate(&mut self) {
         match &mut self.keeper {
             Keeper::Watchdog(_) => self.signal(Signal::TERM),
-            #[cfg(target_os = "linux")]
             Keeper::Launcher(Some(control)) => drop(control.write_all(&[super::sandbox::TERM])),
             Keeper::Launcher(_) => {}
         }

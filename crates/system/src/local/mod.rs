@@ -6,7 +6,9 @@ mod group;
 mod ignores;
 mod launch;
 mod leftovers;
+mod login;
 mod place;
+mod process_table;
 mod processes;
 mod programs;
 mod read;
@@ -27,7 +29,9 @@ use async_trait::async_trait;
 pub use launch::private_temp;
 use leftovers::Leftovers;
 pub use leftovers::TemporaryFolder;
+pub use login::LoginShell;
 use place::Pinned;
+pub use process_table::{ProcessState, ProcessTable};
 use sandbox::{Hiding, Survey};
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
@@ -66,6 +70,8 @@ pub struct LocalOptions {
     pub secret_values: Vec<String>,
     /// Variables that commands get although their names or values say so.
     pub keep_variables: Vec<String>,
+    /// Whose variables commands and programs that are talked to get beside those of this process.
+    pub login: LoginShell,
 }
 
 impl LocalOptions {
@@ -218,13 +224,15 @@ impl System for LocalSystem {
         blocking(move || walk::walk(&root, &options)).await
     }
 
-    async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
+    async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
+        self.options.login.complete(&mut command.env, self).await;
         let order = self.prepare(&command, false).await?;
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
         Ok(Box::new(processes::spawn(command, order, watchdog, options).await?))
     }
 
-    async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+    async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
+        self.options.login.complete(&mut command.env, self).await;
         let order = self.supervised(&command);
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
         processes::spawn_piped(command, order, watchdog, options).await

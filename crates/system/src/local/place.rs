@@ -28,6 +28,40 @@ pub(super) struct Place {
     pub(super) path: AbsPath,
 }
 
+/// What lies under a name, in types that are the same on every Unix, as
+/// [`std::os::unix::fs::MetadataExt`] has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) kind: FileType,
+    /// The device and the inode.
+    pub(super) id: (u64, u64),
+    /// How many names the file has.
+    pub(super) names: u64,
+    pub(super) user: u32,
+    pub(super) group: u32,
+    /// The permission bits with the set-user, set-group and sticky ones.
+    pub(super) permissions: u32,
+}
+
+impl From<Stat> for Found {
+    fn from(stat: Stat) -> Self {
+        Self {
+            kind: FileType::from_raw_mode(stat.st_mode),
+            id: (wide(stat.st_dev), wide(stat.st_ino)),
+            names: wide(stat.st_nlink),
+            user: stat.st_uid,
+            group: stat.st_gid,
+            permissions: wide(stat.st_mode) as u32 & 0o7777,
+        }
+    }
+}
+
+/// A number whose type differs between systems. One that is negative, as a device's may be on
+/// Apple's systems, is extended as the standard library extends it.
+fn wide(number: impl Into<i128>) -> u64 {
+    number.into() as u64
+}
+
 impl Pinned {
     pub(super) fn new(pins: Pins) -> Self {
         Self { pins, secrets: OnceLock::new() }
@@ -39,18 +73,12 @@ impl Pinned {
     }
 
     /// Refuses a file that is a secret under another name.
-    pub(super) fn check(
-        &self,
-        path: &AbsPath,
-        device: u64,
-        number: u64,
-        names: u64,
-    ) -> Result<(), SystemError> {
+    pub(super) fn check(&self, path: &AbsPath, id: (u64, u64), names: u64) -> Result<(), SystemError> {
         if names < 2 {
             return Ok(());
         }
         let secrets = self.secrets.get_or_init(|| sandbox::secret_files(&self.pins.secrets));
-        match secrets.contains(&(device, number)) {
+        match secrets.contains(&id) {
             true => Err(SystemError::Blocked(path.clone())),
             false => Ok(()),
         }
@@ -80,18 +108,18 @@ impl Place {
     }
 
     /// What is there, links not followed; `None` when nothing is.
-    pub(super) fn stat(&self) -> io::Result<Option<Stat>> {
+    pub(super) fn stat(&self) -> io::Result<Option<Found>> {
         match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(found)),
+            Ok(found) => Ok(Some(found.into())),
             Err(rustix::io::Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
     /// The regular file that is there, if one is; a link is none.
-    pub(super) fn regular(&self, operation: &'static str) -> Result<Option<Stat>, SystemError> {
+    pub(super) fn regular(&self, operation: &'static str) -> Result<Option<Found>, SystemError> {
         let found = self.stat().map_err(|source| SystemError::from_io(operation, &self.path, source))?;
-        match found.as_ref().map(|found| FileType::from_raw_mode(found.st_mode)) {
+        match found.map(|found| found.kind) {
             None | Some(FileType::RegularFile) => Ok(found),
             Some(FileType::Directory) => Err(SystemError::IsDirectory(self.path.clone())),
             Some(FileType::Symlink) => Err(SystemError::Moved(self.path.clone())),
@@ -175,7 +203,22 @@ fn is_link_on_the_way(path: &AbsPath) -> bool {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn what_is_found_by_a_folder_and_by_a_path_is_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap().join("file");
+        fs::write(path.as_std(), "x").unwrap();
+        fs::hard_link(path.as_std(), dir.path().join("other")).unwrap();
+        fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o751)).unwrap();
+        let found = Place::open(&path, false).unwrap().stat().unwrap().unwrap();
+        let known = fs::metadata(path.as_std()).unwrap();
+        assert_eq!((found.id, found.names), ((known.dev(), known.ino()), 2));
+        assert_eq!((found.user, found.group), (known.uid(), known.gid()));
+        assert_eq!((found.kind, found.permissions), (FileType::RegularFile, 0o751));
+        assert_eq!(wide(-2_i32), -2_i32 as u64, "as the standard library extends it");
+    }
 
     #[test]
     fn s09_no_link_is_followed_on_the_way_by_either_means() {

@@ -91,7 +91,7 @@ fn open(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(File, u64), SystemEr
     let opened = file.metadata().map_err(fail)?;
     expect_regular(path, &opened)?;
     if let Some(pinned) = pinned {
-        pinned.check(path, opened.dev(), opened.ino(), opened.nlink())?;
+        pinned.check(path, (opened.dev(), opened.ino()), opened.nlink())?;
     }
     Ok((file, opened.len()))
 }

@@ -2,20 +2,20 @@
 
 use super::files::resolve;
 use super::leftovers::Leftovers;
-use super::place::{Pinned, Place};
+use super::place::{Found, Pinned, Place};
 use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES};
 use crate::text::{BOM, encode};
 use crate::{AbsPath, SystemError};
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// The mode of a new file, before the umask.
-const NEW_FILE_MODE: u32 = 0o666;
+const NEW_FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
 /// The mode of a file for its owner only.
-const PRIVATE_MODE: u32 = 0o600;
+const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// Replaces text: folders are created, the byte-order mark is kept.
 pub(super) fn text(
@@ -57,7 +57,7 @@ pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Re
 }
 
 /// Where a file is or will be, and the regular file that is there. Links are followed once, by name; from then on the folder is held open.
-fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, Option<Stat>), SystemError> {
+fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, Option<Found>), SystemError> {
     let target = match pinned.and_then(|pinned| pinned.target(path)) {
         Some(target) => target,
         None => resolve(path)?,
@@ -65,7 +65,7 @@ fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, O
     let place = Place::open(&target, make)?;
     let existing = place.regular("write")?;
     if let (Some(pinned), Some(found)) = (pinned, &existing) {
-        pinned.check(path, found.st_dev, found.st_ino, found.st_nlink)?;
+        pinned.check(path, found.id, found.names)?;
     }
     Ok((place, existing))
 }
@@ -79,7 +79,7 @@ fn has_bom(place: &Place) -> Result<bool, SystemError> {
 
 fn write(
     place: &Place,
-    existing: Option<&Stat>,
+    existing: Option<&Found>,
     leftovers: &Leftovers,
     bytes: &[u8],
 ) -> Result<(), SystemError> {
@@ -88,7 +88,7 @@ fn write(
     }
     let mode = if existing.is_none() { NEW_FILE_MODE } else { PRIVATE_MODE };
     match existing {
-        Some(found) if found.st_nlink > 1 => in_place(place, bytes),
+        Some(found) if found.names > 1 => in_place(place, bytes),
         _ => by_rename(place, existing, mode, leftovers, bytes).map_err(|source| fail(place, source)),
     }
 }
@@ -102,6 +102,7 @@ fn may_write(place: &Place) -> Result<(), SystemError> {
 /// A file beside the one that is to be replaced; removed on whatever failure, or by a later process if this one is killed.
 struct Temporary<'a> {
     place: &'a Place,
+    leftovers: &'a Leftovers,
     name: String,
     kept: bool,
 }
@@ -112,6 +113,7 @@ impl Drop for Temporary<'_> {
             && let Err(error) = rustix::fs::unlinkat(&self.place.folder, &self.name, AtFlags::empty())
         {
             tracing::debug!(%error, "a temporary file could not be removed");
+            self.leftovers.leave();
         }
     }
 }
@@ -119,8 +121,8 @@ impl Drop for Temporary<'_> {
 /// A new file beside the old one takes its name.
 fn by_rename(
     place: &Place,
-    existing: Option<&Stat>,
-    mode: u32,
+    existing: Option<&Found>,
+    mode: Mode,
     leftovers: &Leftovers,
     bytes: &[u8],
 ) -> io::Result<()> {
@@ -136,12 +138,16 @@ fn by_rename(
 }
 
 /// A name that nobody else has, and that nobody can have put a link at.
-fn temporary<'a>(place: &'a Place, mode: u32, leftovers: &Leftovers) -> io::Result<(Temporary<'a>, File)> {
+fn temporary<'a>(
+    place: &'a Place,
+    mode: Mode,
+    leftovers: &'a Leftovers,
+) -> io::Result<(Temporary<'a>, File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for _ in 0..TEMPORARY_TRIES {
         let name = leftovers.file_name(place)?;
-        match rustix::fs::openat(&place.folder, &name, flags, Mode::from_raw_mode(mode)) {
-            Ok(file) => return Ok((Temporary { place, name, kept: false }, file.into())),
+        match rustix::fs::openat(&place.folder, &name, flags, mode) {
+            Ok(file) => return Ok((Temporary { place, leftovers, name, kept: false }, file.into())),
             Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
@@ -150,10 +156,10 @@ fn temporary<'a>(place: &'a Place, mode: u32, leftovers: &Leftovers) -> io::Resu
 }
 
 /// The owner first: a change of owner takes the set-user bits off.
-fn keep_owner_and_mode(file: &File, found: &Stat) -> io::Result<()> {
+fn keep_owner_and_mode(file: &File, found: &Found) -> io::Result<()> {
     let now = file.metadata()?;
-    if (now.uid(), now.gid()) != (found.st_uid, found.st_gid) {
-        let (user, group) = (Uid::from_raw(found.st_uid), Gid::from_raw(found.st_gid));
+    if (now.uid(), now.gid()) != (found.user, found.group) {
+        let (user, group) = (Uid::from_raw(found.user), Gid::from_raw(found.group));
         // Only root may give a file away, but a member may give it to a group.
         if let Err(error) = rustix::fs::fchown(file, Some(user), Some(group))
             .or_else(|_| rustix::fs::fchown(file, None, Some(group)))
@@ -161,7 +167,7 @@ fn keep_owner_and_mode(file: &File, found: &Stat) -> io::Result<()> {
             tracing::debug!(%error, "the owner of a replaced file could not be kept");
         }
     }
-    file.set_permissions(Permissions::from_mode(found.st_mode & 0o7777))
+    file.set_permissions(Permissions::from_mode(found.permissions))
 }
 
 /// A file with several names is written where it is, because a rename would part the names. This is not atomic for a reader, but

@@ -52,7 +52,7 @@ pub(super) fn command(
     options: &LocalOptions,
 ) -> io::Result<Started<PipeReader>> {
     let (output, theirs) = io::pipe()?;
-    let path = std::env::var_os("PATH");
+    let path = own_path(&command.env).or_else(|| std::env::var_os("PATH"));
     expect_program(&command.program, &command.cwd, path)?;
     let prepare = |child: &mut std::process::Command| {
         for name in options.hiding().iter().flat_map(Hiding::withheld) {
@@ -60,7 +60,6 @@ pub(super) fn command(
         }
         child.envs(command.environment());
     };
-    #[cfg(target_os = "linux")]
     if let Some(order) = order {
         let mut launcher = launcher(options)?;
         prepare(&mut launcher);
@@ -68,7 +67,6 @@ pub(super) fn command(
         let (group, end) = launch(launcher, order, None)?;
         return Ok((group, end, output));
     }
-    let _ = order;
     let (reader, gate) = io::pipe()?;
     let mut shell = at_gate(GATE, &command.program, &command.args);
     prepare(&mut shell);
@@ -97,13 +95,10 @@ pub(super) fn piped(
     let (errors, their_errors) = io::pipe()?;
     let inherited: Vec<_> =
         command.inherit.iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
-    let own = command.env.iter().rev().find(|(name, _)| name == "PATH");
-    let path = own
-        .map(|(_, path)| OsString::from(path))
+    let path = own_path(&command.env)
         .or_else(|| inherited.iter().find(|(name, _)| *name == "PATH").map(|(_, path)| path.clone()));
     expect_program(&command.program, &command.cwd, path)?;
     let pipes = |input| Pipes { input, output, errors };
-    #[cfg(target_os = "linux")]
     if let Some(order) = order {
         let mut launcher = launcher(options)?;
         // Its own variables travel with the order.
@@ -111,7 +106,6 @@ pub(super) fn piped(
         let (group, end) = launch(launcher, order, Some(theirs))?;
         return Ok((group, end, pipes(input)));
     }
-    let _ = (order, options);
     let mut shell = at_gate(PIPED_GATE, &command.program, &command.args);
     shell
         .env_clear()
@@ -125,6 +119,11 @@ pub(super) fn piped(
     drop(shell);
     let (group, end) = Group::adopt(child, watchdog)?;
     Ok((group, end, pipes(open(input))))
+}
+
+/// The `PATH` that a command is given itself.
+fn own_path(env: &[(String, String)]) -> Option<OsString> {
+    env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.into())
 }
 
 /// A program that is missing is an error of the start, not an exit code of what starts it.
@@ -150,7 +149,6 @@ fn open(mut gate: PipeWriter) -> PipeWriter {
 }
 
 /// The launcher; see [`LocalOptions::launcher`].
-#[cfg(target_os = "linux")]
 fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
     let (program, args) = options.launcher.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut launcher = std::process::Command::new(program);
@@ -160,7 +158,6 @@ fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
 
 /// Starts a launcher and hands it the order, and with it the standard input of a program that is
 /// talked to. A launcher whose order never comes starts nothing.
-#[cfg(target_os = "linux")]
 fn launch(
     mut launcher: std::process::Command,
     order: &Order,

@@ -37,7 +37,7 @@ async fn odd_names_are_names_like_any_other_and_what_is_no_text_is_left_out() {
 async fn a_path_that_is_too_long_is_an_error_of_every_operation() {
     let (_keep, root) = folder();
     let system = LocalSystem::new();
-    for path in [root.join(&"x".repeat(256)), root.join(&"deep/".repeat(1_000)).join("file")] {
+    for path in [root.join("x".repeat(256)), root.join("deep/".repeat(1_000)).join("file")] {
         assert!(system.read_text(&path, None).await.is_err());
         assert!(system.write(&path, b"x").await.is_err());
         assert!(system.metadata(&path).await.is_err());

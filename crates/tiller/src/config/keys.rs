@@ -3,7 +3,7 @@
 use super::key::{InProject, Key};
 use crate::extensions::{self, Offered};
 use crate::limits::HOOK_TIMEOUT_MAX;
-use crate::options::{Network, Options, Terminal, Tools, Wire};
+use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
 use agent::{Answer, HookEvent, PermissionRule, check_tool_name, check_tool_pattern};
 use system::SandboxLevel;
 
@@ -14,6 +14,7 @@ const PATHS: &str = "a project must not widen what may be touched without asking
 const HOOKS: &str = "a project must not run commands of its own";
 const SERVERS: &str = "a project must not say what servers may do without asking";
 const SERVICES: &str = "a project must not say which services are called in your name";
+const SHELL: &str = "a project must not choose which programs are found";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
@@ -234,6 +235,11 @@ pub(crate) const KEYS: &[Key] = &[
         name: "sandbox.keep_variables",
         in_project: InProject::WhenTrusted(PATHS),
         set: |o, _, v| Ok(o.keep_variables.extend(v.texts()?)),
+    },
+    Key {
+        name: "env.login_shell",
+        in_project: InProject::WhenTrusted(SHELL),
+        set: |o, _, v| Ok(o.ask_login_shell = v.one_of(&AskLoginShell::ALL)?),
     },
     Key {
         name: "context.max_output_lines",

@@ -31,6 +31,7 @@ pub(super) fn apply(
             problem,
         })?;
     }
+    options.login = environment.login_shell(options.ask_login_shell);
     let vendors = [("openai", &mut options.openai), ("anthropic", &mut options.anthropic)];
     let custom = options.custom.iter_mut().map(|(name, provider)| (name.as_str(), provider));
     for (name, provider) in vendors.into_iter().chain(custom) {

@@ -36,6 +36,7 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
             "nothing to serve: name servers with --upstream, or integrations with --integration",
         ));
     }
+    #[expect(clippy::disallowed_methods, reason = "the program that clients are told to start is this one")]
     let program = std::env::current_exe().context("this program cannot be named")?;
     let mut servers = Vec::new();
     for name in &serve.upstream {

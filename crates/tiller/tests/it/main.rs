@@ -12,6 +12,9 @@ mod cli;
 mod damage;
 mod dead_servers;
 mod demo;
+#[cfg(target_os = "linux")]
+mod descriptors;
+mod desktop;
 mod durability;
 mod editor;
 mod end;

@@ -23,12 +23,16 @@ pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut agent = bench.ready()?;
     let cancels = bench.runs * CANCELS;
     let mut fresh = Vec::new();
-    for _ in 0..SESSIONS + cancels + SPARE {
+    for _ in 0..2 * SESSIONS + cancels + SPARE {
         fresh.push(open(&mut agent)?.0);
     }
     let mut crowd = Crowd { fresh, streaming: Vec::new() };
     for _ in 0..SESSIONS {
         crowd.begin(&mut agent)?;
+    }
+    // By then each session streams.
+    for _ in 0..SESSIONS {
+        crowd.cancel_first(&mut agent)?;
     }
     let mut times = Vec::new();
     for _ in 0..cancels {

@@ -42,7 +42,7 @@ fn part(part: u8) {
         ..Config::default()
     };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    if let Err(error) = runner.run(&scripts(), holds) {
+    if let Err(error) = runner.run(&scripts(), what_a_session_does_next_follows_from_its_log) {
         panic!("the law does not hold; TILLER_SCRIPTS_SEED={seed} plays the same scripts again\n{error}");
     }
 }
@@ -59,7 +59,7 @@ fn played(script: Script) -> (Next, Next) {
 }
 
 /// Whether both do the same next.
-fn holds(script: Script) -> Result<(), TestCaseError> {
+fn what_a_session_does_next_follows_from_its_log(script: Script) -> Result<(), TestCaseError> {
     let (running, resumed) = played(script);
     if running == resumed {
         return Ok(());

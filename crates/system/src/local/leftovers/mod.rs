@@ -22,12 +22,12 @@ use crate::AbsPath;
 use crate::limits::{TEMPORARY_TRIES, TOKEN_BYTES};
 use rustix::fs::{FlockOperation, flock, fstat};
 use std::collections::HashSet;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What comes before and behind the mark in the name of a temporary file.
 const FILE_NAME: (&str, &str) = (".tiller-", ".tmp");
@@ -54,6 +54,8 @@ struct Notes {
 struct State {
     file: File,
     noted: HashSet<String>,
+    /// Whether something could not be removed by this process.
+    left: bool,
 }
 
 impl Leftovers {
@@ -83,6 +85,13 @@ impl Leftovers {
         Ok(notes.run.join(format!("{}-{}", notes.mark, token()?)))
     }
 
+    /// Something that is noted could not be removed, and is left to a later process.
+    pub(super) fn leave(&self) {
+        if let Some(Some(notes)) = self.notes.get() {
+            notes.lock().left = true;
+        }
+    }
+
     fn notes(&self) -> Option<&Notes> {
         let begin = || {
             run_folder()
@@ -107,7 +116,7 @@ impl Notes {
             // Another process may have seen it before it was locked, and removed it.
             let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             if locked && file.metadata()?.nlink() > 0 {
-                let state = Mutex::new(State { file, noted: HashSet::new() });
+                let state = Mutex::new(State { file, noted: HashSet::new(), left: false });
                 return Ok(Self { run: run.clone(), mark, state });
             }
         }
@@ -119,7 +128,7 @@ impl Notes {
     fn note(&self, folder: impl AsFd, path: &AbsPath) -> io::Result<()> {
         let found = fstat(folder)?;
         let record = format!("{} {} {path}", found.st_dev, found.st_ino);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         if !state.noted.contains(&record) {
             state.file.write_all(record.as_bytes())?;
             state.file.write_all(&[RECORD_END])?;
@@ -128,15 +137,21 @@ impl Notes {
         }
         Ok(())
     }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// No path has it.
 const RECORD_END: u8 = 0;
 
 impl Drop for Notes {
-    /// There is nothing left to remove: what is temporary removes itself before.
+    /// What is temporary removes itself before.
     fn drop(&mut self) {
-        fs::remove_file(self.run.join(&self.mark).as_std()).ok();
+        if !self.lock().left {
+            fs::remove_file(self.run.join(&self.mark).as_std()).ok();
+        }
     }
 }
 
@@ -155,11 +170,12 @@ fn token() -> io::Result<String> {
 }
 
 /// A temporary folder of this process, for its owner only. Removed when it is dropped, or by a later
-/// process if this one is killed.
+/// process if this one is killed or cannot remove it.
 #[derive(Debug)]
 pub struct TemporaryFolder {
-    folder: tempfile::TempDir,
-    _noted: Arc<Leftovers>,
+    path: PathBuf,
+    kept: bool,
+    leftovers: Leftovers,
 }
 
 impl TemporaryFolder {
@@ -168,25 +184,40 @@ impl TemporaryFolder {
     /// # Errors
     /// It cannot be made.
     pub fn new() -> io::Result<Self> {
-        let leftovers = Arc::new(Leftovers::default());
-        let above = fs::canonicalize(std::env::temp_dir())?;
-        let mark = match AbsPath::from_os(&above) {
-            Ok(path) => leftovers.mark_in(File::open(&above)?, &path),
+        Self::below(&fs::canonicalize(std::env::temp_dir())?, Leftovers::default())
+    }
+
+    fn below(above: &Path, leftovers: Leftovers) -> io::Result<Self> {
+        let mark = match AbsPath::from_os(above) {
+            Ok(path) => leftovers.mark_in(File::open(above)?, &path),
             Err(_) => "",
         };
-        let name = format!("{FOLDER_NAME}{mark}{}", token()?);
-        let mut builder = tempfile::Builder::new();
-        let folder = builder.prefix(&name).rand_bytes(0).permissions(Permissions::from_mode(0o700));
-        Ok(Self { folder: folder.tempdir_in(above)?, _noted: leftovers })
+        let path = above.join(format!("{FOLDER_NAME}{mark}{}", token()?));
+        DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self { path, kept: false, leftovers })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
 
     /// Leaves the folder where it is, for good.
-    pub fn keep(self) -> PathBuf {
-        self.folder.keep()
+    pub fn keep(mut self) -> PathBuf {
+        self.kept = true;
+        self.path.clone()
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        if !self.kept
+            && let Err(error) = fs::remove_dir_all(&self.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            // Somebody may have made a file in it meanwhile.
+            tracing::debug!(%error, folder = %self.path.display(), "a temporary folder is left to a later process");
+            self.leftovers.leave();
+        }
     }
 }

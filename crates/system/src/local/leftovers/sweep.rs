@@ -62,9 +62,9 @@ fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     // The last one has no end if its process was killed while it wrote; nothing was made there yet.
     let whole = records.iter().rposition(|byte| *byte == RECORD_END).unwrap_or(0);
     let mut is_done = true;
-    for record in records[..whole].split(|byte| *byte == RECORD_END) {
-        if let Err(error) = of_folder(record, mark) {
-            tracing::debug!(%error, record = %String::from_utf8_lossy(record), "temporary files stay");
+    for (device, number, path) in records[..whole].split(|byte| *byte == RECORD_END).filter_map(record) {
+        if let Err(error) = of_folder(device, number, &path, mark) {
+            tracing::debug!(%error, %path, "temporary files stay");
             is_done = false;
         }
     }
@@ -76,22 +76,21 @@ fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     if is_done || is_old { fs::remove_file(path.as_std()) } else { Ok(()) }
 }
 
+/// A folder that was noted: its device, its number and its path. `None` for what is no record.
+fn record(bytes: &[u8]) -> Option<(&str, &str, AbsPath)> {
+    let mut fields = str::from_utf8(bytes).ok()?.splitn(3, ' ');
+    Some((fields.next()?, fields.next()?, AbsPath::new(fields.next()?).ok()?))
+}
+
 /// Removes what has the mark in a folder that was noted. An error where it may come back.
-fn of_folder(record: &[u8], mark: &str) -> io::Result<()> {
-    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-    let record = str::from_utf8(record).map_err(|_| invalid())?;
-    let mut fields = record.splitn(3, ' ');
-    let (Some(device), Some(number), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
-        return Err(invalid());
-    };
-    let path = AbsPath::new(path).map_err(|_| invalid())?;
-    let opened = match place::folder(&path) {
+fn of_folder(device: &str, number: &str, path: &AbsPath, mark: &str) -> io::Result<()> {
+    let opened = match place::folder(path) {
         Err(rustix::io::Errno::NOENT) => None,
         opened => Some(opened?),
     };
     let found = match &opened {
         Some(folder) => fstat(folder)?,
-        None => fstat(above(&path)?)?,
+        None => fstat(above(path)?)?,
     };
     if found.st_dev.to_string() != device {
         return Err(io::Error::other("its file system is not there"));
@@ -104,7 +103,7 @@ fn of_folder(record: &[u8], mark: &str) -> io::Result<()> {
     for entry in Dir::new(openat(&folder, ".", flags, Mode::empty())?)? {
         let entry = entry?;
         if let Ok(name) = entry.file_name().to_str() {
-            of_name(&folder, &path, name, mark)?;
+            of_name(&folder, path, name, mark)?;
         }
     }
     Ok(())

@@ -2,7 +2,10 @@
 //! force. What was there before is guarded by mounts; this is about git directories that are new, for
 //! which nothing could be mounted.
 
-use super::{survey::settled, watch::put_away};
+use super::{
+    survey::{self, settled},
+    watch::put_away,
+};
 use crate::limits::AFTERMATH_ENTRIES;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -119,7 +122,7 @@ impl Directory {
         // Before the entries: what changes while they are read is not recognised.
         let id = identity(path).map(|(device, number, changed)| (device, number, settled(changed)));
         let mut directory = Self { id, is_git: false, may_become_git: true, entries: 0, folders: Vec::new() };
-        if path.file_name().is_some_and(|name| name == ".git") {
+        if has_gits_name(path) {
             return Self { is_git: true, ..directory };
         }
         // One that cannot be listed may be entered all the same.
@@ -174,10 +177,14 @@ fn visit(
 /// A git directory that has another name than `.git` holds one of these.
 const MARKS: [&str; 2] = ["HEAD", "config"];
 
+fn has_gits_name(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(survey::is_git_name)
+}
+
 /// Whether git may take a directory for a git directory, or for one that such a directory leads to.
 fn is_git(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
-    folder.file_name().is_some_and(|name| name == ".git")
+    has_gits_name(folder)
         || (has("HEAD") && (has("objects") || has("commondir")))
         || (has("config") && has("objects") && has("refs"))
 }
@@ -259,7 +266,9 @@ mod tests {
         write("bare/HEAD", "x");
         write("bare/objects/x", "x");
         write("bare/config", evil);
-        assert_eq!(before.settle(roots()).len(), 4);
+        // A file system may pass over the case of letters.
+        write("other/.GIT/config", evil);
+        assert_eq!(before.settle(roots()).len(), 5);
         let there = |path: &str| top.join(path).exists();
         assert!(there(".git/config") && there("fine/.git/config") && there("new/.git/hooks/pre-push.sample"));
         assert!(!there(".git/commondir") && !there("new/.git/config") && !there("bare/config"));

@@ -36,10 +36,7 @@ mod watch;
 mod worktree;
 
 #[cfg(target_os = "linux")]
-pub(super) use {
-    descriptor::send,
-    supervise::{START, TERM},
-};
+pub(super) use descriptor::send;
 pub(super) use {
     order::Order,
     survey::{Found, Survey, TooMany, secret_files},
@@ -50,7 +47,14 @@ pub(super) use {
 use crate::{SandboxSupport, SystemError};
 use std::process::ExitCode;
 
+/// What the agent's process says to the launcher: end the command (the group gets SIGTERM).
+pub(super) const TERM: u8 = b't';
+
+/// The same: start the command now.
+pub(super) const START: u8 = b's';
+
 /// What begins the launcher's inner stage, behind the words that begin the launcher.
+#[cfg(target_os = "linux")]
 const INNER: &str = "inner";
 
 /// The launcher's whole work. `words` are those that begin the launcher, behind the program's name;
@@ -85,6 +89,12 @@ pub fn run_in_terminal(words: &[&str], path: &str) -> ExitCode {
             ExitCode::from(supervise::FAILED)
         }
     }
+}
+
+/// This platform has no launcher that could be sent something.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn send(_: &std::os::unix::net::UnixStream, _: &std::io::PipeReader) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// This platform has no sandbox.

@@ -5,7 +5,9 @@
 //! that will be started and sees the end of the agent's process. So there is no moment in which the
 //! command runs and nobody would end it.
 
-use super::{aftermath::Before, descriptor, namespaces, order::Order, variables::Hiding, watch::Watch};
+use super::{
+    START, TERM, aftermath::Before, descriptor, namespaces, order::Order, variables::Hiding, watch::Watch,
+};
 use crate::SandboxLevel;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
@@ -23,10 +25,6 @@ use std::process::{Command, Stdio};
 /// The exit code of a launcher that could not confine or start the command: the one that `env` and
 /// `timeout` use.
 pub(super) const FAILED: u8 = 125;
-
-/// What the agent's process says: end the command (the group gets SIGTERM), and start it now.
-pub(in crate::local) const TERM: u8 = b't';
-pub(in crate::local) const START: u8 = b's';
 
 /// Reads an order from the control stream, carries it out, and ends as the command did. The end of the
 /// stream is the end of the agent's process, and so of the command. `again` starts the inner stage.

@@ -3,7 +3,7 @@
 //! changed since the last time is taken from memory, directory by directory.
 
 use crate::limits::{SANDBOX_SURVEY_ENTRIES, SANDBOX_SURVEY_SETTLED, SANDBOX_SURVEYS};
-use crate::{AbsPath, Sandbox};
+use crate::{AbsPath, Folded, Sandbox};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
@@ -102,9 +102,9 @@ impl Survey {
             left = left.checked_sub(entries).ok_or(TooMany)?;
             for name in &directory.folders {
                 let below = path.join(name);
-                match name.as_str() {
-                    ".git" => git(&below, &mut found),
-                    _ => folders.push((below, in_packages || name == PACKAGES)),
+                match is_git_name(name) {
+                    true => git(&below, &mut found),
+                    false => folders.push((below, in_packages || name == PACKAGES)),
                 }
             }
             if directory.secrets.iter().any(|name| !sandbox.is_secret_by_name(name)) {
@@ -138,6 +138,18 @@ pub(super) fn settled(changed: (i64, i64)) -> (i64, i64) {
     if changed.0 < settled { changed } else { (-1, -1) }
 }
 
+/// Whether git takes a name for its directory's, on some file system.
+pub(super) fn is_git_name(name: &str) -> bool {
+    Folded::of(name).matches(".git")
+}
+
+/// Whether a path ends in a name of one or several parts, by any spelling that a file system takes for
+/// it.
+fn is_called(path: &AbsPath, name: &str) -> bool {
+    let mut parts = path.as_str().rsplit('/');
+    name.rsplit('/').all(|name| parts.next().is_some_and(|part| Folded::of(part).matches(name)))
+}
+
 /// Whether a writable directory is a git directory itself: that of a worktree or a submodule.
 fn is_history(root: &AbsPath) -> bool {
     ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
@@ -150,14 +162,14 @@ fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: boo
         let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
         let name = name.to_owned();
         let full = path.join(&name);
-        if !in_packages && sandbox.nested.iter().any(|nested| full.as_std().ends_with(nested)) {
+        if !in_packages && sandbox.nested.iter().any(|nested| is_called(&full, nested)) {
             directory.nested.push(name.clone());
         }
         if kind.is_dir() {
             directory.folders.push(name);
         } else if kind.is_file() && sandbox.is_secret(&full) {
             directory.secrets.push(name);
-        } else if name == ".git" {
+        } else if is_git_name(&name) {
             // The file of a worktree or a submodule says where its git directory is.
             directory.nested.push(name);
         } else if kind.is_file() {
@@ -240,6 +252,23 @@ fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn names_are_guarded_in_every_spelling_that_a_file_system_takes_for_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        for file in ["sub/.GIT/config", "sub/.VSCode/tasks.json", "sub/.Cargo/Config.toml", "other/.Git"] {
+            let file = top.join(file);
+            fs::create_dir_all(file.parent().unwrap().as_std()).unwrap();
+            fs::write(file.as_std(), "x").unwrap();
+        }
+        let nested = [".vscode", ".cargo/config.toml"].map(str::to_owned).to_vec();
+        let sandbox = Sandbox { writable: vec![top.clone()], nested, ..Sandbox::default() };
+        let guarded = Survey::default().look(&sandbox).unwrap().guarded;
+        for file in ["sub/.GIT/config", "sub/.VSCode", "sub/.Cargo/Config.toml", "other/.Git"] {
+            assert!(guarded.contains(&top.join(file)), "{file} is not among {guarded:?}");
+        }
+    }
 
     #[test]
     fn what_one_sandbox_hides_is_not_taken_from_what_another_saw() {

@@ -1,0 +1,299 @@
+//! Whether the holder of a lease lives: told by its lock, whatever numbers, host names and clocks
+//! say.
+
+use crate::{place, said, session};
+use agent::{SessionStore as _, StoreError};
+use rusqlite::Connection;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+use store::{Holder, Machine, SqliteStore};
+use system::ProcessTable;
+
+/// A machine that tells nothing of its processes.
+fn silent_machine() -> Machine {
+    Machine { processes: ProcessTable::Folder("/nowhere".into()), ..Machine::here().clone() }
+}
+
+/// A machine whose file system locks nothing.
+fn lockless_machine() -> Machine {
+    Machine { locks: false, ..Machine::here().clone() }
+}
+
+/// Another process on a machine, with a number that is in use.
+fn on(machine: Machine) -> Holder {
+    Holder { machine, ..Holder::like_this_process() }
+}
+
+/// A process on a machine whose processes and locks are not seen here.
+fn elsewhere() -> Holder {
+    let machine = Machine {
+        host: "elsewhere".to_owned(),
+        marks: vec!["0123456789abcdef".to_owned()],
+        ..lockless_machine()
+    };
+    Holder { pid: 1, start: 1, ..on(machine) }
+}
+
+fn open(path: &Path, holder: Holder) -> SqliteStore {
+    SqliteStore::open_as(path, holder).unwrap()
+}
+
+async fn is_held(path: &Path, by: Holder) -> bool {
+    match open(path, by).acquire(&"s1".into(), false).await {
+        Ok(_) => false,
+        Err(StoreError::Held { .. }) => true,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn silent_for(path: &Path, seconds: i64) {
+    let raw = Connection::open(path).unwrap();
+    raw.execute("UPDATE sessions SET lease_seen = lease_seen - ?1", [seconds * 1000]).unwrap();
+}
+
+#[expect(clippy::disallowed_methods, reason = "the files of holders are looked at from outside")]
+fn files(path: &Path) -> Vec<PathBuf> {
+    let folder = fs::read_dir(path.with_file_name("holders")).into_iter().flatten();
+    folder.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Leaves a holder's file as a process that was killed does: there, and not locked.
+#[expect(clippy::disallowed_methods, reason = "the files of holders are changed from outside")]
+fn leave(file: &Path) {
+    let copy = file.with_extension("copy");
+    fs::copy(file, &copy).unwrap();
+    fs::rename(copy, file).unwrap();
+}
+
+#[tokio::test]
+async fn a_holder_that_is_gone_is_not_asked() {
+    for machine in [Machine::here().clone(), silent_machine()] {
+        let (_folder, path) = place();
+        let killed = open(&path, Holder { start: 0, ..on(machine.clone()) });
+        let lease = killed.create(session("s1")).await.unwrap();
+        leave(&files(&path)[0]);
+        drop(killed);
+        assert_eq!(files(&path).len(), 1, "it is left behind");
+        let store = open(&path, on(machine));
+        assert_eq!(store.acquire(&lease.session, false).await.unwrap().epoch, lease.epoch + 1);
+    }
+}
+
+#[tokio::test]
+async fn without_locks_the_number_and_the_start_of_a_process_tell_whether_it_lives() {
+    let me = on(lockless_machine());
+    let gone = Holder { pid: i32::MAX as u32, ..me.clone() };
+    let number_used_again = Holder { start: me.start + 1, ..me.clone() };
+    let alive = Holder { machine: lockless_machine(), ..process(std::os::unix::process::parent_id()) };
+    let cannot_tell = Holder { start: 0, ..alive.clone() };
+    let renamed =
+        Holder { machine: Machine { host: "before".into(), ..lockless_machine() }, ..alive.clone() };
+    for (holder, lives) in
+        [(gone, false), (number_used_again, false), (alive, true), (cannot_tell, true), (renamed, true)]
+    {
+        let (_folder, path) = place();
+        open(&path, holder.clone()).create(session("s1")).await.unwrap();
+        silent_for(&path, 61);
+        assert_eq!(is_held(&path, me.clone()).await, lives, "{holder:?}");
+        assert!(files(&path).is_empty());
+    }
+}
+
+/// A process that runs.
+fn process(pid: u32) -> Holder {
+    let start = ProcessTable::here().state(pid).map_or(0, |state| state.start);
+    Holder { pid, start, ..Holder::like_this_process() }
+}
+
+#[tokio::test]
+async fn where_no_file_can_be_locked_sessions_open_all_the_same() {
+    let (_folder, path) = place();
+    fs::File::create_new(path.with_file_name("holders")).unwrap();
+    let store = open(&path, process(std::os::unix::process::parent_id()));
+    let lease = store.create(session("s1")).await.unwrap();
+    assert_eq!(store.append(&lease, vec![said("1")]).await, Ok(1));
+    assert!(is_held(&path, Holder::this_process()).await);
+}
+
+#[tokio::test]
+async fn a_holder_lives_whatever_its_host_is_called() {
+    for machine in [Machine::here().clone(), silent_machine()] {
+        let (_folder, path) = place();
+        let renamed = Machine { host: "before".to_owned(), ..machine.clone() };
+        let holder = Holder { pid: i32::MAX as u32, start: 0, ..on(renamed) };
+        let live = open(&path, holder.clone());
+        let lease = live.create(session("s1")).await.unwrap();
+        silent_for(&path, 3600);
+
+        let second = open(&path, on(machine.clone()));
+        let refused = |answer| matches!(answer, Err(StoreError::Held { .. }));
+        assert!(refused(second.acquire(&lease.session, false).await.map(drop)));
+        assert!(refused(second.delete(&lease.session).await));
+        assert!(refused(second.set_archived(&lease.session, true).await));
+        assert_eq!(live.append(&lease, vec![said("1")]).await, Ok(1));
+        // The process itself, by the new name, is no other.
+        let itself = open(&path, Holder { machine, ..holder });
+        assert_eq!(itself.acquire(&lease.session, false).await.unwrap().epoch, lease.epoch + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_holder_elsewhere_lives_as_long_as_it_writes() {
+    let (_folder, path) = place();
+    let remote = open(&path, elsewhere());
+    let lease = remote.create(session("s1")).await.unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+
+    silent_for(&path, 61);
+    remote.append(&lease, vec![said("still here")]).await.unwrap();
+    let Err(StoreError::Held { holder, .. }) = store.acquire(&lease.session, false).await else {
+        panic!("the holder has just written")
+    };
+    assert!(holder.to_string().starts_with("process 1 on elsewhere since 20"), "{holder}");
+
+    silent_for(&path, 61);
+    let taken = store.acquire(&lease.session, false).await.unwrap();
+    assert_eq!(remote.append(&lease, vec![said("late")]).await, Err(StoreError::Fenced(lease.session)));
+    assert_eq!(store.append(&taken, vec![said("2")]).await, Ok(2));
+}
+
+#[tokio::test]
+async fn a_lock_that_is_seen_counts_from_another_machine_too_and_one_that_is_not_seen_does_not() {
+    let (_folder, path) = place();
+    let holder = elsewhere();
+    let remote = open(&path, Holder { machine: Machine { locks: true, ..holder.machine.clone() }, ..holder });
+    remote.create(session("s1")).await.unwrap();
+    silent_for(&path, 61);
+    assert!(is_held(&path, Holder::this_process()).await, "its lock is taken");
+    // As a file system shows it that keeps the locks of each machine to itself.
+    leave(&files(&path)[0]);
+    silent_for(&path, -30);
+    assert!(is_held(&path, Holder::this_process()).await, "it wrote 31 s ago");
+    silent_for(&path, 30);
+    assert!(!is_held(&path, Holder::this_process()).await);
+}
+
+#[tokio::test]
+async fn a_wrong_clock_holds_no_session_for_longer_than_silence_does() {
+    let (_folder, path) = place();
+    open(&path, elsewhere()).create(session("s1")).await.unwrap();
+    silent_for(&path, -365 * 24 * 3600);
+    assert!(is_held(&path, Holder::this_process()).await, "it may live");
+    silent_for(&path, 61);
+    assert!(!is_held(&path, Holder::this_process()).await, "nothing was written for 61 s since");
+}
+
+#[tokio::test]
+async fn files_of_dead_holders_are_swept_and_no_others() {
+    let (_folder, path) = place();
+    let live = open(&path, Holder::like_this_process());
+    live.create(session("s1")).await.unwrap();
+    let dead = files(&path)[0].with_file_name("dead.0");
+    fs::copy(&files(&path)[0], &dead).unwrap();
+    let foreign = dead.with_file_name("foreign.0");
+    let mut file = fs::File::create_new(&foreign).unwrap();
+    writeln!(file, "0123456789abcdef\n1@elsewhere").unwrap();
+    let unfinished = dead.with_file_name("unfinished.0");
+    fs::File::create_new(&unfinished).unwrap();
+
+    let store = open(&path, Holder::like_this_process());
+    assert_eq!(files(&path).len(), 4, "nobody sweeps who takes no lease");
+    store.create(session("s2")).await.unwrap();
+    let left = files(&path);
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert!(!left.contains(&dead) && left.contains(&foreign) && left.contains(&unfinished), "{left:?}");
+    assert!(is_held(&path, Holder::like_this_process()).await, "the one that lives was left alone");
+    drop((live, store));
+    assert_eq!(files(&path).len(), 2, "who ends by itself leaves nothing");
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the files of holders are changed from outside")]
+async fn a_lock_that_was_swept_away_is_made_anew_for_the_next_lease() {
+    let (_folder, path) = place();
+    let store = open(&path, Holder::like_this_process());
+    store.create(session("s0")).await.unwrap();
+    fs::remove_dir_all(path.with_file_name("holders")).unwrap();
+    store.create(session("s1")).await.unwrap();
+    assert!(is_held(&path, Holder::like_this_process()).await);
+}
+
+/// A program of before the locks, and one that still had the file open when it got the columns for
+/// them.
+#[tokio::test]
+async fn the_lease_of_an_older_program_is_understood() {
+    const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, lease_owner = 'them', lease_host = ?1, lease_pid = ?2, \
+                        lease_start = ?3, lease_since = 1, lease_seen = 1";
+    let alive = process(std::os::unix::process::parent_id());
+    let gone = Holder { pid: i32::MAX as u32, ..alive.clone() };
+    for (older, lives) in [(alive, true), (gone, false)] {
+        let (_folder, path) = place();
+        let before = open(&path, Holder::like_this_process());
+        let lease = before.create(session("s1")).await.unwrap();
+        let raw = Connection::open(&path).unwrap();
+        raw.execute(TAKE, (&older.machine.host, older.pid, older.start.cast_signed())).unwrap();
+        assert_eq!(before.append(&lease, vec![said("late")]).await, Err(StoreError::Fenced("s1".into())));
+        // What is left of the lease before says the opposite, and nothing of the lease after it.
+        let _taken = (!lives).then_some(before);
+        assert_eq!(is_held(&path, Holder::like_this_process()).await, lives);
+    }
+}
+
+const CHILD: &str = "STORE_TEST_HOLDS";
+
+/// Runs itself as the process that will be killed, with a child that outlives it.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a process must be killed, and it is this very test")]
+async fn a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_children_live() {
+    if let Some(path) = std::env::var_os(CHILD) {
+        return hold_until_killed(Path::new(&path)).await;
+    }
+    let (_folder, path) = place();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "holders::a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_children_live",
+        ])
+        .arg("--nocapture")
+        .env(CHILD, &path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line == "holds"));
+    let silent = || Holder { machine: silent_machine(), ..Holder::this_process() };
+    assert!(is_held(&path, silent()).await && is_held(&path, Holder::this_process()).await);
+
+    child.kill().unwrap();
+    // Its end of the pipe is closed when it is dead; nobody waits for it, so it stays a zombie.
+    until_killed(&child);
+    let store = open(&path, silent());
+    let lease = store.acquire(&"s1".into(), false).await.unwrap();
+    assert_eq!(store.append(&lease, vec![said("on")]).await, Ok(1));
+
+    writeln!(child.stdin.take().unwrap(), "still here").unwrap();
+    assert!(lines.any(|line| line == "still here"), "its own child has lived on");
+    child.wait().unwrap();
+}
+
+#[expect(clippy::disallowed_methods, reason = "a process must have a child that outlives it")]
+async fn hold_until_killed(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    store.create(session("s1")).await.unwrap();
+    // It writes back what it reads from the test.
+    let mut child = Command::new("cat").spawn().unwrap();
+    writeln!(std::io::stdout().lock(), "holds").unwrap();
+    child.wait().unwrap();
+}
+
+fn until_killed(child: &Child) {
+    let table = ProcessTable::here();
+    while table.state(child.id()).is_some_and(|state| !state.ended) {
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,394 @@
+//! The variables of the user's login shell by which programs are found.
+//!
+//! An editor that is started from the desktop has a `PATH` without what the user's shell adds to it,
+//! and with the editor so has this process: `cargo`, `node` and `npx` are not found. The shell is
+//! asked once, when the first command or server needs it, in the user's home and never in a project's
+//! folder. What it says is given to commands and never shown.
+
+use super::{LocalSystem, processes};
+use crate::limits::{LOGIN_SHELL_BYTES, LOGIN_SHELL_VALUE_BYTES, LOGIN_SHELL_WAIT};
+use crate::{AbsPath, PipedCommand, SystemError};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::sync::OnceCell;
+
+/// Where programs of the system are: a `PATH` of nothing else has nothing of the user's.
+const SYSTEM_FOLDERS: [&str; 11] = [
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+    "/usr/games",
+    "/usr/local/games",
+    "/snap/bin",
+    "/Library/Apple/usr/bin",
+    "/System/Cryptexes/App/usr/bin",
+];
+
+/// What is taken of the shell's variables: where programs are, and where they keep their own. None of
+/// them holds a secret.
+const TAKEN: [&str; 32] = [
+    "PATH",
+    "MANPATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOROOT",
+    "GOBIN",
+    "JAVA_HOME",
+    "ANDROID_HOME",
+    "SDKMAN_DIR",
+    "NVM_DIR",
+    "NVM_BIN",
+    "FNM_DIR",
+    "VOLTA_HOME",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "DENO_INSTALL",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "MISE_DATA_DIR",
+    "HOMEBREW_PREFIX",
+    "HOMEBREW_CELLAR",
+    "HOMEBREW_REPOSITORY",
+    "NIX_PROFILES",
+    "NIX_SSL_CERT_FILE",
+];
+
+/// What the shell gets of this process's variables, so that its settings work as at a login.
+const INHERITED: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+];
+
+/// Set while the shell is asked, so that its settings can leave out what takes long.
+const ASKING: &str = "TILLER_RESOLVING_ENVIRONMENT";
+
+/// The user's login shell, asked once for the variables by which programs are found; clones share the
+/// answer. The default is none: commands get the variables of this process.
+#[derive(Debug, Clone, Default)]
+pub struct LoginShell(Option<Arc<Asked>>);
+
+#[derive(Debug)]
+struct Asked {
+    shell: AbsPath,
+    home: AbsPath,
+    /// Whether it reads what it reads for a person too, such as `.zshrc` and `.bashrc`.
+    interactive: bool,
+    wait: Duration,
+    answer: OnceCell<Vec<(String, String)>>,
+}
+
+impl PartialEq for LoginShell {
+    /// Whether both share one answer.
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_ref().map(Arc::as_ptr) == other.0.as_ref().map(Arc::as_ptr)
+    }
+}
+
+impl Eq for LoginShell {}
+
+impl LoginShell {
+    /// A shell that nobody has asked yet. `interactive` must not be set where this process has a terminal,
+    /// which the shell would take for its own.
+    pub fn new(shell: AbsPath, home: AbsPath, interactive: bool) -> Self {
+        Self(Some(Arc::new(Asked {
+            shell,
+            home,
+            interactive,
+            wait: LOGIN_SHELL_WAIT,
+            answer: OnceCell::new(),
+        })))
+    }
+
+    /// Whether a `PATH` has the system's folders and none of the user's: that of a program that was started from the
+    /// desktop.
+    pub fn is_missing_from(path: &str) -> bool {
+        path.split(':').all(|folder| folder.is_empty() || SYSTEM_FOLDERS.contains(&folder))
+    }
+
+    /// Adds the shell's variables to those of a command, whose own stay. Asks the shell if nobody has: that takes
+    /// [`LOGIN_SHELL_WAIT`] at the most, once.
+    pub(super) async fn complete(&self, env: &mut Vec<(String, String)>, system: &LocalSystem) {
+        let Some(asked) = &self.0 else { return };
+        let answer = asked.answer.get_or_init(|| asked.ask(system)).await;
+        let lacks = |name: &str| !env.iter().any(|(own, _)| own == name);
+        let added: Vec<_> = answer.iter().filter(|(name, _)| lacks(name)).cloned().collect();
+        env.splice(0..0, added);
+    }
+}
+
+impl Asked {
+    /// What the shell says; nothing where it says nothing in time.
+    async fn ask(&self, system: &LocalSystem) -> Vec<(String, String)> {
+        let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
+        let reading = tokio::time::timeout(self.wait, self.read(&mark, system));
+        let problem = match reading.await {
+            Ok(Ok(said)) => match between(&said, &mark) {
+                Some(said) => return taken(said, |name| std::env::var(name).ok()),
+                None => "it did not print them".to_owned(),
+            },
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("it took longer than {} s", self.wait.as_secs()),
+        };
+        tracing::warn!(
+            shell = %self.shell, %problem,
+            "the login shell does not tell its variables, so commands have this process's PATH; \
+             set env.login_shell = \"never\" to ask it no more"
+        );
+        Vec::new()
+    }
+
+    /// What the shell prints, up to the second mark.
+    async fn read(&self, mark: &str, system: &LocalSystem) -> Result<Vec<u8>, SystemError> {
+        // Words that every shell reads the same way. Not every `env` separates by NUL.
+        let print = "/usr/bin/env -0 2>/dev/null || /usr/bin/env";
+        let line = format!("printf %s {mark}; {print}; printf %s {mark}");
+        let interactive = self.interactive.then_some("-i");
+        let command = PipedCommand {
+            program: self.shell.to_string(),
+            args: ["-l"].into_iter().chain(interactive).chain(["-c", &line]).map(str::to_owned).collect(),
+            cwd: self.home.clone(),
+            inherit: INHERITED.map(str::to_owned).to_vec(),
+            env: [("TERM", "dumb"), (ASKING, "1")].map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec(),
+            error_limit: 0,
+        };
+        let order = system.supervised(&command);
+        let (watchdog, options) = (Arc::clone(&system.watchdog), Arc::clone(&system.options));
+        let piped = processes::spawn_piped(command, order, watchdog, options).await?;
+        // Dropped at the end: a shell that goes on then is killed.
+        let _process = piped.process;
+        drop(piped.input);
+        let mut output = piped.output.take(LOGIN_SHELL_BYTES);
+        let (mut said, mut piece) = (Vec::new(), [0; 4096]);
+        loop {
+            // A program that the shell has left in the background may hold the pipe open.
+            if between(&said, mark).is_some() {
+                return Ok(said);
+            }
+            match output.read(&mut piece).await {
+                Ok(0) => return Ok(said),
+                Ok(length) => said.extend(&piece[..length]),
+                Err(source) => return Err(SystemError::from_io("read from", &self.shell, source)),
+            }
+        }
+    }
+}
+
+/// What stands between two marks.
+fn between<'a>(said: &'a [u8], mark: &str) -> Option<&'a [u8]> {
+    let find = |text: &[u8]| text.windows(mark.len()).position(|window| window == mark.as_bytes());
+    let rest = &said[find(said)? + mark.len()..];
+    Some(&rest[..find(rest)?])
+}
+
+/// The variables that are taken, of those that `env` printed. `own` are this process's: they stay, but for `PATH`, whose
+/// folders come after the shell's.
+fn taken(said: &[u8], own: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let separator = if said.contains(&0) { 0 } else { b'\n' };
+    let lines = said.split(|byte| *byte == separator).filter_map(|line| std::str::from_utf8(line).ok());
+    let pairs = lines.filter_map(|line| line.split_once('='));
+    let sound = |value: &str| {
+        !value.is_empty() && value.len() <= LOGIN_SHELL_VALUE_BYTES && !value.contains(char::is_control)
+    };
+    pairs
+        .filter(|(name, value)| TAKEN.contains(name) && sound(value))
+        .filter_map(|(name, value)| {
+            match (name, own(name)) {
+                ("PATH", own) => Some(folders(value, &own.unwrap_or_default())),
+                (_, Some(_)) => None,
+                (_, None) => Some(value.to_owned()),
+            }
+            .map(|value| (name.to_owned(), value))
+        })
+        .collect()
+}
+
+/// The folders of both, each once. One that is relative would be looked for in a project.
+fn folders(first: &str, second: &str) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for folder in first.split(':').chain(second.split(':')) {
+        if Path::new(folder).is_absolute() && !all.contains(&folder) {
+            all.push(folder);
+        }
+    }
+    all.join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Command, LocalOptions, Output, System};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A home with a shell in it that reads no settings but does `profile` first, and writes down where and how
+    /// it was asked.
+    struct Home {
+        dir: tempfile::TempDir,
+    }
+
+    impl Home {
+        fn new(profile: &str) -> Self {
+            let home = Self { dir: tempfile::tempdir().unwrap() };
+            let script = format!(
+                "#!/bin/sh\necho \"$PWD $*\" >> '{0}/asked'\necho welcome\n{profile}\n\
+                 for last do :; done\neval \"$last\"\n",
+                home.path()
+            );
+            fs::write(home.shell().as_std(), script).unwrap();
+            fs::set_permissions(home.shell().as_std(), fs::Permissions::from_mode(0o755)).unwrap();
+            home
+        }
+
+        fn path(&self) -> AbsPath {
+            AbsPath::from_os(&self.dir.path().canonicalize().unwrap()).unwrap()
+        }
+
+        fn shell(&self) -> AbsPath {
+            self.path().join("shell")
+        }
+
+        fn asked(&self) -> Vec<String> {
+            let asked = fs::read_to_string(self.path().join("asked").as_std()).unwrap_or_default();
+            asked.lines().map(str::to_owned).collect()
+        }
+
+        fn login(&self, wait: Duration) -> LoginShell {
+            let answer = OnceCell::new();
+            let (shell, home) = (self.shell(), self.path());
+            LoginShell(Some(Arc::new(Asked { shell, home, interactive: true, wait, answer })))
+        }
+
+        fn system(&self, wait: Duration) -> LocalSystem {
+            LocalSystem::with_options(LocalOptions { login: self.login(wait), ..LocalOptions::default() })
+        }
+    }
+
+    async fn said(system: &LocalSystem, line: &str, env: &[(&str, &str)]) -> String {
+        let mut command = Command::shell(line, AbsPath::new("/").unwrap(), 1 << 16);
+        command.env = env.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let mut process = system.spawn(command).await.unwrap();
+        let mut said = String::new();
+        while let Some(output) = process.next_output().await {
+            if let Output::Text(text) = output {
+                said.push_str(&text);
+            }
+        }
+        said
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn a_program_of_the_users_profile_is_found_by_commands_and_servers() {
+        let home = Home::new(
+            "PATH=\"$HOME_OF_TEST/bin:./node_modules/.bin:relative:$PATH\"; ASDF_DATA_DIR=/p; API_TOKEN=secret\n\
+             export PATH ASDF_DATA_DIR API_TOKEN",
+        );
+        let script = fs::read_to_string(home.shell().as_std()).unwrap();
+        fs::write(home.shell().as_std(), script.replace("$HOME_OF_TEST", home.path().as_str())).unwrap();
+        let tool = home.path().join("bin/tool-of-the-profile");
+        fs::create_dir(tool.parent().unwrap().as_std()).unwrap();
+        fs::write(tool.as_std(), "#!/bin/sh\necho found\n").unwrap();
+        fs::set_permissions(tool.as_std(), fs::Permissions::from_mode(0o755)).unwrap();
+        let system = home.system(LONG);
+        assert_eq!(home.asked(), Vec::<String>::new(), "nothing is asked before something needs it");
+        let line = "tool-of-the-profile; echo \"$ASDF_DATA_DIR ${API_TOKEN:-none}\"; echo \"$PATH\"";
+        let output = said(&system, line, &[]).await;
+        assert!(output.starts_with("found\n/p none\n"), "{output}");
+        let path = output.lines().last().unwrap();
+        assert!(path.split(':').all(|folder| folder.starts_with('/')), "{path}");
+        let own = std::env::var("PATH").unwrap();
+        assert!(own.split(':').all(|folder| path.split(':').any(|there| there == folder)), "{path}");
+        // What a command sets itself stays.
+        assert_eq!(said(&system, "echo $ASDF_DATA_DIR", &[("ASDF_DATA_DIR", "/mine")]).await, "/mine\n");
+        let server = PipedCommand {
+            program: "tool-of-the-profile".to_owned(),
+            args: Vec::new(),
+            cwd: AbsPath::new("/").unwrap(),
+            inherit: vec!["PATH".to_owned()],
+            env: Vec::new(),
+            error_limit: 1024,
+        };
+        let mut server = system.spawn_piped(server).await.unwrap();
+        let mut output = String::new();
+        server.output.read_to_string(&mut output).await.unwrap();
+        assert_eq!(output, "found\n");
+        let asked = home.asked();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert!(asked[0].starts_with(&format!("{} -l -i -c ", home.path())), "{asked:?}");
+    }
+
+    #[tokio::test]
+    async fn a_shell_that_says_nothing_in_time_is_given_up_and_not_asked_again() {
+        for profile in ["exec sleep 600", "exit 1", "exec echo nothing"] {
+            let home = Home::new(profile);
+            let system = home.system(Duration::from_millis(500));
+            for _ in 0..2 {
+                assert_eq!(said(&system, "echo ${PATH:+path}", &[]).await, "path\n", "{profile}");
+            }
+            assert_eq!(home.asked().len(), 1, "{profile}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_program_that_the_profile_leaves_running_does_not_hold_commands_back() {
+        let home = Home::new("sleep 600 &");
+        let waiting = tokio::time::timeout(Duration::from_secs(30), async {
+            said(&home.system(LONG), "echo done", &[]).await
+        });
+        assert_eq!(waiting.await.expect("the answer was there"), "done\n");
+    }
+
+    #[test]
+    fn variables_are_read_by_line_where_env_knows_no_nul() {
+        let own = |name: &str| (name == "LANG").then(|| "C".to_owned());
+        for said in
+            [&b"PATH=/a:b\nLANG=de\nX=y\nGOPATH=/go\n"[..], b"PATH=/a:b\0LANG=de\0X=y\nz\0GOPATH=/go\0"]
+        {
+            let pairs = [("PATH", "/a"), ("GOPATH", "/go")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+            assert_eq!(taken(said, own), pairs);
+        }
+        assert_eq!(taken(b"PATH=/a\x1b[31m", own), Vec::new());
+        assert_eq!(between(b"noise mPATH=/am more", "m"), Some(&b"PATH=/a"[..]));
+        assert_eq!(between(b"noise m", "m"), None);
+    }
+
+    #[test]
+    fn a_path_with_a_folder_of_the_users_is_not_that_of_a_desktop() {
+        for (path, missing) in [
+            ("/usr/bin:/bin:/usr/sbin:/sbin", true),
+            ("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games:/snap/bin", true),
+            ("", true),
+            ("/home/me/.cargo/bin:/usr/bin", false),
+            ("/opt/homebrew/bin:/usr/bin", false),
+        ] {
+            assert_eq!(LoginShell::is_missing_from(path), missing, "{path}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Whether a process is there and when it started, however this system tells it.
+//!
+//! The number of a process is used again after its end; together with the moment it started it is
+//! not.
+
+use std::{fs, path::PathBuf, process};
+
+/// Where this system tells of its processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessTable {
+    /// Below this folder, as Linux has it in `/proc`.
+    Folder(PathBuf),
+    /// By this program, called as POSIX has `ps`.
+    Program(PathBuf),
+}
+
+/// What is known of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessState {
+    /// Stands for the moment it started: the same as long as it lives, and another for the next
+    /// process of its number. Comparable on one machine and from one [`ProcessTable`] only.
+    pub start: u64,
+    /// Whether it ended, and only waits for its parent to notice.
+    pub ended: bool,
+}
+
+impl ProcessTable {
+    /// That of this machine.
+    pub fn here() -> Self {
+        let folder = Self::Folder("/proc".into());
+        if folder.state(process::id()).is_some() { folder } else { Self::Program("/bin/ps".into()) }
+    }
+
+    /// What is known of a process; `None` when there is none, or nothing can be told of it. Blocks:
+    /// for a few milliseconds with a program.
+    pub fn state(&self, pid: u32) -> Option<ProcessState> {
+        match self {
+            Self::Folder(folder) => {
+                parse_stat(&fs::read_to_string(folder.join(pid.to_string()).join("stat")).ok()?)
+            }
+            Self::Program(program) => {
+                let asked = process::Command::new(program)
+                    .args(["-o", "stat=", "-o", "lstart=", "-p", &pid.to_string()])
+                    // So that all processes get the same text for the same moment.
+                    .env_clear()
+                    .envs([("LC_ALL", "C"), ("TZ", "UTC0")])
+                    .stdin(process::Stdio::null())
+                    .output();
+                parse_ps(&String::from_utf8(asked.ok()?.stdout).ok()?)
+            }
+        }
+    }
+}
+
+/// `pid (name) state ppid …`: the name may hold spaces and brackets, so the fields count from the
+/// last bracket. See proc_pid_stat(5).
+fn parse_stat(stat: &str) -> Option<ProcessState> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace();
+    let ended = matches!(fields.next()?, "Z" | "X");
+    let start = fields.nth(18)?.parse().ok()?;
+    Some(ProcessState { start, ended })
+}
+
+/// `Ss+ Mon Nov 23 00:05:54 2026`: the state, and the moment as five words.
+fn parse_ps(line: &str) -> Option<ProcessState> {
+    let mut words = line.split_whitespace();
+    let ended = words.next()?.starts_with(['Z', 'X']);
+    let moment: Vec<&str> = words.collect();
+    if moment.len() != 5 {
+        return None;
+    }
+    // The moment is compared and never shown: the sum of FNV-1a stands for it.
+    let start = moment
+        .concat()
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    Some(ProcessState { start, ended })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_the_kernel_tells() {
+        let stat = |state: &str| {
+            format!(
+                "7 (a) b ( c) {state} 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 1000 10 18446744073709551615"
+            )
+        };
+        assert_eq!(parse_stat(&stat("S")), Some(ProcessState { start: 4242, ended: false }));
+        assert_eq!(parse_stat(&stat("Z")), Some(ProcessState { start: 4242, ended: true }));
+        assert_eq!(parse_stat(""), None);
+        assert_eq!(parse_stat("7 (x) S 1"), None);
+    }
+
+    #[test]
+    fn reads_what_ps_tells() {
+        let state = |line: &str| parse_ps(line).expect("a line of ps");
+        let one = state("Ss+  Mon Nov  2 00:05:54 2026    \n");
+        assert!(!one.ended && state("Z Mon Nov 2 00:05:54 2026").ended);
+        assert_eq!(one.start, state("R  Mon Nov  2 00:05:54 2026").start);
+        assert_ne!(one.start, state("Ss+  Mon Nov  2 00:05:55 2026").start);
+        assert_eq!([parse_ps(""), parse_ps("S"), parse_ps("S Mon Nov")], [None, None, None]);
+    }
+
+    /// Both ways on this machine, where it has both.
+    #[test]
+    fn a_process_that_lives_is_told_from_one_that_ended_and_one_that_never_was() {
+        let tables = [ProcessTable::Folder("/proc".into()), ProcessTable::Program("/bin/ps".into())];
+        for table in tables.iter().filter(|table| table.state(process::id()).is_some()) {
+            let me = table.state(process::id());
+            assert_eq!(me, table.state(process::id()), "the same each time");
+            assert!(!me.expect("it is there").ended);
+            let mut child = process::Command::new("true").spawn().expect("a child");
+            // It has ended once its output would be read to the end; nobody waited for it yet.
+            while table.state(child.id()).is_some_and(|state| !state.ended) {
+                std::thread::yield_now();
+            }
+            assert!(table.state(child.id()).is_some_and(|state| state.ended), "{table:?}");
+            child.wait().expect("ended");
+            assert_eq!(table.state(child.id()), None, "{table:?}");
+            assert_eq!(table.state(u32::MAX), None);
+        }
+        assert!(ProcessTable::here().state(process::id()).is_some());
+        assert_eq!(ProcessTable::Folder("/nowhere".into()).state(process::id()), None);
+        assert_eq!(ProcessTable::Program("/nowhere/ps".into()).state(process::id()), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Descriptors: sessions keep none, and a process that has no more of them says so and goes on.
+
+use crate::{agent::Agent, editor::Editor, home::Home};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use serde_json::{Value, json};
+
+const SESSIONS: usize = 20;
+
+fn local() -> Home {
+    let home = Home::new();
+    home.settings(
+        "[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n[client]\nterminal = 'local'\n[tools]\ndefault_permission_mode = 'prometheus'\n",
+    );
+    home.write("a.txt", "one\n");
+    home
+}
+
+fn open_descriptors(agent: &Agent) -> usize {
+    std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap().count()
+}
+
+/// Lets the process have so many descriptors from now on; how many it had before.
+fn limit(agent: &Agent, most: u64) -> u64 {
+    let pid = Pid::from_raw(agent.pid().try_into().unwrap());
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    prlimit(pid, Resource::Nofile, Rlimit { current: Some(most), maximum }).unwrap().current.unwrap()
+}
+
+#[test]
+fn sessions_that_have_had_their_turns_keep_no_descriptor() {
+    let home = local();
+    let (mut agent, first) = Agent::open(&home, &[], &Editor::without_anything());
+    let mut editor = Editor::without_anything();
+    let mut turns = |agent: &mut Agent, session: &str| {
+        for line in ["show a.txt", "run echo hello"] {
+            assert_eq!(agent.prompt(session, line, &mut editor).unwrap(), "end_turn");
+        }
+    };
+    turns(&mut agent, &first);
+    let before = open_descriptors(&agent);
+    for _ in 0..SESSIONS {
+        let session = agent.new_session(&home);
+        turns(&mut agent, &session);
+    }
+    let after = open_descriptors(&agent);
+    assert!(after <= before + 2, "{before} with one session, {after} with {}", SESSIONS + 1);
+}
+
+#[test]
+fn a_process_without_descriptors_answers_every_prompt_and_works_again_once_it_has_some() {
+    let home = local();
+    let (mut agent, first) = Agent::open(&home, &[], &Editor::without_anything());
+    let mut editor = Editor::without_anything();
+    assert_eq!(agent.prompt(&first, "run echo before", &mut editor).unwrap(), "end_turn");
+    let sessions: Vec<String> = (0..SESSIONS).map(|_| agent.new_session(&home)).collect();
+    let had = limit(&agent, open_descriptors(&agent) as u64);
+    let ids: Vec<u64> = sessions
+        .iter()
+        .map(|session| {
+            let content = json!([{ "type": "text", "text": "run echo hello" }]);
+            agent.post("session/prompt", json!({ "sessionId": session, "prompt": content }))
+        })
+        .collect();
+    let mut answered = Vec::new();
+    while answered.len() < SESSIONS {
+        let message = agent.receive().expect("an answer to each prompt");
+        if let Some(id) = message["id"].as_u64().filter(|id| ids.contains(id)) {
+            assert!(
+                message["result"]["stopReason"] == "end_turn" || message["error"].is_object(),
+                "{message}"
+            );
+            answered.push(id);
+        } else {
+            agent
+                .updates
+                .extend(Some(message["params"]["update"].clone()).filter(|update| !update.is_null()));
+        }
+    }
+    let failed = |update: &&Value| update["status"] == "failed";
+    let told = agent.updates.iter().rfind(failed).expect("a command that could not start").to_string();
+    assert!(told.contains("open files") || told.contains("os error 24"), "{told}");
+    limit(&agent, had);
+    assert_eq!(agent.prompt(&sessions[0], "run echo again", &mut editor).unwrap(), "end_turn");
+    let last = agent.updates.iter().rfind(|update| update["status"] == "completed").unwrap().to_string();
+    assert!(last.contains("again"), "{last}");
+}

@@ -1,0 +1,62 @@
+//! Started from the desktop: a `PATH` without what the user's shell adds to it.
+
+use crate::{home::Home, sandbox::run};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+
+/// The `PATH` of a program that was started from the desktop.
+const DESKTOP: &str = "/usr/local/bin:/usr/bin:/bin";
+
+fn script(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A shell that adds a folder to `PATH` and writes down that it was asked, and a program in that folder.
+fn with_a_shell(home: &Home) -> String {
+    let (user, shell) = (home.path().join("home"), home.path().join("home/shell"));
+    script(&user.join("tools/tool-of-mine"), "#!/bin/sh\necho found it\n");
+    let profile =
+        "echo \"$PWD\" >> \"$HOME/asked\"; export PATH=\"$HOME/tools:$PATH\" OWN_TOKEN=canary-token";
+    script(&shell, &format!("#!/bin/sh\n{profile}\nfor last do :; done\neval \"$last\"\n"));
+    shell.to_str().unwrap().to_owned()
+}
+
+fn asked(home: &Home) -> String {
+    fs::read_to_string(home.path().join("home/asked")).unwrap_or_default()
+}
+
+const SETTINGS: &str =
+    "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n";
+
+#[test]
+fn a_command_finds_what_the_users_shell_finds_when_the_desktop_started_us() {
+    let home = Home::new();
+    home.settings(SETTINGS);
+    let shell = with_a_shell(&home);
+    let line = "tool-of-mine; echo token ${OWN_TOKEN:-none}";
+    let said = run(&home, line, &[("PATH", DESKTOP), ("SHELL", &shell)]);
+    assert!(said.contains("found it") && said.contains("token none"), "{said}");
+    assert_eq!(asked(&home).trim(), home.path().join("home").to_str().unwrap(), "once, and in the home");
+}
+
+#[test]
+fn the_login_shell_is_asked_only_where_it_is_needed_or_wanted() {
+    let own = std::env::var("PATH").unwrap() + ":/opt/mine/bin";
+    for (setting, path, found) in [
+        ("never", DESKTOP, false),
+        ("auto", own.as_str(), false),
+        ("always", own.as_str(), true),
+        ("auto", DESKTOP, true),
+    ] {
+        let home = Home::new();
+        home.settings(&format!("{SETTINGS}[env]\nlogin_shell = '{setting}'\n"));
+        let shell = with_a_shell(&home);
+        let mut list = home.tiller(&["sessions", "list"]);
+        assert!(list.env("PATH", path).env("SHELL", &shell).status().unwrap().success());
+        assert_eq!(asked(&home), "", "nothing needed a program");
+        let said = run(&home, "tool-of-mine", &[("PATH", path), ("SHELL", &shell)]);
+        assert_eq!(said.contains("found it"), found, "{setting} {path}: {said}");
+        assert_eq!(asked(&home).is_empty(), !found, "{setting} {path}");
+    }
+}

@@ -1,0 +1,172 @@
+//! `cargo xtask cross`: whether all of it compiles, without a warning, for systems that this machine is not.
+//!
+//! Nothing is linked and nothing is run. The standard library of a system comes from rustup or is
+//! built from its source; C parts are compiled by zig, which is installed below the target folder.
+//! What cannot be had is said: a system without a standard library is left out, and without a C
+//! compiler the Rust code alone is checked.
+
+mod compiler;
+
+use crate::ci::FULL;
+use crate::process::{Ended, bounded, capture, command, shown};
+use anyhow::{Context, Result, bail};
+use compiler::Compiler;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// How long a standard library may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(120);
+
+/// A system that is checked for.
+pub(crate) struct Target {
+    /// As rustc calls it.
+    pub(crate) triple: &'static str,
+    /// As zig calls it.
+    zig: &'static str,
+    /// The name of its step in CI.
+    pub(crate) step: &'static str,
+    /// Whether CI checks it: one of each kind.
+    pub(crate) in_ci: bool,
+}
+
+/// All of them.
+pub(crate) const TARGETS: [Target; 4] = [
+    Target { triple: "aarch64-apple-darwin", zig: "aarch64-macos", step: "cross macOS", in_ci: true },
+    Target { triple: "x86_64-apple-darwin", zig: "x86_64-macos", step: "cross macOS Intel", in_ci: false },
+    Target {
+        triple: "aarch64-unknown-linux-gnu",
+        zig: "aarch64-linux-gnu",
+        step: "cross Linux ARM",
+        in_ci: true,
+    },
+    Target {
+        triple: "x86_64-unknown-linux-musl",
+        zig: "x86_64-linux-musl",
+        step: "cross Linux musl",
+        in_ci: false,
+    },
+];
+
+/// Checks the targets that are named, or all.
+pub(crate) fn run(names: &[&str]) -> Result<()> {
+    let wanted = chosen(names)?;
+    let (mut failed, mut skipped) = (Vec::new(), Vec::new());
+    for target in wanted {
+        let mut check = match target.check() {
+            Ok(check) => check,
+            Err(reason) => {
+                skipped.push(format!("{} skipped: {reason:#}", target.triple));
+                continue;
+            }
+        };
+        println!("cross: {}: {}", target.triple, shown(&check));
+        let status = check.status().context("cargo did not start")?;
+        match status.success() {
+            true => println!("cross: {} passed", target.triple),
+            false => failed.push(target.triple),
+        }
+    }
+    skipped.iter().for_each(|line| println!("cross: {line}"));
+    if !failed.is_empty() {
+        bail!("it does not compile without a warning for {}, see above", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn chosen(names: &[&str]) -> Result<Vec<&'static Target>> {
+    if let Some(unknown) = names.iter().find(|name| TARGETS.iter().all(|target| target.triple != **name)) {
+        let known = TARGETS.map(|target| target.triple).join(", ");
+        bail!("{unknown} is none of the targets: {known}");
+    }
+    Ok(TARGETS.iter().filter(|target| names.is_empty() || names.contains(&target.triple)).collect())
+}
+
+impl Target {
+    /// The command that checks the workspace for it.
+    ///
+    /// # Errors
+    /// Why that cannot be done here.
+    pub(crate) fn check(&self) -> Result<Command> {
+        let mut cargo = command("cargo");
+        cargo.args(["clippy", "--workspace", "--locked", "--target", self.triple]).args(FULL);
+        if standard_library(self.triple)? == StandardLibrary::FromSource {
+            // What a stable cargo refuses otherwise.
+            cargo.env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std");
+        }
+        Compiler::of(self)?.set(self, &mut cargo)?;
+        cargo.args(["--", "-D", "warnings"]);
+        Ok(cargo)
+    }
+}
+
+/// Where the standard library of a target comes from.
+#[derive(Debug, PartialEq, Eq)]
+enum StandardLibrary {
+    Installed,
+    FromSource,
+}
+
+fn standard_library(triple: &str) -> Result<StandardLibrary> {
+    if is_installed(triple) {
+        return Ok(StandardLibrary::Installed);
+    }
+    let mut add = command("rustup");
+    add.args(["target", "add", triple]);
+    println!("cross: {triple} has no standard library here, adding it: {}", shown(&add));
+    let added = bounded(&mut add, ARRIVAL);
+    if is_installed(triple) {
+        return Ok(StandardLibrary::Installed);
+    }
+    let sysroot = capture(command("rustc").args(["--print", "sysroot"]))?;
+    if Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock").exists() {
+        return Ok(StandardLibrary::FromSource);
+    }
+    let why = match added {
+        Ok(Ended::Itself(_, said)) => said.lines().last().unwrap_or("it said nothing").to_owned(),
+        Ok(Ended::Late) => format!("it took longer than {} s", ARRIVAL.as_secs()),
+        Err(_) => "there is no rustup".to_owned(),
+    };
+    bail!(
+        "its standard library cannot be added (`{}`: {why}), and there is no source to build it from \
+         (`rustup component add rust-src`)",
+        shown(&add)
+    )
+}
+
+/// Whether rustc finds the standard library of a target.
+fn is_installed(triple: &str) -> bool {
+    let folder = capture(command("rustc").args(["--print", "target-libdir", "--target", triple]));
+    let Ok(folder) = folder else { return false };
+    let entries = std::fs::read_dir(folder.trim()).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_chosen_by_name_and_a_wrong_one_is_named() {
+        assert_eq!(chosen(&[]).unwrap().len(), TARGETS.len());
+        let one = chosen(&["aarch64-apple-darwin"]).unwrap();
+        assert_eq!(one.iter().map(|target| target.zig).collect::<Vec<_>>(), ["aarch64-macos"]);
+        let error = chosen(&["sparc-sun-solaris"]).err().expect("it is none").to_string();
+        assert!(error.contains("sparc-sun-solaris") && error.contains("x86_64-apple-darwin"), "{error}");
+    }
+
+    #[test]
+    fn ci_checks_one_apple_system_and_one_arm_linux() {
+        let of_ci: Vec<_> =
+            TARGETS.iter().filter(|target| target.in_ci).map(|target| target.triple).collect();
+        assert_eq!(of_ci, ["aarch64-apple-darwin", "aarch64-unknown-linux-gnu"]);
+    }
+
+    #[test]
+    fn the_standard_library_of_this_machine_is_there_and_that_of_no_machine_is_not() {
+        let described = capture(command("rustc").arg("-vV")).unwrap();
+        let host = described.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+        assert!(is_installed(host));
+        assert!(!is_installed("no-such-machine"));
+    }
+}
