@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// How long SQLite waits for another process's lock before it gives up.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often an opening is tried while somebody replaces the file.
+pub(crate) const OPENINGS: usize = 3;
 /// How long to wait between two tries to switch a new file to write-ahead logging, which SQLite
 /// does not wait for itself.
 pub(crate) const BUSY_STEP: Duration = Duration::from_millis(5);

@@ -6,7 +6,7 @@ use super::{
     place::{self, Identity, Place},
     quarantine, salvage,
 };
-use crate::limits::{BUSY_STEP, BUSY_TIMEOUT, CACHE_KIB, CHECKPOINT_PAGES};
+use crate::limits::{BUSY_STEP, BUSY_TIMEOUT, CACHE_KIB, CHECKPOINT_PAGES, OPENINGS};
 use agent::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::{
@@ -99,8 +99,8 @@ fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
     make_folder(path)?;
     match place::length(path) {
         Some(0) => tell_of_empty(path)?,
-        None if place::identity(&place::beside(path, "-wal")).is_some() => set_orphan_aside(path)?,
-        _ => {}
+        None => settle_missing(path)?,
+        Some(_) => {}
     }
     match open_in_place(path) {
         Err(StoreError::Damaged(what)) => tracing::warn!("{what}"),
@@ -112,23 +112,23 @@ fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
 
 /// Opens the file while nobody sets it aside.
 fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
-    let in_place = quarantine::share(path);
-    if in_place.is_some() {
-        quarantine::finish(path)?;
-    }
-    loop {
+    let _in_place = quarantine::share(path);
+    for _ in 0..OPENINGS {
         let opened = connect(path)?;
         let identity = place::identity(path);
         let (connection, version) = prepare(opened).map_err(|error| failed_at(path, &error))?;
-        match identity {
-            Some(identity) if place::place(path, identity) == Place::Kept => {
-                let log = place::identity(&place::beside(path, "-wal"));
-                return Ok((Database { connection, path: path.to_owned(), identity, log }, version));
-            }
-            // Replaced in the meantime, by somebody who knows no lock.
-            _ => tracing::debug!("the session database was replaced while it was opened"),
+        if let Some(identity) = identity
+            && place::place(path, identity) != Place::Moved
+        {
+            let log = place::identity(&place::beside(path, "-wal"));
+            return Ok((Database { connection, path: path.to_owned(), identity, log }, version));
         }
+        tracing::debug!("the session database was replaced while it was opened");
     }
+    Err(StoreError::Io(format!(
+        "{} was replaced each time it was opened; end what replaces it, and try again",
+        path.display()
+    )))
 }
 
 /// Opens the file as it is, to look into it or to copy from it: nothing is made, migrated or
@@ -171,14 +171,18 @@ fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
             return Ok(());
         }
     }
+    tracing::warn!("{} was cut to 0 bytes; what its write-ahead log has is kept", path.display());
     salvage::recover(path, None).map(drop)
 }
 
-/// A write-ahead log whose file was deleted is no log of the next one.
-fn set_orphan_aside(path: &Path) -> Result<(), StoreError> {
-    let _alone = quarantine::lock(path)?;
+/// There is no file: one that somebody was about to put there is, and a write-ahead log that is left of
+/// a deleted one is not taken for that of the next.
+fn settle_missing(path: &Path) -> Result<(), StoreError> {
+    // Where there are no locks, nothing was ever set aside.
+    let Ok(_alone) = quarantine::lock(path) else { return Ok(()) };
     quarantine::finish(path)?;
-    if place::identity(path).is_none() {
+    let has_log = place::identity(&place::beside(path, "-wal")).is_some();
+    if place::identity(path).is_none() && has_log {
         quarantine::set_log_aside(path)?;
     }
     Ok(())
