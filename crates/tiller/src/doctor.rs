@@ -5,7 +5,7 @@ use crate::{
     exit::Exit,
     options::{NO_ALLOW_LIST, Network, Options},
     screen,
-    sessions::health::{self, Sessions},
+    sessions::health,
     wiring,
 };
 use anyhow::Result;
@@ -58,13 +58,7 @@ fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSuppo
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
 
-fn as_json(
-    options: &Options,
-    notices: &[String],
-    support: SandboxSupport,
-    sessions: &Sessions,
-    problems: &[String],
-) -> Value {
+fn as_json(options: &Options, notices: &[String], support: SandboxSupport, problems: &[String]) -> Value {
     let providers = providers(options);
     json!({
         "success": problems.is_empty(),
@@ -81,7 +75,6 @@ fn as_json(
         },
         "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
         "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
-        "sessions": sessions.as_json(),
         "notices": notices,
         "issues": problems,
     })
