@@ -5,7 +5,7 @@ use crate::{
     exit::Exit,
     options::{NO_ALLOW_LIST, Network, Options},
     screen,
-    sessions::health,
+    sessions::health::{self, Sessions},
     wiring,
 };
 use anyhow::Result;
@@ -25,7 +25,8 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
     let code = if problems.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
     if args.json {
-        let report = as_json(options, &notices, support, &sessions, &problems);
+        let mut report = as_json(options, &notices, support, &problems);
+        report["sessions"] = sessions.as_json();
         writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
         return Ok(code);
     }
@@ -50,7 +51,7 @@ pub(crate) async fn report(options: &Options, notices: &[String]) -> Value {
     let support = wiring::local_system(options).sandbox_support().await;
     let sessions = health::look(options).await;
     let problems = problems(options, &sessions);
-    as_json(options, &with_shortcoming(options, notices, support), support, &sessions, &problems)
+    as_json(options, &with_shortcoming(options, notices, support), support, &problems)
 }
 
 /// What is worth knowing: what was ignored of the settings, and what this machine lacks.
