@@ -25,7 +25,8 @@ pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs
     let code = if problems.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
     if args.json {
-        let report = as_json(options, &notices, support, &sessions, &problems);
+        let mut report = as_json(options, &notices, support, &problems);
+        report["sessions"] = sessions.as_json();
         writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
         return Ok(code);
     }
@@ -50,7 +51,7 @@ pub(crate) async fn report(options: &Options, notices: &[String]) -> Value {
     let support = wiring::local_system(options).sandbox_support().await;
     let sessions = health::look(options).await;
     let problems = problems(options, &sessions);
-    as_json(options, &with_shortcoming(options, notices, support), support, &sessions, &problems)
+    as_json(options, &with_shortcoming(options, notices, support), support, &problems)
 }
 
 /// What is worth knowing: what was ignored of the settings, and what this machine lacks.
@@ -58,13 +59,7 @@ fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSuppo
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
 
-fn as_json(
-    options: &Options,
-    notices: &[String],
-    support: SandboxSupport,
-    sessions: &Sessions,
-    problems: &[String],
-) -> Value {
+fn as_json(options: &Options, notices: &[String], support: SandboxSupport, problems: &[String]) -> Value {
     let providers = providers(options);
     json!({
         "success": problems.is_empty(),
@@ -81,7 +76,6 @@ fn as_json(
         },
         "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
         "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
-        "sessions": sessions.as_json(),
         "notices": notices,
         "issues": problems,
     })
