@@ -2,7 +2,7 @@
 //! say.
 
 use crate::{place, said, session};
-use agent::{SessionStore as _, StoreError};
+use agent::{Lease, SessionStore as _, StoreError};
 use rusqlite::Connection;
 use std::{
     fs,
@@ -273,7 +273,7 @@ async fn a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_childre
     // Its end of the pipe is closed when it is dead; nobody waits for it, so it stays a zombie.
     until_killed(&child);
     let store = open(&path, silent());
-    let lease = store.acquire(&"s1".into(), false).await.unwrap();
+    let lease = acquired(&store).await;
     assert_eq!(store.append(&lease, vec![said("on")]).await, Ok(1));
 
     writeln!(child.stdin.take().unwrap(), "still here").unwrap();
@@ -289,6 +289,18 @@ async fn hold_until_killed(path: &Path) {
     let mut child = Command::new("cat").spawn().unwrap();
     writeln!(std::io::stdout().lock(), "holds").unwrap();
     child.wait().unwrap();
+}
+
+/// The lease of the killed process's session. Its first thread is a zombie while its other threads
+/// still end, and the last of them closes its files.
+async fn acquired(store: &SqliteStore) -> Lease {
+    for _ in 0..100_000 {
+        match store.acquire(&"s1".into(), false).await {
+            Err(StoreError::Held { .. }) => std::thread::yield_now(),
+            acquired => return acquired.unwrap(),
+        }
+    }
+    panic!("the killed process still holds the session");
 }
 
 fn until_killed(child: &Child) {
