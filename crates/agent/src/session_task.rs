@@ -185,14 +185,15 @@ async fn take(
             cancel.cancel();
         }
     };
+    let queued = waiting.len() + controls.steering.len();
     match message {
         Message::Prompt(prompt) | Message::Steer(prompt) if !closing.is_empty() => {
             prompt.settle(Err(TurnError::Closed));
         }
         Message::Prompt(prompt) | Message::Steer(prompt)
-            if waiting.len() + controls.steering.len() >= controls.settings.seen().limits.queued_prompts =>
+            if queued >= controls.settings.seen().limits.queued_prompts =>
         {
-            prompt.settle(Err(TurnError::QueueFull(waiting.len())));
+            prompt.settle(Err(TurnError::QueueFull(queued)));
         }
         Message::Steer(prompt) if running.is_some() => controls.steering.push(prompt),
         Message::Prompt(prompt) | Message::Steer(prompt) => waiting.push_back(prompt),

@@ -84,6 +84,12 @@ impl Agent {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// Bytes of its database, the write-ahead log included.
+    pub(super) fn stored_bytes(&self) -> Result<u64> {
+        let files = std::fs::read_dir(self.home.path().join("tiller/data"))?;
+        files.map(|file| Ok(file?.metadata()?.len())).sum()
+    }
+
     /// The project's folder.
     pub(super) fn project(&self) -> String {
         self.home.path().join("project").to_string_lossy().into_owned()

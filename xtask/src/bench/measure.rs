@@ -9,6 +9,7 @@ mod memory;
 mod replay;
 mod scripts;
 mod servers;
+mod sessions;
 mod start;
 mod text;
 mod turns;
@@ -56,6 +57,7 @@ const ALL: &[(&str, Measurement)] = &[
     ("cancel under load", load::cancel),
     ("memory", memory::measure),
     ("replay", replay::measure),
+    ("sessions", sessions::measure),
 ];
 
 /// Takes every figure, or those of one measurement, `runs` times.

@@ -2,7 +2,10 @@
 
 use crate::stage::{Setting, stage};
 use agent::fake::Reply;
-use agent::{Message, ModelEvent, PermissionMode, SessionEvent, StopReason, ToolStatus, TurnEnd};
+use agent::{
+    Content, Limits, Message, ModelEvent, PermissionMode, SessionEvent, StopReason, ToolStatus, TurnEnd,
+    TurnError,
+};
 use serde_json::json;
 use system::fake::Script;
 
@@ -135,4 +138,22 @@ async fn while_the_model_is_tried_again_and_right_after_a_load() {
     let mut prompt = loaded.start(vec![agent::Content::text("on")]);
     loaded.cancel();
     assert_eq!(prompt.settled().await.unwrap().stop_reason, StopReason::Cancelled);
+}
+
+#[tokio::test]
+async fn one_prompt_too_many_is_refused_and_those_that_wait_are_not() {
+    let limits = Limits { queued_prompts: 3, ..Limits::default() };
+    let stage = stage(Setting { script: vec![Reply::Hang(Vec::new())], limits, ..Setting::default() }).await;
+    let said = |text: &str| vec![Content::text(text)];
+    let mut running = stage.session.start(said("running"));
+    running.inserted().await.unwrap();
+    let mut waiting = vec![stage.session.start(said("1")), stage.session.start(said("2"))];
+    // What is said to the running turn waits as well.
+    waiting.push(stage.session.steer(said("3")));
+    let refused = stage.session.start(said("4")).settled().await;
+    assert_eq!(refused, Err(TurnError::QueueFull(3)));
+    stage.session.cancel();
+    for prompt in std::iter::once(&mut running).chain(&mut waiting) {
+        assert_eq!(prompt.settled().await.unwrap().stop_reason, StopReason::Cancelled);
+    }
 }

@@ -23,7 +23,10 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         bench.turn(&mut agent, &session, Script::Lookups)?;
     }
     drop(agent.client.request("session/close", &json!({ "sessionId": session }))?);
-    let longer = repeated(&agent, &session)?;
+    let mut stored = Figure::of(Quantity::count("bytes stored of an event"));
+    let before = agent.stored_bytes()?;
+    let (longer, events) = repeated(&agent, &session)?;
+    stored.add(agent.stored_bytes()?.saturating_sub(before) as f64 / events as f64);
 
     let mut figures = vec![
         Figure::of(Quantity::ms("load of 10,000 events, first update", 50.0)),
@@ -38,17 +41,19 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     ];
     load(bench, &agent, &longer, UPDATES * TIMES, &mut longer_figures)?;
     figures.extend(longer_figures);
+    figures.push(stored);
     Ok(figures)
 }
 
-/// Stores a session in which everything of another happened [`TIMES`] times; its id.
-fn repeated(agent: &Agent, session: &str) -> Result<String> {
+/// Stores a session in which everything of another happened [`TIMES`] times; its id, and how many
+/// events it has.
+fn repeated(agent: &Agent, session: &str) -> Result<(String, usize)> {
     let exported = agent.run(&["sessions", "export", "--format", "json", session])?;
     let (header, events) = exported.split_once('\n').context("nothing was exported")?;
     let file = Path::new(&agent.project()).join("longer.jsonl");
     std::fs::write(&file, format!("{header}\n{}", events.repeat(TIMES)))?;
     let id = agent.run(&["sessions", "import", &file.to_string_lossy()])?;
-    Ok(id.trim().to_owned())
+    Ok((id.trim().to_owned(), events.lines().count() * TIMES))
 }
 
 /// Times the first update and the whole of `session/load`, and the memory that the first load adds.

@@ -1,0 +1,85 @@
+//! A store with many sessions, and one with many bytes.
+
+use super::super::child::Agent;
+use super::super::figure::{Figure, Quantity};
+use super::super::script::Script;
+use super::{Bench, ask, open};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Sessions of the store with many, each with a turn.
+const SESSIONS: usize = 10_000;
+/// Files that fill the store with many bytes, the results of calls in each, and bytes of a result:
+/// 1 GiB together.
+const FILES: usize = 5;
+const RESULTS: usize = 205;
+const RESULT_BYTES: usize = 1024 * 1024;
+
+/// Each figure is the first request of its kind in a process.
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+    let mut listed = Figure::of(Quantity::ms("list of 10,000 sessions, first page", 6.0));
+    let mut found = Figure::of(Quantity::ms("search in 10,000 sessions, the first", 100.0));
+    let many = many(bench)?;
+    for _ in 0..bench.runs {
+        let mut agent = many.again()?;
+        super::initialize(&mut agent)?;
+        listed.add_time(list(&mut agent)?);
+        let reply = ask(&mut agent, "_tiller/sessions/search", &json!({ "query": Script::One.word() }))?;
+        if reply.result["hits"].as_array().is_none_or(Vec::is_empty) {
+            bail!("nothing was found: {}", reply.result);
+        }
+        found.add_time(reply.took());
+    }
+    drop(many);
+
+    let mut large = Figure::of(Quantity::ms("list of a store of 1 GiB", 5.0));
+    let home = gibibyte(bench)?;
+    for _ in 0..bench.runs {
+        let mut agent = home.again()?;
+        super::initialize(&mut agent)?;
+        large.add_time(list(&mut agent)?);
+    }
+    Ok(vec![listed, found, large])
+}
+
+fn list(agent: &mut Agent) -> Result<std::time::Duration> {
+    let reply = ask(agent, "session/list", &json!({}))?;
+    if reply.result["sessions"].as_array().is_none_or(Vec::is_empty) {
+        bail!("no session was listed: {}", reply.result);
+    }
+    Ok(reply.took())
+}
+
+/// A home with many sessions.
+fn many(bench: &Bench<'_>) -> Result<Agent> {
+    let mut agent = bench.ready()?;
+    for _ in 0..SESSIONS {
+        let (session, _) = open(&mut agent)?;
+        bench.turn(&mut agent, &session, Script::One)?;
+        ask(&mut agent, "session/close", &json!({ "sessionId": session }))?;
+    }
+    Ok(agent)
+}
+
+/// A home with 1 GiB of results of calls.
+fn gibibyte(bench: &Bench<'_>) -> Result<Agent> {
+    let mut agent = bench.ready()?;
+    let (session, _) = open(&mut agent)?;
+    bench.turn(&mut agent, &session, Script::Lookups)?;
+    ask(&mut agent, "session/close", &json!({ "sessionId": session }))?;
+    let exported = agent.run(&["sessions", "export", "--format", "json", &session])?;
+    let mut lines = exported.lines();
+    let header = lines.next().context("nothing was exported")?;
+    let mut result: Value = lines
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|line| line.pointer("/event/result/text").is_some())
+        .context("no call has a result")?;
+    result["event"]["result"]["text"] = "x".repeat(RESULT_BYTES).into();
+    let file = Path::new(&agent.project()).join("large.jsonl");
+    std::fs::write(&file, format!("{header}\n{}", format!("{result}\n").repeat(RESULTS)))?;
+    for _ in 0..FILES {
+        agent.run(&["sessions", "import", &file.to_string_lossy()])?;
+    }
+    Ok(agent)
+}
