@@ -1,4 +1,5 @@
-//! `cargo xtask cross`: whether all of it compiles, without a warning, for systems that this machine is not.
+//! `cargo xtask cross`: whether all of it compiles, without a warning, for systems that this
+//! machine is not.
 //!
 //! Nothing is linked and nothing is run. The standard library of a system comes from rustup or is
 //! built from its source; C parts are compiled by zig, which is installed below the target folder.

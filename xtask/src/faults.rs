@@ -1,7 +1,8 @@
 //! `cargo xtask faults`: what is left when things go wrong.
 //!
-//! Two things are measured. Inside tests every operation of every seam fails once, and the tests say how many there were. Outside, the
-//! real binary is killed at moments that a seed says, with a model, an editor and a server around it that are not, and is started again.
+//! Two things are measured. Inside tests every operation of every seam fails once, and the tests
+//! say how many there were. Outside, the real binary is killed at moments that a seed says, with a
+//! model, an editor and a server around it that are not, and is started again.
 
 mod aim;
 mod editor;
@@ -79,7 +80,8 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The kills alone, a few, of the debug binary that was built before; the tests are run with all others.
+/// The kills alone, a few, of the debug binary that was built before; the tests are run with all
+/// others.
 pub(crate) fn run_built() -> Result<()> {
     let (points, binary) = (POINTS_IN_CI.to_string(), target_dir().join("debug/tiller"));
     let mut args = vec!["--points", &points, "--binary"];

@@ -1,4 +1,5 @@
-//! Ends what a run of the program left running and removes what it left lying, and touches nothing else.
+//! Ends what a run of the program left running and removes what it left lying, and touches nothing
+//! else.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,8 +9,8 @@ pub(crate) fn kill_group(id: u32) {
     signal(&[format!("-{id}")]);
 }
 
-/// Kills every process that carries the mark (`NAME=value`) in its environment, or whose folder is this one or below it. Again and
-/// again, for what forks meanwhile.
+/// Kills every process that carries the mark (`NAME=value`) in its environment, or whose folder is
+/// this one or below it. Again and again, for what forks meanwhile.
 pub(crate) fn kill(mark: &str, folder: &Path) {
     for _ in 0..5 {
         let found = found(mark, folder);

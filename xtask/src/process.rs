@@ -102,7 +102,8 @@ pub(crate) fn debug_binary() -> Result<PathBuf> {
     Ok(target_dir().join("debug/tiller"))
 }
 
-/// Does something with every item, as many at a time as there are workers; the results, in the order of the items.
+/// Does something with every item, as many at a time as there are workers; the results, in the
+/// order of the items.
 pub(crate) fn side_by_side<I: Sync, T: Send>(
     items: &[I],
     workers: usize,

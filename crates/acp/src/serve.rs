@@ -30,11 +30,11 @@ pub enum ServeError {
 }
 
 /// Serves a client until it closes its side, or is known to read no more
-/// ([`AcpOptions::output_closed`], or a write that fails). Either cancels its turns; returns once they have
-/// settled and all is written, at the latest a second later. The client's first message decides
-/// between the protocol and the older dialect, unless the options leave no choice; in that dialect
-/// running work ends first, as long as the client reads. Sessions stay stored. Needs a tokio
-/// runtime with time; a current-thread one is enough.
+/// ([`AcpOptions::output_closed`], or a write that fails). Either cancels its turns; returns once
+/// they have settled and all is written, at the latest a second later. The client's first message
+/// decides between the protocol and the older dialect, unless the options leave no choice; in that
+/// dialect running work ends first, as long as the client reads. Sessions stay stored. Needs a
+/// tokio runtime with time; a current-thread one is enough.
 ///
 /// # Errors
 /// When the client stops reading, or the protocol library fails.

@@ -104,8 +104,8 @@ pub(crate) async fn record_and_look(
     stored
 }
 
-/// Runs the calls. Every call gets a result, whatever happens, and it is recorded. Returns whether the turn is to end: it was cancelled, or the
-/// user dismissed a question.
+/// Runs the calls. Every call gets a result, whatever happens, and it is recorded. Returns whether
+/// the turn is to end: it was cancelled, or the user dismissed a question.
 pub(crate) async fn run(
     session: &Session,
     controls: &Controls,

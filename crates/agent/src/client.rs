@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// Whoever drives a session.
 #[async_trait]
 pub trait Client: Send + Sync {
-    /// Tells of an event. Never blocks and never fails: a slow client gets merged text, and what can
-    /// wait is held back by [`Client::room`].
+    /// Tells of an event. Never blocks and never fails: a slow client gets merged text, and what
+    /// can wait is held back by [`Client::room`].
     fn notify(&self, event: &SessionEvent);
 
     /// What is going on in a session that it joins in the middle, before the first [`Client::notify`]: whoever joins is shown it otherwise, and has only
@@ -42,9 +42,9 @@ pub trait Client: Send + Sync {
     }
 
     /// Waits until it has room for more: what it was notified of and has not read yet stays below a
-    /// bound of its own. Whoever has much to tell awaits it first; what must be told is told all the
-    /// same. One that takes everything at once is always ready. Never fails: a client that has gone
-    /// has room.
+    /// bound of its own. Whoever has much to tell awaits it first; what must be told is told all
+    /// the same. One that takes everything at once is always ready. Never fails: a client that has
+    /// gone has room.
     async fn room(&self) {}
 
     /// Waits until what was notified so far has been handed to the transport, so that a response can follow it.

@@ -1,7 +1,8 @@
 //! What a session's stored events come to.
 //!
-//! Architecture Invariant: this is the only place that says what an event means for what models are sent. The running session takes each event
-//! as it is recorded, a session that is opened takes the same events from the log, and nothing else changes a conversation.
+//! Architecture Invariant: this is the only place that says what an event means for what models are
+//! sent. The running session takes each event as it is recorded, a session that is opened takes the
+//! same events from the log, and nothing else changes a conversation.
 
 use crate::{
     CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, SessionEvent, ToolCallId,
@@ -24,7 +25,8 @@ const FILE_TOOLS: [&str; 4] = ["file_read", "file_write", "file_edit", "apply_pa
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Conversation {
     history: History,
-    /// How many turns, calls, messages and attempts to sum up there were: what the next one is called.
+    /// How many turns, calls, messages and attempts to sum up there were: what the next one is
+    /// called.
     turns: u64,
     calls: u64,
     messages: u64,
@@ -282,7 +284,8 @@ impl Conversation {
         self.context_used
     }
 
-    /// Whether nothing is known of what a request takes now: nothing was counted yet, or it has become less since.
+    /// Whether nothing is known of what a request takes now: nothing was counted yet, or it has
+    /// become less since.
     pub(crate) fn is_uncounted(&self) -> bool {
         self.fill.is_unknown()
     }
@@ -325,8 +328,9 @@ impl Conversation {
     }
 }
 
-/// What must be added to a log because the process ended in the middle of a turn, as the end of the log tells: events from the last at which a
-/// turn began or ended. What was cut off before it was closed when the session was opened then.
+/// What must be added to a log because the process ended in the middle of a turn, as the end of the
+/// log tells: events from the last at which a turn began or ended. What was cut off before it was
+/// closed when the session was opened then.
 pub(crate) fn repairs(tail: &[SessionEvent]) -> Vec<SessionEvent> {
     let mut conversation = Conversation::default();
     tail.iter().for_each(|event| conversation.apply(event));

@@ -365,8 +365,8 @@ pub struct UsageUpdate {
     pub total: Usage,
     /// Of those, the running turn's. Not stored: nothing where the event comes from the store.
     pub turn: Usage,
-    /// Tokens of the request that the last answer was to, as the provider counted them; `None` where
-    /// it counted none, or the event follows no answer.
+    /// Tokens of the request that the last answer was to, as the provider counted them; `None`
+    /// where it counted none, or the event follows no answer.
     pub counted: Option<u64>,
 }
 

@@ -161,7 +161,8 @@ pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 pub(crate) const INNER_CALLS: usize = 16;
 /// How long a source of further tools may take to say what it has.
 pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
-/// Bytes of conversations that are held of idle sessions for their next turns, beside the one that was idle last.
+/// Bytes of conversations that are held of idle sessions for their next turns, beside the one that
+/// was idle last.
 pub(crate) const IDLE_BYTES: usize = 32 * 1024 * 1024;
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;

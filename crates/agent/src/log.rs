@@ -1,4 +1,5 @@
-//! A session's way to its store and its client: what is durable is stored first, then applied, then told.
+//! A session's way to its store and its client: what is durable is stored first, then applied, then
+//! told.
 
 use crate::{
     Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
@@ -25,7 +26,8 @@ use tokio::{
 
 /// Records events and tells the client of them.
 ///
-/// Architecture Invariant: what a session knows of itself changes by the events that are recorded here, and by nothing else.
+/// Architecture Invariant: what a session knows of itself changes by the events that are recorded
+/// here, and by nothing else.
 #[derive(Clone)]
 pub(crate) struct SessionLog {
     store: Arc<dyn SessionStore>,
@@ -94,7 +96,8 @@ impl Told {
 }
 
 impl SessionLog {
-    /// A log whose events up to number `last` are no news to the client. What is recorded is applied to the memory and the state.
+    /// A log whose events up to number `last` are no news to the client. What is recorded is
+    /// applied to the memory and the state.
     pub(crate) fn new(
         store: Arc<dyn SessionStore>,
         lease: Lease,
@@ -111,15 +114,18 @@ impl SessionLog {
         Self { store, lease, client, told, cleaner: Arc::default(), memory, state, order: Arc::default() }
     }
 
-    /// Stores the durable ones among the events, all or none, then applies them, and then tells the client of each of them, in order. When
-    /// storing fails the client is told of nothing: what it saw would not be there after a restart. Events that are recorded at the same time are
-    /// stored, applied and told one recording after the other. When it fails or is given up half-way, the log is read again before the next turn.
+    /// Stores the durable ones among the events, all or none, then applies them, and then tells the
+    /// client of each of them, in order. When storing fails the client is told of nothing: what it
+    /// saw would not be there after a restart. Events that are recorded at the same time are
+    /// stored, applied and told one recording after the other. When it fails or is given up
+    /// half-way, the log is read again before the next turn.
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         self.record_in_order(events, true).await
     }
 
-    /// Like [`SessionLog::record`], but the conversation has the events at once, while they are being stored; `then` runs when they are.
-    /// Nothing else may be recorded of the turn before that. When it fails, the log is read again before the next turn.
+    /// Like [`SessionLog::record`], but the conversation has the events at once, while they are
+    /// being stored; `then` runs when they are. Nothing else may be recorded of the turn before
+    /// that. When it fails, the log is read again before the next turn.
     pub(crate) fn record_ahead(
         &self,
         events: Vec<SessionEvent>,
@@ -146,7 +152,8 @@ impl SessionLog {
         Ok(())
     }
 
-    /// Tells of what was stored without being acknowledged. The conversation is read anew before the next turn.
+    /// Tells of what was stored without being acknowledged. The conversation is read anew before
+    /// the next turn.
     async fn tell_missed(&self) -> Result<(), StoreError> {
         loop {
             let after = self.told.lock().last;

@@ -1,4 +1,5 @@
-//! What is held in memory of sessions' conversations. The log has all of it, so that any of it may be dropped between turns.
+//! What is held in memory of sessions' conversations. The log has all of it, so that any of it may
+//! be dropped between turns.
 
 use crate::{SessionEvent, conversation::Conversation, limits::IDLE_BYTES};
 use std::{
@@ -69,8 +70,9 @@ impl Memory {
     }
 }
 
-/// The sessions of a runtime in which no turn runs. Beside the conversation that was idle last, [`IDLE_BYTES`] of others are held; those that
-/// were idle longest are dropped, and read again before their next turn.
+/// The sessions of a runtime in which no turn runs. Beside the conversation that was idle last,
+/// [`IDLE_BYTES`] of others are held; those that were idle longest are dropped, and read again
+/// before their next turn.
 #[derive(Debug, Default)]
 pub(crate) struct IdleSessions(Mutex<VecDeque<Idle>>);
 

@@ -263,9 +263,9 @@ impl SessionHandle {
         self.told.is_lost()
     }
 
-    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too). Nothing
-    /// happens when none runs. It overtakes what the session has been sent and has not taken yet:
-    /// the running turn hears of it at once.
+    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too).
+    /// Nothing happens when none runs. It overtakes what the session has been sent and has not
+    /// taken yet: the running turn hears of it at once.
     pub fn cancel(&self) {
         self.running.cancel();
         // A task that is gone runs nothing that could be cancelled.

@@ -129,7 +129,8 @@ impl SessionTask {
                 over.cancel();
                 result
             };
-            // Heard first, so that a cancel that was sent before the turn began is seen before the model is asked.
+            // Heard first, so that a cancel that was sent before the turn began is seen before the
+            // model is asked.
             let ((), result) = futures::join!(hear, turn);
             result
         };

@@ -56,8 +56,9 @@ pub trait ToolSource: Send + Sync {
     /// The client opened the session again, with these servers in place of those that it gave before.
     fn set_servers(&self, _servers: Vec<ClientServer>) {}
 
-    /// A call of the session ended well, with this text as its result: told of each, in order, whenever the session's log is read. For a
-    /// source whose offer depends on what was called before.
+    /// A call of the session ended well, with this text as its result: told of each, in order,
+    /// whenever the session's log is read. For a source whose offer depends on what was called
+    /// before.
     fn recall(&self, _tool: &str, _result: &str) {}
 
     /// The session has ended: ends what was started for it. Called once.

@@ -4,8 +4,9 @@ use crate::AbsPath;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use std::borrow::Cow;
 
-/// A path in all the ways that a pattern of paths may speak of it: its name, the whole of it, and what it is below each of some folders.
-/// The file tools and the sandbox compare with this, so that a pattern means the same to both.
+/// A path in all the ways that a pattern of paths may speak of it: its name, the whole of it, and
+/// what it is below each of some folders. The file tools and the sandbox compare with this, so that
+/// a pattern means the same to both.
 #[derive(Debug, Clone)]
 pub struct Spelled<'a>(Vec<Folded<'a>>);
 
@@ -35,8 +36,9 @@ impl<'a> Spelled<'a> {
     }
 }
 
-/// Whether a pattern with `*` for any characters matches a text. Both are compared as a file system might that takes two spellings for one name: without
-/// case, composed, and without characters that have no width. One text and many patterns: see [`Folded`].
+/// Whether a pattern with `*` for any characters matches a text. Both are compared as a file system
+/// might that takes two spellings for one name: without case, composed, and without characters that
+/// have no width. One text and many patterns: see [`Folded`].
 pub fn pattern_matches(pattern: &str, text: &str) -> bool {
     Folded::of(text).matches(pattern)
 }
@@ -105,7 +107,8 @@ fn from_root(path: &str) -> &str {
     }
 }
 
-/// One spelling for all that some file system takes for the same name. What is plain and in lower case is not copied.
+/// One spelling for all that some file system takes for the same name. What is plain and in lower
+/// case is not copied.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return match text.bytes().any(|byte| byte.is_ascii_uppercase()) {

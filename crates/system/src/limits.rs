@@ -79,7 +79,8 @@ pub(crate) const NOTES_BYTES: u64 = 16 << 20;
 /// How many names are tried for a temporary file.
 pub(crate) const TEMPORARY_TRIES: usize = 16;
 
-/// How long a session waits until what killed processes left behind is removed. The removal goes on after that.
+/// How long a session waits until what killed processes left behind is removed. The removal goes on
+/// after that.
 pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);
 
 /// How many entries of a project are looked at for new git directories when a confined command has ended.

@@ -153,8 +153,8 @@ pub trait System: Send + Sync {
         Err(SystemError::NoPipes { program: command.program })
     }
 
-    /// Removes the temporary files of sessions that were not used for long from this machine, and what processes
-    /// that were killed left behind on it.
+    /// Removes the temporary files of sessions that were not used for long from this machine, and
+    /// what processes that were killed left behind on it.
     async fn sweep(&self, _sandbox: &Sandbox) {}
 
     /// Prepares a command that somebody else is to start, in a terminal of this machine: what to start

@@ -341,7 +341,8 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "to")]
         redo: bool,
     },
-    /// Look the file of all sessions over and repair it: what can be read is kept, and a damaged file is set aside, never deleted.
+    /// Look the file of all sessions over and repair it: what can be read is kept, and a damaged
+    /// file is set aside, never deleted.
     Repair {
         /// Say what is wrong and what would be done, and change nothing.
         #[arg(long)]

@@ -113,8 +113,8 @@ fn problems(options: &Options, sessions: &Sessions) -> Vec<String> {
     network.into_iter().chain(sessions.problems.iter().cloned()).collect()
 }
 
-/// What this machine lacks of the sandbox that the settings want, and what follows. Nothing is broken: questions
-/// take its place.
+/// What this machine lacks of the sandbox that the settings want, and what follows. Nothing is
+/// broken: questions take its place.
 fn shortcoming(level: SandboxLevel, support: SandboxSupport, is_linux: bool) -> Option<String> {
     if level == SandboxLevel::Off || support.holds() {
         return None;

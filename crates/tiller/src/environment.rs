@@ -47,7 +47,8 @@ impl Environment {
         Self { login, has_terminal, ..read }
     }
 
-    /// The login shell whose variables commands get; none where they get those of this process only.
+    /// The login shell whose variables commands get; none where they get those of this process
+    /// only.
     pub(crate) fn login_shell(&self, ask: AskLoginShell) -> LoginShell {
         let from_desktop =
             || !self.has_terminal && LoginShell::is_missing_from(self.get("PATH").unwrap_or_default());

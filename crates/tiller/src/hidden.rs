@@ -2,8 +2,8 @@
 
 use system::AbsPath;
 
-/// Files and directories below the home directory that no build needs and that hold keys, sign-ins, or what
-/// a person typed and looked at.
+/// Files and directories below the home directory that no build needs and that hold keys, sign-ins,
+/// or what a person typed and looked at.
 const EVERYWHERE: [&str; 57] = [
     ".ssh",
     ".gnupg",

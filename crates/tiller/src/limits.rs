@@ -28,7 +28,8 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_millis(300);
 pub(crate) const IN_ORDER: Duration = Duration::from_secs(15);
 /// How long every other command may take after a signal.
 pub(crate) const DROPPED: Duration = Duration::from_millis(500);
-/// A signal that comes again within this time is the same one, sent to the process and to its group.
+/// A signal that comes again within this time is the same one, sent to the process and to its
+/// group.
 pub(crate) const SAME_SIGNAL: Duration = Duration::from_millis(100);
 /// Sessions asked of the store at a time.
 pub(crate) const SESSIONS_PAGE: usize = 100;

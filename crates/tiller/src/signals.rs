@@ -45,8 +45,8 @@ pub(crate) fn take_over() -> io::Result<()> {
     };
     let taken =
         Taken { interrupt: take(Number::INT)?, terminate: take(Number::TERM)?, hang_up: take(Number::HUP)? };
-    // A handler that does nothing: a write beyond a limit on the size of files is an error then, and
-    // not our death. Commands that are started have the default again, as with every handler.
+    // A handler that does nothing: a write beyond a limit on the size of files is an error then,
+    // and not our death. Commands that are started have the default again, as with every handler.
     take(Number::XFSZ)?;
     drop(entered);
     let watch = move || runtime.block_on(watch(taken));
@@ -115,8 +115,8 @@ impl Taken {
         }
     }
 
-    /// Waits for a signal that says that it takes too long. A hang-up comes from the kernel and from
-    /// the shell, and `timeout` signals the process and its group: neither says that.
+    /// Waits for a signal that says that it takes too long. A hang-up comes from the kernel and
+    /// from the shell, and `timeout` signals the process and its group: neither says that.
     async fn impatient(&mut self, since: Instant) {
         loop {
             let exit = self.next().await;

@@ -48,8 +48,9 @@ pub(crate) fn run() -> Result<Exit> {
     };
     let environment = Environment::read();
     logging::init(&environment)?;
-    // One thread carries everything: sessions wait far more than they compute, and a process that starts in milliseconds has few threads.
-    // What comes in is looked for often: a cancel must not wait for a round of all sessions that are busy.
+    // One thread carries everything: sessions wait far more than they compute, and a process that
+    // starts in milliseconds has few threads. What comes in is looked for often: a cancel must not
+    // wait for a round of all sessions that are busy.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .event_interval(limits::EVENT_INTERVAL)
         .global_queue_interval(limits::EVENT_INTERVAL)
@@ -255,8 +256,8 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     headless::run(&wired.runtime, wiring::local_system(&options), run).await
 }
 
-/// The prompt on stdin, unless it takes too long. It is read on a thread of its own, so that a signal is
-/// seen meanwhile.
+/// The prompt on stdin, unless it takes too long. It is read on a thread of its own, so that a
+/// signal is seen meanwhile.
 async fn read_before(deadline: Option<Instant>) -> Result<Option<String>> {
     let reading = tokio::task::spawn_blocking(prompt_from_stdin);
     match deadline {

@@ -112,8 +112,8 @@ pub(crate) struct OutputFailure {
 }
 
 impl OutputFailure {
-    /// Completes when stdout cannot be written any more, also when nothing is written. Needs a tokio
-    /// runtime with io. Cancel-safe.
+    /// Completes when stdout cannot be written any more, also when nothing is written. Needs a
+    /// tokio runtime with io. Cancel-safe.
     pub(crate) async fn happened(&self) {
         tokio::select! {
             () = self.known.cancelled() => {}
@@ -121,7 +121,8 @@ impl OutputFailure {
         }
     }
 
-    /// An error where stdout failed for another reason than that its reader has gone; whether it has.
+    /// An error where stdout failed for another reason than that its reader has gone; whether it
+    /// has.
     pub(crate) fn is_hung_up(&self) -> Result<bool, Unwritten> {
         match self.why.get() {
             None => Ok(false),

@@ -1,5 +1,5 @@
-//! The process that is measured: started in a home of its own, watched through `/proc` or, where there is none, `ps`,
-//! ended with its owner.
+//! The process that is measured: started in a home of its own, watched through `/proc` or, where
+//! there is none, `ps`, ended with its owner.
 
 use super::editor::Editor;
 use crate::peers::client::Client;
@@ -101,8 +101,8 @@ impl Agent {
         text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
     }
 
-    /// The processor time it has used so far, user and system, in steps of 10 ms; of whole seconds where `ps` tells no
-    /// more.
+    /// The processor time it has used so far, user and system, in steps of 10 ms; of whole seconds
+    /// where `ps` tells no more.
     pub(super) fn cpu(&self) -> Result<Duration> {
         match self.file_of_proc("stat")? {
             Some(stat) => cpu(&stat).context("/proc/PID/stat is not as expected"),

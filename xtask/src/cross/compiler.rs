@@ -51,8 +51,8 @@ pub(super) enum Compiler {
 }
 
 impl Compiler {
-    /// The compiler that the environment names, this machine's own where it is for the target, or zig; zig is
-    /// installed where it is missing.
+    /// The compiler that the environment names, this machine's own where it is for the target, or
+    /// zig; zig is installed where it is missing.
     pub(super) fn of(target: &Target) -> Result<Self> {
         let described = capture(command("rustc").arg("-vV"))?;
         let host = described.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();

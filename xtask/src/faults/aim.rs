@@ -11,7 +11,8 @@ pub(super) struct Random(u64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        // Seeds that follow each other must not give numbers that do; and zero gives nothing but zeros.
+        // Seeds that follow each other must not give numbers that do; and zero gives nothing but
+        // zeros.
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -39,7 +40,8 @@ pub(super) enum Aim {
 }
 
 impl Aim {
-    /// The prompt of the life, counted from 0, whose command is to be killed: it must not end by itself before that is seen.
+    /// The prompt of the life, counted from 0, whose command is to be killed: it must not end by
+    /// itself before that is seen.
     pub(super) fn command_of(self) -> Option<u64> {
         match self {
             Self::Call(call, _) if (call - 1) % CALLS == 0 => Some((call - 1) / CALLS),

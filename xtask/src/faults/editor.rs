@@ -1,5 +1,6 @@
-//! The editor of the kills: its files are those of the disk, its terminals run what they get, it allows everything, and it remembers what
-//! it was told. It pulls the trigger when the program has come as far as the aim says.
+//! The editor of the kills: its files are those of the disk, its terminals run what they get, it
+//! allows everything, and it remembers what it was told. It pulls the trigger when the program has
+//! come as far as the aim says.
 
 use super::aim::Aim;
 use super::home::Home;
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant};
 /// The program, to be killed from whichever thread it is time in.
 pub(super) type Victim = Arc<Mutex<Child>>;
 
-/// Kills the program and whatever it has not written yet. One that has ended by itself is left as it is.
+/// Kills the program and whatever it has not written yet. One that has ended by itself is left as
+/// it is.
 pub(super) fn kill(victim: &Victim) {
     victim.lock().expect("nobody panics with the lock held").kill().ok();
 }

@@ -50,7 +50,8 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// A home for a story of a kind. Whoever is the superuser may have it played by somebody who is not.
+    /// A home for a story of a kind. Whoever is the superuser may have it played by somebody who is
+    /// not.
     pub(super) fn make(story: &str, kind: Kind, ordinary: bool) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("tiller-faults-").tempdir()?;
         let superuser = std::fs::metadata(folder.path())?.uid() == 0;

@@ -1,5 +1,5 @@
-//! The model of the kills: for the prompt `step N` it changes what carries that number, and it objects to conversations in which a call
-//! has no result, or two.
+//! The model of the kills: for the prompt `step N` it changes what carries that number, and it
+//! objects to conversations in which a call has no result, or two.
 
 use super::aim::CALLS;
 use super::kind::Kind;
@@ -67,7 +67,8 @@ fn answer(request: &Request, objections: &Objections) -> Option<Vec<String>> {
 
 /// What the model does for a prompt: a command first, which takes its time if it is to be killed.
 fn calls(kind: Kind, number: u64, waits: bool) -> Vec<(&'static str, Value)> {
-    // What is started in the background must end with its command, and with the program. An editor's terminal has no such promise.
+    // What is started in the background must end with its command, and with the program. An
+    // editor's terminal has no such promise.
     let background = if kind == Kind::Delegated { "" } else { "sleep 300 >/dev/null 2>&1 &" };
     let time = if waits { "20" } else { "0.02" };
     let command = format!("echo {number} >> ran; {background} sleep {time}");

@@ -1,4 +1,5 @@
-//! A session that is killed again and again, and what must be there each time the program is started again.
+//! A session that is killed again and again, and what must be there each time the program is
+//! started again.
 
 use super::aim::{Aim, Random};
 use super::home::Home;
@@ -13,7 +14,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Points that share a home and a session. The first of them has a home in which nothing was ever stored.
+/// Points that share a home and a session. The first of them has a home in which nothing was ever
+/// stored.
 const POINTS: usize = 10;
 /// How many prompts a life gets that nobody kills meanwhile.
 const PROMPTS: u64 = 3;
@@ -164,7 +166,8 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// Opens the session, looks at what is there of it, and sends prompts; the command of one of them takes its time.
+    /// Opens the session, looks at what is there of it, and sends prompts; the command of one of
+    /// them takes its time.
     fn talk(&mut self, life: &mut Life, prompts: u64, waits: Option<u64>) -> Result<()> {
         life.initialize()?;
         let servers = self.home.servers(self.kind);

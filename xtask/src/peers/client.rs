@@ -143,7 +143,8 @@ impl<H: Host> Client<H> {
         *self.pipe.lock().expect("nobody panics with the lock held") = Box::new(std::io::sink());
     }
 
-    /// Waits until the agent's output has ended and all of it was read and answered, or was silent for so long.
+    /// Waits until the agent's output has ended and all of it was read and answered, or was silent
+    /// for so long.
     pub(crate) fn drain(&self, patience: Duration) {
         while self.incoming.recv_timeout(patience).is_ok() {}
     }

@@ -6,8 +6,8 @@ use std::io::{BufReader, BufWriter, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
-/// Answers every request with the events that `answer` has for it, in one burst, and with 404 where it has none. Returns the address; the
-/// threads end with the program.
+/// Answers every request with the events that `answer` has for it, in one burst, and with 404 where
+/// it has none. Returns the address; the threads end with the program.
 pub(crate) fn serve(
     answer: impl Fn(&Request) -> Option<Vec<String>> + Send + Sync + 'static,
 ) -> Result<SocketAddr> {
@@ -17,7 +17,8 @@ pub(crate) fn serve(
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let answer = Arc::clone(&answer);
-            // A program that is killed closes its connection in the middle: nothing to tell anybody.
+            // A program that is killed closes its connection in the middle: nothing to tell
+            // anybody.
             std::thread::spawn(move || converse(&stream, answer.as_ref()).ok());
         }
     });

@@ -42,7 +42,8 @@ impl Terminal {
 }
 
 impl Terminals {
-    /// Starts a command, which leads a process group of its own, in a new terminal; the answer to `terminal/create`.
+    /// Starts a command, which leads a process group of its own, in a new terminal; the answer to
+    /// `terminal/create`.
     pub(crate) fn create(&mut self, command: &mut Command) -> std::io::Result<Value> {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         self.created += 1;
@@ -105,7 +106,8 @@ fn watch(mut child: Child, terminal: &Arc<Terminal>) {
     let terminal = Arc::clone(terminal);
     std::thread::spawn(move || {
         let status = child.wait();
-        // A process that stays behind may keep the pipe open: its output is not waited for for long.
+        // A process that stays behind may keep the pipe open: its output is not waited for for
+        // long.
         let until = Instant::now() + Duration::from_millis(200);
         while Instant::now() < until && !readers.iter().all(std::thread::JoinHandle::is_finished) {
             std::thread::sleep(Duration::from_millis(2));

@@ -1,5 +1,6 @@
-//! Architecture Invariant: the OS is touched in `system` and at the edges only. Clippy finds the calls by the names in
-//! `clippy.toml`; this check knows which names there are, so that none is forgotten.
+//! Architecture Invariant: the OS is touched in `system` and at the edges only. Clippy finds the
+//! calls by the names in `clippy.toml`; this check knows which names there are, so that none is
+//! forgotten.
 
 use super::Problem;
 use super::tree::Tree;

@@ -76,7 +76,8 @@ impl<U> Default for Coalescer<U> {
 }
 
 impl<U> Coalescer<U> {
-    /// Takes an update that counts for so many bytes; returns the bytes of the one that it replaces.
+    /// Takes an update that counts for so many bytes; returns the bytes of the one that it
+    /// replaces.
     pub(crate) fn push(&mut self, update: Update<U>, bytes: usize, now: Instant) -> usize {
         let mut replaced = 0;
         match update {

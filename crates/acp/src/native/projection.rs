@@ -45,8 +45,8 @@ pub(crate) struct Projection {
     run: Option<TurnId>,
     /// The turn that the last event said.
     said: Option<TurnId>,
-    /// What the assistant said in it, since events are on; the last of it, as much as one answer may
-    /// have.
+    /// What the assistant said in it, since events are on; the last of it, as much as one answer
+    /// may have.
     text: String,
     /// The calls whose permission is being asked for, with their tools.
     asked: HashMap<ToolCallId, String>,

@@ -22,7 +22,8 @@ pub(super) struct Pruned {
     pub(super) left_out: Vec<ResultsLeftOut>,
 }
 
-/// The results to leave out, if that saves enough to be worth it. The newest results stay, whatever they are.
+/// The results to leave out, if that saves enough to be worth it. The newest results stay, whatever
+/// they are.
 pub(super) fn prune(history: &History, limits: &ContextLimits, least: u64) -> Option<Pruned> {
     let candidates = candidates(history.messages(), limits.prune_protect);
     let tokens = candidates.iter().map(|candidate| candidate.saves).sum();

@@ -127,7 +127,8 @@ impl Session {
         Ok(summed)
     }
 
-    /// Stores what stands for the beginning from now on, and how full the context is then. `cost` is what the summary took of the model.
+    /// Stores what stands for the beginning from now on, and how full the context is then. `cost`
+    /// is what the summary took of the model.
     async fn shorten(
         &mut self,
         id: &CompactionId,

@@ -12,7 +12,8 @@ use std::{
 use system::AbsPath;
 use tokio::sync::watch;
 
-/// A store in memory, with the same leases and the same fencing as the real one. A lease lives as long as the store that took it.
+/// A store in memory, with the same leases and the same fencing as the real one. A lease lives as
+/// long as the store that took it.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
@@ -73,7 +74,8 @@ impl MemoryStore {
         Err(StoreError::Held { session: held.record.id.clone(), holder })
     }
 
-    /// Lets so many more appends pass, and acknowledges the one after them not, whether it was stored or not.
+    /// Lets so many more appends pass, and acknowledges the one after them not, whether it was
+    /// stored or not.
     pub fn trip_after(&self, appends: usize, stored: bool) {
         self.lock().trip = Some(Trip { after: appends, stored });
     }
@@ -89,7 +91,8 @@ impl MemoryStore {
         (state.fail_after, state.trip) = (None, None);
     }
 
-    /// A store of its own that holds what this one holds now, leases among it: it stands for the same process.
+    /// A store of its own that holds what this one holds now, leases among it: it stands for the
+    /// same process.
     pub fn copy(&self) -> Self {
         let state = State { fail_after: None, trip: None, late: false, ..self.lock().clone() };
         let (state, process) = (Arc::new(Mutex::new(state)), Arc::clone(&self.process));

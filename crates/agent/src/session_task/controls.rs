@@ -93,7 +93,8 @@ impl Controls {
             }
             Ok::<_, StoreError>(())
         };
-        // It is tried again with the next look. A store that fails ends the turn at the next thing that has to be recorded.
+        // It is tried again with the next look. A store that fails ends the turn at the next thing
+        // that has to be recorded.
         if let Err(error) = recorded.await {
             tracing::warn!(%error, "a mode that follows the settings could not be recorded");
         }

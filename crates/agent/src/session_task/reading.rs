@@ -1,4 +1,5 @@
-//! Reading a session's log: all of it before a turn, and no more than its end when the session is opened.
+//! Reading a session's log: all of it before a turn, and no more than its end when the session is
+//! opened.
 
 use crate::{
     SessionEvent, SessionId, SessionRecord, SessionStore, StoreError,
@@ -25,7 +26,8 @@ pub(super) async fn read_log(
     }
 }
 
-/// What a session's log lacks because the process ended in the middle of a turn. Reads no more than the end of the log.
+/// What a session's log lacks because the process ended in the middle of a turn. Reads no more than
+/// the end of the log.
 pub(crate) async fn missing_end(
     store: &dyn SessionStore,
     record: &SessionRecord,

@@ -153,7 +153,8 @@ impl Session {
         std::mem::take(&mut *self.sampled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where it ran then.
+    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where it
+    /// ran then.
     pub(super) fn move_on(&mut self, controls: &Controls) {
         let Some(surface) = self.watchers.moved() else { return };
         let place = policy::expected(&self.settings().sandbox, surface.system.routes().spawn);
@@ -173,7 +174,8 @@ impl Session {
         recorded(stored)
     }
 
-    /// Reads the log, so that the next turn starts from what is really stored. Given up half-way, it is done again.
+    /// Reads the log, so that the next turn starts from what is really stored. Given up half-way,
+    /// it is done again.
     pub(super) async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
         let mut conversation =

@@ -24,8 +24,9 @@ impl Answer {
     }
 }
 
-/// Asks the model and passes on what it says while it says it. A cancelled, broken or cut-off answer
-/// keeps its text and loses its calls. While the client has too much to read, the model is not read.
+/// Asks the model and passes on what it says while it says it. A cancelled, broken or cut-off
+/// answer keeps its text and loses its calls. While the client has too much to read, the model is
+/// not read.
 pub(super) async fn ask(
     session: &mut Session,
     model: &dyn LanguageModel,

@@ -70,7 +70,8 @@ impl Session {
         content
     }
 
-    /// A prompt that is a command of a source, with what the user says with it; and why that cannot be, if it cannot.
+    /// A prompt that is a command of a source, with what the user says with it; and why that cannot
+    /// be, if it cannot.
     pub(super) async fn say_command(
         &self,
         mut content: Vec<Content>,

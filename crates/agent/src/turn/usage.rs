@@ -40,7 +40,8 @@ impl Session {
         self.log.record(vec![SessionEvent::Usage(usage)]).await
     }
 
-    /// The tokens of the session so far, with what was just used of them; `context` are in the model's context.
+    /// The tokens of the session so far, with what was just used of them; `context` are in the
+    /// model's context.
     pub(crate) fn usage_update(
         &self,
         model: &dyn LanguageModel,

@@ -1,5 +1,6 @@
-//! One counter over all seams: the N-th operation of the store, the system with its processes, the model with its stream, the client or a
-//! source of tools goes wrong, for every N of a session with everything in it. After each, the promises are checked.
+//! One counter over all seams: the N-th operation of the store, the system with its processes, the
+//! model with its stream, the client or a source of tools goes wrong, for every N of a session with
+//! everything in it. After each, the promises are checked.
 
 use crate::faulty::{Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, call, told_whole};
 use agent::fake::MemoryStore;
@@ -21,13 +22,15 @@ use system::{AbsPath, FakeSystem, fake::Script};
 
 /// The longest that anything may take before it has failed: a question to the user has the longest.
 const DEADLINE: Duration = Duration::from_secs(7 * 60 * 60);
-/// The longest that a cancelled prompt may take: a store that hangs is given up on after 30 s, twice where its end cannot be stored either.
+/// The longest that a cancelled prompt may take: a store that hangs is given up on after 30 s,
+/// twice where its end cannot be stored either.
 const CANCELLED: Duration = Duration::from_secs(61);
 
 /// The prompts that lead to a whole turn; the others lead to its last call and words.
 const WHOLE: [&str; 2] = ["1", "9"];
 
-/// Two reads, a write, an edit, a command, a tool of a source, some words: each changes what has the prompt's number in its name.
+/// Two reads, a write, an edit, a command, a tool of a source, some words: each changes what has
+/// the prompt's number in its name.
 fn turn(number: &str, said: usize) -> Vec<ModelEvent> {
     let said = if WHOLE.contains(&number) { said } else { said + 4 };
     let one = |name: &str, arguments| vec![call(&format!("p{number}-{said}"), name, arguments)];
@@ -220,7 +223,8 @@ fn one_result_each(events: &[SessionEvent], when: &str) {
     }
 }
 
-/// What was acknowledged is stored, in order: everything that the client was told of as stored, and each prompt that was answered.
+/// What was acknowledged is stored, in order: everything that the client was told of as stored, and
+/// each prompt that was answered.
 fn kept(world: &World, events: &[SessionEvent], answered: &[String], when: &str) {
     let stored: Vec<_> = events.iter().filter_map(mark).collect();
     let mut rest = stored.iter();
@@ -233,7 +237,8 @@ fn kept(world: &World, events: &[SessionEvent], answered: &[String], when: &str)
     }
 }
 
-/// A session from its making to its closing, in which an operation goes wrong. The texts of the prompts that were answered, and its id.
+/// A session from its making to its closing, in which an operation goes wrong. The texts of the
+/// prompts that were answered, and its id.
 async fn live(world: &World, cancels: bool, when: &str) -> (SessionId, Vec<String>) {
     let plan = &world.plan;
     let runtime = world.runtime(plan);

@@ -1,4 +1,5 @@
-//! What happens is stored, applied and told in one order, and of sessions that are idle no more is held than may be.
+//! What happens is stored, applied and told in one order, and of sessions that are idle no more is
+//! held than may be.
 
 use crate::faulty::{FaultyStore, Plan};
 use crate::stage::{Setting, Stage, stage};
@@ -84,7 +85,8 @@ impl Many {
         self.runtime.create(new, |_| surface).await.unwrap()
     }
 
-    /// Runs a turn; how often the store was asked for something, and how many messages the model was sent.
+    /// Runs a turn; how often the store was asked for something, and how many messages the model
+    /// was sent.
     async fn turn(&self, session: &SessionHandle, content: Content) -> (usize, usize) {
         let counted = Plan::none();
         *self.store.victim.lock().unwrap() = Some((Some(session.id().clone()), counted.clone()));
@@ -101,7 +103,8 @@ async fn the_conversation_of_a_session_that_was_idle_longest_is_dropped_and_read
     let warm = many.turn(&first, image()).await.0;
     assert_eq!(many.turn(&second, image()).await, (warm, 1));
     assert_eq!(many.turn(&third, Content::text("small")).await, (warm, 1));
-    // The two large ones are more than what may be held of idle sessions; the one that was idle longest went.
+    // The two large ones are more than what may be held of idle sessions; the one that was idle
+    // longest went.
     let (asked, sent) = many.turn(&first, Content::text("and?")).await;
     assert!(asked > warm && sent == 3, "the log is read again: {asked} {warm} {sent}");
     assert_eq!(

@@ -1,5 +1,5 @@
-//! What the next request to the model is made from follows from the stored events alone: the running session and one that another process
-//! opens over the same log send the same.
+//! What the next request to the model is made from follows from the stored events alone: the
+//! running session and one that another process opens over the same log send the same.
 
 use crate::stage::{Setting, Stage, stage_on};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
@@ -44,7 +44,8 @@ async fn on(script: Vec<Reply>) -> Stage {
     stage_on(FakeModel::with_info(info(), script), answers, permission_mode, limits(), store).await
 }
 
-/// What the model is asked next: by the running session, and by one that is opened over a copy of the log.
+/// What the model is asked next: by the running session, and by one that is opened over a copy of
+/// the log.
 async fn next_requests(stage: &Stage) -> (ModelRequest, ModelRequest) {
     let model = FakeModel::with_info(info(), vec![says("Next.")]);
     let store = Arc::new(stage.store.copy());
@@ -105,7 +106,8 @@ async fn results_that_were_left_out_are_left_out_by_the_next_process_too() {
         Reply::ok(vec![call, ModelEvent::Stop(ModelStop::ToolCalls)])
     };
     let long = || read("long.txt");
-    // The last long result stays: it was the newest when room was made, and is no more when the next process begins.
+    // The last long result stays: it was the newest when room was made, and is no more when the
+    // next process begins.
     let stage = on(vec![long(), long(), long(), read("a.txt"), says("Done."), says("Next.")]).await;
     stage.system.add_file("/w/long.txt", "a line of text of some length\n".repeat(1_600));
     stage.prompt("look at long.txt").await.unwrap();

@@ -195,7 +195,8 @@ async fn cancel_in(seam: Seam, at: usize) -> bool {
     tokio::select! {
         ended = turn.settled() => {
             assert_eq!(ended.unwrap().stop_reason, StopReason::EndTurn);
-            // What is looked at while the answer is stored is looked at again where that takes too long.
+            // What is looked at while the answer is stored is looked at again where that takes too
+            // long.
             return plan.came();
         }
         () = hung => {}

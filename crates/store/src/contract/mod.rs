@@ -18,8 +18,8 @@ use system::AbsPath;
 pub struct Fixture {
     /// The store.
     pub store: Arc<dyn SessionStore>,
-    /// The same sessions as another process sees them, which lives until this is dropped; `None` for a store that only one
-    /// process can use.
+    /// The same sessions as another process sees them, which lives until this is dropped; `None`
+    /// for a store that only one process can use.
     pub other: Option<Arc<dyn SessionStore>>,
 }
 

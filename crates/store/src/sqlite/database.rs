@@ -175,8 +175,8 @@ fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
     salvage::recover(path, None).map(drop)
 }
 
-/// There is no file: one that somebody was about to put there is, and a write-ahead log that is left of
-/// a deleted one is not taken for that of the next.
+/// There is no file: one that somebody was about to put there is, and a write-ahead log that is
+/// left of a deleted one is not taken for that of the next.
 fn settle_missing(path: &Path) -> Result<(), StoreError> {
     // Where there are no locks, nothing was ever set aside.
     let Ok(_alone) = quarantine::lock(path) else { return Ok(()) };

@@ -48,7 +48,8 @@ pub(super) fn events(
     limit: usize,
 ) -> Result<EventsPage, StoreError> {
     let sql = |error: rusqlite::Error| failed(&error);
-    // One view of the file for both: a gap is damage, and not what somebody writes at the same time.
+    // One view of the file for both: a gap is damage, and not what somebody writes at the same
+    // time.
     let snapshot = connection.unchecked_transaction().map_err(sql)?;
     let last: i64 = snapshot
         .prepare_cached("SELECT last_seq FROM sessions WHERE id = ?1")
@@ -106,7 +107,8 @@ pub(super) fn events(
     Ok(page)
 }
 
-/// Rows of events are only added, so one that is not there was lost to damage that SQLite does not notice.
+/// Rows of events are only added, so one that is not there was lost to damage that SQLite does not
+/// notice.
 fn missing(id: &SessionId, seq: i64) -> StoreError {
     damaged(&format!("event {seq} of session {id} is missing"))
 }

@@ -1,4 +1,5 @@
-//! Formats 1 to 5: the JSON of a body. Formats 2 to 5 are format 1 with more kinds, which a reader of format 1 would take for damage.
+//! Formats 1 to 5: the JSON of a body. Formats 2 to 5 are format 1 with more kinds, which a reader
+//! of format 1 would take for damage.
 //!
 //! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
 //! parser takes them are not pushed over its limit by what surrounds them.

@@ -32,8 +32,8 @@ enum Keeper {
 }
 
 impl Group {
-    /// Takes over a child that leads a group of its own and waits to become the command. The receiver
-    /// gets its end, once. One that the watchdog cannot be told of is killed.
+    /// Takes over a child that leads a group of its own and waits to become the command. The
+    /// receiver gets its end, once. One that the watchdog cannot be told of is killed.
     pub(super) fn adopt(
         mut child: Child,
         watchdog: Arc<Watchdog>,

@@ -65,7 +65,8 @@ impl LocalSystem {
         cfg!(target_os = "linux") && !self.options.launcher.is_empty()
     }
 
-    /// What the launcher is told of a program that is talked to: that it is supervised and not confined.
+    /// What the launcher is told of a program that is talked to: that it is supervised and not
+    /// confined.
     pub(super) fn supervised(&self, command: &PipedCommand) -> Option<Order> {
         let order = || Order {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },

@@ -1,9 +1,9 @@
 //! The variables of the user's login shell by which programs are found.
 //!
-//! An editor that is started from the desktop has a `PATH` without what the user's shell adds to it,
-//! and with the editor so has this process: `cargo`, `node` and `npx` are not found. The shell is
-//! asked once, when the first command or server needs it, in the user's home and never in a project's
-//! folder. What it says is given to commands and never shown.
+//! An editor that is started from the desktop has a `PATH` without what the user's shell adds to
+//! it, and with the editor so has this process: `cargo`, `node` and `npx` are not found. The shell
+//! is asked once, when the first command or server needs it, in the user's home and never in a
+//! project's folder. What it says is given to commands and never shown.
 
 use super::{LocalSystem, processes};
 use crate::limits::{LOGIN_SHELL_BYTES, LOGIN_SHELL_VALUE_BYTES, LOGIN_SHELL_WAIT};
@@ -30,8 +30,8 @@ const SYSTEM_FOLDERS: [&str; 11] = [
     "/System/Cryptexes/App/usr/bin",
 ];
 
-/// What is taken of the shell's variables: where programs are, and where they keep their own. None of
-/// them holds a secret.
+/// What is taken of the shell's variables: where programs are, and where they keep their own. None
+/// of them holds a secret.
 const TAKEN: [&str; 32] = [
     "PATH",
     "MANPATH",
@@ -88,8 +88,8 @@ const INHERITED: [&str; 14] = [
 /// Set while the shell is asked, so that its settings can leave out what takes long.
 const ASKING: &str = "TILLER_RESOLVING_ENVIRONMENT";
 
-/// The user's login shell, asked once for the variables by which programs are found; clones share the
-/// answer. The default is none: commands get the variables of this process.
+/// The user's login shell, asked once for the variables by which programs are found; clones share
+/// the answer. The default is none: commands get the variables of this process.
 #[derive(Debug, Clone, Default)]
 pub struct LoginShell(Option<Arc<Asked>>);
 
@@ -113,8 +113,8 @@ impl PartialEq for LoginShell {
 impl Eq for LoginShell {}
 
 impl LoginShell {
-    /// A shell that nobody has asked yet. `interactive` must not be set where this process has a terminal,
-    /// which the shell would take for its own.
+    /// A shell that nobody has asked yet. `interactive` must not be set where this process has a
+    /// terminal, which the shell would take for its own.
     pub fn new(shell: AbsPath, home: AbsPath, interactive: bool) -> Self {
         Self(Some(Arc::new(Asked {
             shell,
@@ -125,14 +125,14 @@ impl LoginShell {
         })))
     }
 
-    /// Whether a `PATH` has the system's folders and none of the user's: that of a program that was started from the
-    /// desktop.
+    /// Whether a `PATH` has the system's folders and none of the user's: that of a program that was
+    /// started from the desktop.
     pub fn is_missing_from(path: &str) -> bool {
         path.split(':').all(|folder| folder.is_empty() || SYSTEM_FOLDERS.contains(&folder))
     }
 
-    /// Adds the shell's variables to those of a command, whose own stay. Asks the shell if nobody has: that takes
-    /// [`LOGIN_SHELL_WAIT`] at the most, once.
+    /// Adds the shell's variables to those of a command, whose own stay. Asks the shell if nobody
+    /// has: that takes [`LOGIN_SHELL_WAIT`] at the most, once.
     pub(super) async fn complete(&self, env: &mut Vec<(String, String)>, system: &LocalSystem) {
         let Some(asked) = &self.0 else { return };
         let answer = asked.answer.get_or_init(|| asked.ask(system)).await;
@@ -206,8 +206,8 @@ fn between<'a>(said: &'a [u8], mark: &str) -> Option<&'a [u8]> {
     Some(&rest[..find(rest)?])
 }
 
-/// The variables that are taken, of those that `env` printed. `own` are this process's: they stay, but for `PATH`, whose
-/// folders come after the shell's.
+/// The variables that are taken, of those that `env` printed. `own` are this process's: they stay,
+/// but for `PATH`, whose folders come after the shell's.
 fn taken(said: &[u8], own: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let separator = if said.contains(&0) { 0 } else { b'\n' };
     let lines = said.split(|byte| *byte == separator).filter_map(|line| std::str::from_utf8(line).ok());
@@ -246,8 +246,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A home with a shell in it that reads no settings but does `profile` first, and writes down where and how
-    /// it was asked.
+    /// A home with a shell in it that reads no settings but does `profile` first, and writes down
+    /// where and how it was asked.
     struct Home {
         dir: tempfile::TempDir,
     }

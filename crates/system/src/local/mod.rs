@@ -121,9 +121,9 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     }
 }
 
-/// Removes what killed processes left behind. On a thread of its own, for which nobody waits long: a
-/// folder that was noted may be on a file system that does not answer. The thread holds the lock of
-/// those notes then, so that there is one such thread and not one for each session.
+/// Removes what killed processes left behind. On a thread of its own, for which nobody waits long:
+/// a folder that was noted may be on a file system that does not answer. The thread holds the lock
+/// of those notes then, so that there is one such thread and not one for each session.
 async fn sweep_leftovers() {
     let (done, swept) = tokio::sync::oneshot::channel();
     let work = move || {

@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Whether a program is found in a directory of `path`, a value of `PATH`, or, when its name holds a
-/// slash, from `cwd`.
+/// Whether a program is found in a directory of `path`, a value of `PATH`, or, when its name holds
+/// a slash, from `cwd`.
 pub(super) fn is_there(program: &str, cwd: &AbsPath, path: &OsStr) -> bool {
     if program.contains('/') {
         return cwd.as_std().join(program).exists();

@@ -99,7 +99,8 @@ fn may_write(place: &Place) -> Result<(), SystemError> {
         .map_err(|source| fail(place, source.into()))
 }
 
-/// A file beside the one that is to be replaced; removed on whatever failure, or by a later process if this one is killed.
+/// A file beside the one that is to be replaced; removed on whatever failure, or by a later process
+/// if this one is killed.
 struct Temporary<'a> {
     place: &'a Place,
     leftovers: &'a Leftovers,

@@ -2,9 +2,9 @@
 //! becomes the program only when whoever ends it knows of it: then there is no moment in which this
 //! process can be killed and leave the program behind.
 //!
-//! On Linux that is the launcher, which ends what it started when its pipe to this process ends (see
-//! `sandbox/supervise.rs`). Where there is none it is a shell at a gate, a line of input that is
-//! written when the watchdog has been told. A gate that is never opened ends the shell.
+//! On Linux that is the launcher, which ends what it started when its pipe to this process ends
+//! (see `sandbox/supervise.rs`). Where there is none it is a shell at a gate, a line of input that
+//! is written when the watchdog has been told. A gate that is never opened ends the shell.
 
 use super::{
     LocalOptions,
@@ -22,8 +22,8 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// The gate of a command: its standard input is what the shell has as its standard output, where a
-/// shell writes nothing by itself; both its outputs are the shell's standard error. The command and its
-/// arguments are the arguments of the shell.
+/// shell writes nothing by itself; both its outputs are the shell's standard error. The command and
+/// its arguments are the arguments of the shell.
 const GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@" <&1 >&2"#;
 /// The gate of a program that is talked to: what it reads follows the line.
 const PIPED_GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@""#;
@@ -40,8 +40,8 @@ pub(super) struct Pipes {
     pub(super) errors: PipeReader,
 }
 
-/// Starts a command: through the launcher with an order, else at a gate. Both outputs are one pipe, so
-/// that their order is that of the writes.
+/// Starts a command: through the launcher with an order, else at a gate. Both outputs are one pipe,
+/// so that their order is that of the writes.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] for a program that is missing, and whatever the start fails with.
@@ -79,8 +79,8 @@ pub(super) fn command(
     Ok((group, end, output))
 }
 
-/// Starts a program that is talked to. What it gets of this process is the variables that are named,
-/// and nothing else.
+/// Starts a program that is talked to. What it gets of this process is the variables that are
+/// named, and nothing else.
 ///
 /// # Errors
 /// As for [`command`].
@@ -177,8 +177,8 @@ fn launch(
     Group::launched(child, control)
 }
 
-/// What a command reads: nothing, or a file without a name and not a pipe: nobody has to write while
-/// the other reads, and nothing is left behind. Opened for both, as a shell may ask for it.
+/// What a command reads: nothing, or a file without a name and not a pipe: nobody has to write
+/// while the other reads, and nothing is left behind. Opened for both, as a shell may ask for it.
 fn input(input: Option<&str>) -> io::Result<Stdio> {
     let Some(input) = input else {
         return Ok(std::fs::File::options().read(true).write(true).open("/dev/null")?.into());

@@ -5,8 +5,8 @@
 //! So a shell waits at the end of a pipe that only this process holds. Whatever ends this process, SIGKILL included, closes
 //! the pipe; the shell then kills the groups it was told of and is gone itself.
 //!
-//! A command starts only when its line has been written, see `start.rs`: what is in the pipe is read to its end, so it does
-//! not matter when the shell reads it.
+//! A command starts only when its line has been written, see `start.rs`: what is in the pipe is
+//! read to its end, so it does not matter when the shell reads it.
 
 use rustix::process::Pid;
 use std::collections::BTreeSet;
@@ -47,8 +47,8 @@ struct Shell {
 }
 
 impl Watchdog {
-    /// A group has come to be, and ends with this process when this has returned. Starts a shell where there is none, or
-    /// none that listens. Blocks.
+    /// A group has come to be, and ends with this process when this has returned. Starts a shell
+    /// where there is none, or none that listens. Blocks.
     ///
     /// # Errors
     /// No shell can be started or told. The group is not watched then.

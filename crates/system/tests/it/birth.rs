@@ -1,8 +1,8 @@
 //! Nothing that a process starts outlives it, however soon after the start it is killed.
 //!
-//! Two processes: the test starts its own binary again, which starts a command, and kills it at many
-//! points around that start. What the command runs carries a number that no other process has, so it
-//! is found in the process table, whoever its parent is by then.
+//! Two processes: the test starts its own binary again, which starts a command, and kills it at
+//! many points around that start. What the command runs carries a number that no other process has,
+//! so it is found in the process table, whoever its parent is by then.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -19,8 +19,8 @@ const LAST: Duration = Duration::from_millis(40);
 /// How long what was started may take to end.
 const END: Duration = Duration::from_secs(10);
 
-/// Says to the second process what it is to do: a kind, whether there is a launcher, and a number or a
-/// path.
+/// Says to the second process what it is to do: a kind, whether there is a launcher, and a number
+/// or a path.
 const HELPER: &str = "TILLER_TEST_BIRTH";
 
 /// What can be started, and whether it goes through the launcher.

@@ -6,8 +6,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 use system::{AbsPath, LocalSystem, Sandbox, System};
 
-/// How often a process is killed until one leaves something, and how long a removal may take: another
-/// process may be the one that removes it.
+/// How often a process is killed until one leaves something, and how long a removal may take:
+/// another process may be the one that removes it.
 const TRIES: usize = 50;
 const WAIT: Duration = Duration::from_secs(10);
 

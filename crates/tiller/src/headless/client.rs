@@ -15,8 +15,9 @@ pub(crate) type SharedOutput = Arc<Mutex<Output<Box<dyn Write + Send>>>>;
 /// Prints what happens and refuses what would have to be asked.
 ///
 /// While as much waits to be printed as may wait, nothing more is read of the model's answer
-/// ([`Client::room`]). What is told all the same waits in [`Client::notify`] for the reader of standard
-/// output: everything of the run stands still then. A signal and the time limit of the run end both.
+/// ([`Client::room`]). What is told all the same waits in [`Client::notify`] for the reader of
+/// standard output: everything of the run stands still then. A signal and the time limit of the run
+/// end both.
 pub(crate) struct HeadlessClient {
     output: SharedOutput,
 }

@@ -28,8 +28,8 @@ pub(crate) fn pid(home: &Home) -> String {
     sleeper(home)
 }
 
-/// The process that sleeps in a home's project, by the number that it has here: a confined command has
-/// numbers of its own.
+/// The process that sleeps in a home's project, by the number that it has here: a confined command
+/// has numbers of its own.
 fn sleeper(home: &Home) -> String {
     until("a process sleeps in the project", || {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -41,7 +41,8 @@ fn sleeper(home: &Home) -> String {
     })
 }
 
-/// Whether a process runs. One that has ended and that nobody has waited for yet (its parent is gone too) does not.
+/// Whether a process runs. One that has ended and that nobody has waited for yet (its parent is
+/// gone too) does not.
 pub(crate) fn lives(pid: &str) -> bool {
     let shown = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
     let state = String::from_utf8(shown.stdout).unwrap();

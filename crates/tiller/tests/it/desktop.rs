@@ -12,7 +12,8 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A shell that adds a folder to `PATH` and writes down that it was asked, and a program in that folder.
+/// A shell that adds a folder to `PATH` and writes down that it was asked, and a program in that
+/// folder.
 fn with_a_shell(home: &Home) -> String {
     let (user, shell) = (home.path().join("home"), home.path().join("home/shell"));
     script(&user.join("tools/tool-of-mine"), "#!/bin/sh\necho found it\n");

@@ -14,8 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many moments are tried for each kind of program that it starts, and the last of them after the
-/// request that makes it start one.
+/// How many moments are tried for each kind of program that it starts, and the last of them after
+/// the request that makes it start one.
 const POINTS: u32 = 8;
 const LAST: Duration = Duration::from_millis(60);
 

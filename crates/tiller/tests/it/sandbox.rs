@@ -137,7 +137,8 @@ fn doctor_tells_what_holds_and_no_key() {
     let output = command.env("OPENAI_API_KEY", "canary-key").output().unwrap();
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(report["sandbox"]["level"], "workspace-write");
-    // A sandbox that is not whole is no mistake of anybody's: it is said, and questions take its place.
+    // A sandbox that is not whole is no mistake of anybody's: it is said, and questions take its
+    // place.
     assert_eq!((&report["success"], output.status.code()), (&true.into(), Some(0)), "{report}");
     let notices = report["notices"].as_array().unwrap();
     let said = notices.iter().any(|notice| notice.as_str().unwrap().contains("those that only look ask"));

@@ -140,7 +140,8 @@ fn what_is_started_ignores_no_signal_and_blocks_none() {
         for name in ["SigIgn:", "SigBlk:"] {
             let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
-            // SIGPIPE, SIGTERM and SIGXFSZ: what else is ignored may be so by whoever runs the tests.
+            // SIGPIPE, SIGTERM and SIGXFSZ: what else is ignored may be so by whoever runs the
+            // tests.
             assert!(
                 [13, 15, 25].iter().all(|number| mask & (1 << (number - 1)) == 0),
                 "{level} {name}{mask:x}"

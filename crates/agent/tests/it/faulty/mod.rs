@@ -1,4 +1,5 @@
-//! Seams that fail once: the N-th operation, with an error before or after it was done, by never ending, or by a panic.
+//! Seams that fail once: the N-th operation, with an error before or after it was done, by never
+//! ending, or by a panic.
 
 mod client;
 mod model;
@@ -28,7 +29,8 @@ pub(crate) enum Fault {
     Panic,
 }
 
-/// What goes wrong, and when: the operation with this number, counted from 1 over all seams that share the plan.
+/// What goes wrong, and when: the operation with this number, counted from 1 over all seams that
+/// share the plan.
 #[derive(Debug)]
 pub(crate) struct Plan {
     fault: Fault,
@@ -62,7 +64,8 @@ impl Plan {
         self.seen.load(Ordering::SeqCst)
     }
 
-    /// Before an operation: the error that it is to end with, if it is. Hangs and panics happen here.
+    /// Before an operation: the error that it is to end with, if it is. Hangs and panics happen
+    /// here.
     async fn step(&self) -> Option<Fault> {
         if self.seen.fetch_add(1, Ordering::SeqCst) + 1 != self.at {
             return None;

@@ -10,7 +10,8 @@ use futures::{StreamExt as _, stream::BoxStream};
 use serde_json::json;
 use std::sync::Arc;
 
-/// What the model does: by the number that the prompt `go NUMBER` has, and how many answers followed that prompt.
+/// What the model does: by the number that the prompt `go NUMBER` has, and how many answers
+/// followed that prompt.
 pub(crate) type ModelScript = fn(&str, usize) -> Vec<ModelEvent>;
 
 pub(crate) fn call(id: &str, name: &str, arguments: serde_json::Value) -> ModelEvent {
@@ -29,8 +30,8 @@ pub(crate) fn short_turn(_: &str, said: usize) -> Vec<ModelEvent> {
     vec![call, ModelEvent::Stop(ModelStop::ToolCalls)]
 }
 
-/// A model that goes on from wherever the conversation is, and fails for one session, or for all. It holds the test to conversations
-/// that providers take.
+/// A model that goes on from wherever the conversation is, and fails for one session, or for all.
+/// It holds the test to conversations that providers take.
 #[derive(Clone)]
 pub(crate) struct FaultyModel {
     pub(crate) info: ModelInfo,

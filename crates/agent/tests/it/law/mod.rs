@@ -1,5 +1,6 @@
-//! The law of sessions: whatever happens to one, what it does next follows from its stored events. For scripts that are made up at random, the
-//! running session and one that another process opens over the same log ask the model the same, byte for byte, and record the same.
+//! The law of sessions: whatever happens to one, what it does next follows from its stored events.
+//! For scripts that are made up at random, the running session and one that another process opens
+//! over the same log ask the model the same, byte for byte, and record the same.
 
 mod model;
 mod script;
@@ -28,7 +29,8 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 
-/// Plays one part of the scripts. `TILLER_SCRIPTS_SEED` plays those of a run that failed again, `TILLER_SCRIPTS` another number of them.
+/// Plays one part of the scripts. `TILLER_SCRIPTS_SEED` plays those of a run that failed again,
+/// `TILLER_SCRIPTS` another number of them.
 fn part(part: u8) {
     let seed = number("TILLER_SCRIPTS_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let scripts_in_all = number("TILLER_SCRIPTS").map_or(SCRIPTS, |count| u32::try_from(count).unwrap());
@@ -47,7 +49,8 @@ fn part(part: u8) {
     }
 }
 
-/// Plays a script; what comes next in the running session, and in one that is opened over the same log.
+/// Plays a script; what comes next in the running session, and in one that is opened over the same
+/// log.
 fn played(script: Script) -> (Next, Next) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -1,4 +1,5 @@
-//! A model that plays a script, and in it the user who says and cancels things while the model answers.
+//! A model that plays a script, and in it the user who says and cancels things while the model
+//! answers.
 
 use super::script::{Answer, Call, Course, Meanwhile, Step, Summary};
 use agent::{

@@ -1,4 +1,5 @@
-//! What may happen to a session: scripts that are made up at random, and made smaller once one fails.
+//! What may happen to a session: scripts that are made up at random, and made smaller once one
+//! fails.
 
 use agent::{Effort, Mode, PermissionOutcome, RewindTarget};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -29,9 +30,11 @@ pub(super) enum Act {
     Restart,
     /// The session goes on as a copy of it.
     Fork,
-    /// Of the appends of a prompt's turn so many pass. Then the process is gone, and another one opens the session.
+    /// Of the appends of a prompt's turn so many pass. Then the process is gone, and another one
+    /// opens the session.
     Crash(usize, Course),
-    /// One append of a prompt's turn is not acknowledged: its number, and whether it was stored. The process goes on.
+    /// One append of a prompt's turn is not acknowledged: its number, and whether it was stored.
+    /// The process goes on.
     Trip(usize, bool, Course),
 }
 

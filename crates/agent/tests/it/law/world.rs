@@ -245,7 +245,8 @@ impl World {
         self.processes.push(Process { runtime, session, play });
     }
 
-    /// What the running session does about one more prompt, and what one that another process opens over a copy of the log does.
+    /// What the running session does about one more prompt, and what one that another process opens
+    /// over a copy of the log does.
     pub(super) async fn next(&mut self) -> (Next, Next) {
         let copy = Arc::new(self.store.copy());
         let id = self.now().session.id().clone();

@@ -1,7 +1,8 @@
 //! Puts tool calls together from their pieces.
 //!
-//! By the book every piece has an index, and the first of a call an id and a name. In the wild indexes are missing, are all zero,
-//! are huge or come late, ids come with every piece, late or never, and two calls share an index or an id.
+//! By the book every piece has an index, and the first of a call an id and a name. In the wild
+//! indexes are missing, are all zero, are huge or come late, ids come with every piece, late or
+//! never, and two calls share an index or an id.
 
 use super::chunk::CallDelta;
 use crate::{limits::MAX_CALLS, sink::arguments};

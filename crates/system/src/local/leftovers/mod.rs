@@ -1,14 +1,14 @@
 //! What this process would leave behind if it were killed: noted before it comes to be, so that the
 //! next process of this user removes it, and nothing else.
 //!
-//! Notes are a file in a folder of this user alone, `/var/tmp/tiller-UID/run`. Its name is a mark, 128
-//! random bits; its owner holds a lock on it, which the kernel gives back however the owner ends. What
-//! is temporary has the mark in its name, and the notes say in which folders there may be such names.
-//! So whose notes can be locked has ended, and what has its mark in one of its folders is its own:
-//! nobody could know the mark before. See [`sweep`] for how it is removed.
+//! Notes are a file in a folder of this user alone, `/var/tmp/tiller-UID/run`. Its name is a mark,
+//! 128 random bits; its owner holds a lock on it, which the kernel gives back however the owner
+//! ends. What is temporary has the mark in its name, and the notes say in which folders there may
+//! be such names. So whose notes can be locked has ended, and what has its mark in one of its
+//! folders is its own: nobody could know the mark before. See [`sweep`] for how it is removed.
 //!
-//! Processes are not told apart by their numbers: those are given out again, and containers that share
-//! the folder have numbers of their own.
+//! Processes are not told apart by their numbers: those are given out again, and containers that
+//! share the folder have numbers of their own.
 
 mod sweep;
 #[cfg(test)]
@@ -59,8 +59,8 @@ struct State {
 }
 
 impl Leftovers {
-    /// A name for a temporary file in the folder of a place. What has that name is removed by a later
-    /// process if this one is killed.
+    /// A name for a temporary file in the folder of a place. What has that name is removed by a
+    /// later process if this one is killed.
     pub(super) fn file_name(&self, place: &Place) -> io::Result<String> {
         let folder = place.path.parent();
         let mark = folder.map_or("", |folder| self.mark_in(&place.folder, &folder));
@@ -123,8 +123,8 @@ impl Notes {
         Err(io::Error::other("other processes removed the notes"))
     }
 
-    /// Writes down that temporary names may be in a folder; on the disk when this returns. A folder is
-    /// known by its path, its device and its number.
+    /// Writes down that temporary names may be in a folder; on the disk when this returns. A folder
+    /// is known by its path, its device and its number.
     fn note(&self, folder: impl AsFd, path: &AbsPath) -> io::Result<()> {
         let found = fstat(folder)?;
         let record = format!("{} {} {path}", found.st_dev, found.st_ino);
@@ -169,8 +169,8 @@ fn token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A temporary folder of this process, for its owner only. Removed when it is dropped; a later process
-/// removes it if this one is killed, or if a thread of this one made it again meanwhile.
+/// A temporary folder of this process, for its owner only. Removed when it is dropped; a later
+/// process removes it if this one is killed, or if a thread of this one made it again meanwhile.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     path: PathBuf,

@@ -1,10 +1,10 @@
 //! Removing what processes that have ended left behind.
 //!
-//! Notes are read, and paths in them opened, long after they were written; whoever owns such a folder
-//! may have changed it since to make this process remove something else. So a folder is opened without
-//! following a single link and must be the very one that was noted, what is in it is removed by its
-//! name in the folder that is held open, and only if the name holds the mark, which nobody else would
-//! give to a file of his own, and the file has no other name.
+//! Notes are read, and paths in them opened, long after they were written; whoever owns such a
+//! folder may have changed it since to make this process remove something else. So a folder is
+//! opened without following a single link and must be the very one that was noted, what is in it is
+//! removed by its name in the folder that is held open, and only if the name holds the mark, which
+//! nobody else would give to a file of his own, and the file has no other name.
 
 use super::{FILE_NAME, FOLDER_NAME, RECORD_END, TOKEN_CHARS, run_folder};
 use crate::AbsPath;
@@ -18,8 +18,8 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 
-/// Removes what processes of this user that have ended left behind, as far as it is certainly theirs.
-/// Blocks; what cannot be removed stays.
+/// Removes what processes of this user that have ended left behind, as far as it is certainly
+/// theirs. Blocks; what cannot be removed stays.
 pub(in crate::local) fn sweep() {
     if let Ok(run) = run_folder()
         && run.as_std().is_dir()

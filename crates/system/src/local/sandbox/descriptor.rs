@@ -1,5 +1,6 @@
-//! A file descriptor on its way to the launcher and on to its inner stage. A program that is started
-//! gets three; one that is talked to needs all of them, and the launcher needs one for its words.
+//! A file descriptor on its way to the launcher and on to its inner stage. A program that is
+//! started gets three; one that is talked to needs all of them, and the launcher needs one for its
+//! words.
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,

@@ -1,6 +1,6 @@
-//! The inner stage of the launcher: it confines itself, if the order says so, and starts the command
-//! when the supervisor says so. In a namespace for processes it is the first one, which all others end
-//! with.
+//! The inner stage of the launcher: it confines itself, if the order says so, and starts the
+//! command when the supervisor says so. In a namespace for processes it is the first one, which all
+//! others end with.
 
 use super::{descriptor, order::Order, restrict, supervise};
 use crate::SandboxLevel;
@@ -52,7 +52,8 @@ pub(super) fn run() -> u8 {
 }
 
 fn confine(order: &Order) -> Result<(), String> {
-    // A session without a controlling terminal: `/dev/tty` leads nowhere, whoever started this program.
+    // A session without a controlling terminal: `/dev/tty` leads nowhere, whoever started this
+    // program.
     rustix::process::setsid().map_err(|error| format!("session: {error}"))?;
     restrict::restrict(order)
 }

@@ -1,9 +1,10 @@
 //! What the launcher is to run, and how: written by the agent's process into a private pipe or
 //! socket, so that neither other processes nor a command line can change or forge it.
 //!
-//! Encoding: [`MAGIC`], then the number of bytes that follow, then strings, each as its length and its
-//! bytes; all numbers 32 bits, little-endian. A string is `OPTION=VALUE` until `--`; the command follows.
-//! Behind an order for a command with a pipe as its standard input comes that pipe, see `descriptor.rs`.
+//! Encoding: [`MAGIC`], then the number of bytes that follow, then strings, each as its length and
+//! its bytes; all numbers 32 bits, little-endian. A string is `OPTION=VALUE` until `--`; the
+//! command follows. Behind an order for a command with a pipe as its standard input comes that
+//! pipe, see `descriptor.rs`.
 
 #[cfg(any(target_os = "linux", test))]
 mod reading;

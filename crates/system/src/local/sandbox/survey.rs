@@ -143,8 +143,8 @@ pub(super) fn is_git_name(name: &str) -> bool {
     Folded::of(name).matches(".git")
 }
 
-/// Whether a path ends in a name of one or several parts, by any spelling that a file system takes for
-/// it.
+/// Whether a path ends in a name of one or several parts, by any spelling that a file system takes
+/// for it.
 fn is_called(path: &AbsPath, name: &str) -> bool {
     let mut parts = path.as_str().rsplit('/');
     name.rsplit('/').all(|name| parts.next().is_some_and(|part| Folded::of(part).matches(name)))
