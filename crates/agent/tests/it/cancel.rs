@@ -98,7 +98,7 @@ async fn prompts_that_wait_are_cancelled_too_and_cancelling_nothing_is_fine() {
 async fn a_prompt_that_is_taken_back_takes_no_other_with_it() {
     let script = vec![Reply::Hang(vec![]), Reply::text("third")];
     let stage = stage(Setting { script, ..Setting::default() }).await;
-    let text = |text: &str| vec![agent::Content::text(text)];
+    let text = |text: &str| vec![Content::text(text)];
     let mut prompts: Vec<_> = ["a", "b", "c"].map(|prompt| stage.session.start(text(prompt))).into();
     stage.client.until(|client| !client.events().is_empty()).await;
     prompts[1].cancel();
@@ -135,7 +135,7 @@ async fn while_the_model_is_tried_again_and_right_after_a_load() {
     let surface = agent::Surface { client: stage.client.clone(), system: stage.system.clone() };
     let loaded =
         stage.runtime.open(stage.session.id(), agent::OpenSession::default(), |_| surface).await.unwrap();
-    let mut prompt = loaded.start(vec![agent::Content::text("on")]);
+    let mut prompt = loaded.start(vec![Content::text("on")]);
     loaded.cancel();
     assert_eq!(prompt.settled().await.unwrap().stop_reason, StopReason::Cancelled);
 }
