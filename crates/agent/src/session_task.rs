@@ -71,7 +71,7 @@ impl SessionTask {
                         self.session.move_on(&self.controls);
                         let state = self.controls.state();
                         // Whoever asked may have stopped waiting.
-                        let _ = reply.send(self.session.rewind(&state, target).await);
+                        let _ = reply.send(Box::pin(self.session.rewind(&state, target)).await);
                         continue;
                     }
                     Some(message) => {
@@ -82,7 +82,8 @@ impl SessionTask {
                 },
             };
             let Queued { number, content, recorded, reply } = prompt;
-            let result = self.turn(number, turn::Prompted { content, recorded }).await;
+            // Boxed: a session without a running turn does not hold the memory of one.
+            let result = Box::pin(self.turn(number, turn::Prompted { content, recorded })).await;
             // Whoever asked may have stopped waiting.
             let _ = reply.send(result);
         }
