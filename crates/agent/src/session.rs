@@ -108,10 +108,10 @@ impl PromptOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
     /// The model did not answer.
-    #[error("{0}")]
+    #[error(transparent)]
     Model(#[from] ModelError),
     /// What happened could not be recorded; the turn stopped before its next side effect.
-    #[error("{0}")]
+    #[error(transparent)]
     Store(#[from] StoreError),
     /// The prompt holds nothing, or something this session cannot take.
     #[error("{0}")]
@@ -131,10 +131,10 @@ pub enum TurnError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The store said no.
-    #[error("{0}")]
+    #[error(transparent)]
     Store(#[from] StoreError),
     /// The model said no.
-    #[error("{0}")]
+    #[error(transparent)]
     Model(#[from] ModelError),
     /// The settings of the session's folder do not hold; what is wrong, and where.
     #[error("the session cannot be opened: {0}")]

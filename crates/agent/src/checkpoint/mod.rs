@@ -80,7 +80,7 @@ pub struct RewindReport {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RewindError {
     /// The store said no.
-    #[error("{0}")]
+    #[error(transparent)]
     Store(#[from] StoreError),
     /// A turn is running.
     #[error("a turn is running; wait for its end, or cancel it")]

@@ -107,7 +107,6 @@ fn is_of_locks(extended: i32) -> bool {
             | ffi::SQLITE_IOERR_UNLOCK
             | ffi::SQLITE_IOERR_CHECKRESERVEDLOCK
             | ffi::SQLITE_IOERR_SHMOPEN
-            | ffi::SQLITE_IOERR_SHMSIZE
             | ffi::SQLITE_IOERR_SHMLOCK
             | ffi::SQLITE_IOERR_SHMMAP
             | ffi::SQLITE_NOLFS
@@ -144,6 +143,8 @@ mod tests {
         for (code, says) in [
             (ffi::SQLITE_IOERR_READ, "check the disk"),
             (ffi::SQLITE_IOERR_FSYNC, "check the disk"),
+            // What a disk without room says where the shared memory is to grow.
+            (ffi::SQLITE_IOERR_SHMSIZE, "(space, quota"),
             (ffi::SQLITE_FULL, "free some space"),
             (ffi::SQLITE_BUSY, "end that process"),
             (ffi::SQLITE_PROTOCOL, "end that process"),

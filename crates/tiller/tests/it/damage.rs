@@ -125,6 +125,7 @@ fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
     let output = home.run(&["-p", "hello"]);
     let told = stderr(&output);
     assert!(!output.status.success() && told.contains(data(&home).to_str().unwrap()), "{told}");
+    assert_eq!(told.matches("the session store failed").count(), 1, "{told}");
     fs::remove_file(data(&home)).unwrap();
     assert!(home.run(&["-p", "hello"]).status.success());
 }
