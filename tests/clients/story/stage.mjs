@@ -72,7 +72,8 @@ export class Stage {
   }
 
   remove() {
-    rmSync(this.folder, { recursive: true, force: true });
+    // The program may still be writing while it ends.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 

@@ -93,3 +93,17 @@ async fn a_log_that_is_deleted_takes_nothing_along() {
     let elsewhere = SqliteStore::open(&path).unwrap();
     assert_eq!(elsewhere.events(&lease.session, 0, 9).await.unwrap().len(), 4);
 }
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the test takes the store's folder away")]
+async fn giving_a_lease_back_does_not_make_a_deleted_folder_anew() {
+    let (folder, path) = place();
+    let inside = folder.path().join("data");
+    fs::create_dir(&inside).unwrap();
+    let store = SqliteStore::open(inside.join(path.file_name().unwrap())).unwrap();
+    let lease = store.create(session("s1")).await.unwrap();
+    store.append(&lease, events(2)).await.unwrap();
+    fs::remove_dir_all(&inside).unwrap();
+    assert_eq!(store.release(&lease).await, Ok(()));
+    assert!(!inside.exists());
+}

@@ -54,6 +54,7 @@ impl Follower {
         let (mut past, mut counted_on) = (Past::default(), CountedOn::new());
         let snapshot = settings.lay(folder, &files, &past, &mut counted_on).await?;
         past.remember(files.project.as_ref(), &snapshot.options)?;
+        let snapshot = settings.share(folder, snapshot, &counted_on);
         let stamps = Some(stamps).filter(Stamps::are_settled);
         let (problem, kept) = (None, BTreeSet::new());
         let state = State { stamps, changes, files, past, counted_on, problem, kept };
@@ -62,7 +63,7 @@ impl Follower {
             session: session.clone(),
             folder: folder.clone(),
             state: tokio::sync::Mutex::new(state),
-            seen: Mutex::new(Arc::new(snapshot)),
+            seen: Mutex::new(snapshot),
             news: Mutex::default(),
             models: None,
         })
@@ -144,7 +145,8 @@ impl Follower {
         }
         *kept = still;
         if before.options != snapshot.options || before.in_force != snapshot.in_force {
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+            let snapshot = self.settings.share(&self.folder, snapshot, counted_on);
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
         }
         problem.map_or(Ok(()), Err)
     }

@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     /// What the user has set in projects' files through this program, by folder and name.
     said: Mutex<HashMap<AbsPath, BTreeMap<String, Value>>>,
     followers: Mutex<Vec<Weak<Follower>>>,
+    /// The last snapshot of each folder, as long as a session uses it.
+    shared: Mutex<HashMap<AbsPath, Weak<Snapshot>>>,
     /// How models are reached: first those of the process, then those of sessions that reach them
     /// otherwise.
     catalogs: Mutex<Vec<(models::Reach, Arc<Catalog>)>>,
@@ -63,6 +65,13 @@ pub(crate) struct Snapshot {
     pub(crate) in_force: Vec<InForce>,
 }
 
+impl Snapshot {
+    /// Whether both are made of the same settings.
+    fn is_like(&self, other: &Self) -> bool {
+        self.options == other.options && self.notices == other.notices && self.in_force == other.in_force
+    }
+}
+
 /// Whether each hook of a project, by name, was trusted before in a session: one that was and is
 /// another now denies.
 pub(crate) type CountedOn = BTreeMap<String, Arc<AtomicBool>>;
@@ -78,6 +87,7 @@ impl Settings {
             start: start.clone(),
             said: Mutex::default(),
             followers: Mutex::default(),
+            shared: Mutex::default(),
             catalogs: Mutex::default(),
             changes: AtomicU64::default(),
         }))
@@ -151,6 +161,24 @@ impl Settings {
         self.environment.redactor().learn(options.keys());
         let session = Arc::new(wiring::sessions(&options, folder, counted_on));
         Ok(Snapshot { options, session, notices, in_force })
+    }
+
+    /// One snapshot for all sessions of a folder whose settings are the same.
+    fn share(&self, folder: &AbsPath, snapshot: Snapshot, counted_on: &CountedOn) -> Arc<Snapshot> {
+        // A hook of a project is judged by what its session has trusted.
+        if !counted_on.is_empty() {
+            return Arc::new(snapshot);
+        }
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = shared.get(folder).and_then(Weak::upgrade)
+            && same.is_like(&snapshot)
+        {
+            return same;
+        }
+        let snapshot = Arc::new(snapshot);
+        shared.retain(|_, used| used.strong_count() > 0);
+        shared.insert(folder.clone(), Arc::downgrade(&snapshot));
+        snapshot
     }
 
     /// The project's settings, and what of them may do more than tighten: what was judged is what
