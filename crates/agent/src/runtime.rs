@@ -21,7 +21,7 @@ use crate::{
     shown,
     steering::Steering,
     timed_store::TimedStore,
-    tool_specs::Told,
+    tool_specs::{SharedSpecs, Told},
     tools,
     watchers::Watchers,
 };
@@ -44,6 +44,7 @@ pub struct Runtime {
     idle: Arc<IdleSessions>,
     /// Held while a stored session is being opened, changed or removed.
     locks: SessionLocks,
+    tool_specs: Arc<SharedSpecs>,
 }
 
 /// How the sessions of a folder behave unless they say otherwise: what their settings come to at
@@ -132,6 +133,7 @@ impl Runtime {
             open: Mutex::default(),
             idle: Arc::default(),
             locks: SessionLocks::default(),
+            tool_specs: Arc::default(),
         })
     }
 
@@ -496,7 +498,7 @@ impl Runtime {
             watchers: watchers.clone(),
             store: self.store.clone(),
             own_tools: tools.clone(),
-            told: Told::default(),
+            told: Told::new(self.tool_specs.clone()),
             tools,
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),

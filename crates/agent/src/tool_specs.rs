@@ -5,7 +5,7 @@ use std::{
     any::Any,
     fmt,
     ops::Deref,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 /// The tools that a request offers. A copy is the same set: what one wire made of it is kept for all of them.
@@ -75,15 +75,36 @@ impl fmt::Debug for ToolSpecs {
     }
 }
 
+/// The set that a session of a runtime made last, for the other sessions that offer the same.
+#[derive(Default)]
+pub(crate) struct SharedSpecs(Mutex<Weak<Inner>>);
+
+impl SharedSpecs {
+    fn of(&self, specs: Vec<ToolSpec>) -> ToolSpecs {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = last.upgrade().filter(|last| last.specs == specs) {
+            return ToolSpecs(same);
+        }
+        let specs = ToolSpecs::from(specs);
+        *last = Arc::downgrade(&specs.0);
+        specs
+    }
+}
+
 /// What a session's model was last told of its tools.
 #[derive(Default)]
 pub(crate) struct Told {
+    shared: Arc<SharedSpecs>,
     tools: Vec<Arc<dyn AnyTool>>,
     specs: ToolSpecs,
     apart: bool,
 }
 
 impl Told {
+    pub(crate) fn new(shared: Arc<SharedSpecs>) -> Self {
+        Self { shared, ..Self::default() }
+    }
+
     /// What it is told of these, in their order: the same set as before where they are the same tools, or others that say the same of themselves.
     /// `apart`: the user's editor works on another machine.
     pub(crate) fn of<'a>(
@@ -102,7 +123,7 @@ impl Told {
             };
             let specs: Vec<_> = self.tools.iter().map(spec).collect();
             if *specs != *self.specs {
-                self.specs = specs.into();
+                self.specs = self.shared.of(specs);
             }
         }
         self.specs.clone()
@@ -128,6 +149,18 @@ mod tests {
         }
         assert_eq!(told.of(first.iter(), false), set, "other sets are equal where they say the same");
         assert!(told.of([].iter(), false).is_empty());
+    }
+
+    #[test]
+    fn sessions_that_offer_the_same_tools_share_one_set() {
+        let shared = Arc::new(SharedSpecs::default());
+        let [mut one, mut other] = [(); 2].map(|()| Told::new(shared.clone()));
+        let tools = builtin();
+        let set = one.of(tools.iter(), false);
+        assert!(Arc::ptr_eq(&set.0, &other.of(builtin().iter(), false).0));
+        let fewer = other.of(tools[1..].iter(), false);
+        assert_eq!(fewer.len(), set.len() - 1);
+        assert_eq!(one.of(tools.iter(), false), set);
     }
 
     #[test]
