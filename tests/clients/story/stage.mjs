@@ -73,7 +73,14 @@ export class Stage {
 
   remove() {
     // The program may still be writing while it ends.
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    for (let left = 20; left >= 0; left -= 1) {
+      try {
+        return rmSync(this.folder, { recursive: true, force: true });
+      } catch (error) {
+        if (left === 0) throw error;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+      }
+    }
   }
 }
 
