@@ -88,7 +88,8 @@ impl Lost {
         self.state().gone.remove(id.as_str());
     }
 
-    fn error(&self, id: &SessionId) -> StoreError {
+    /// The log of a session is gone.
+    pub(super) fn error(&self, id: &SessionId) -> StoreError {
         StoreError::Io(format!(
             "the log of session {id} is gone: {} was deleted, moved, replaced or damaged while it was in use, so what is said in this \
              session is no longer stored; load the session again for what is left of it, or start a new one",

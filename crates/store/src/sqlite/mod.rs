@@ -132,8 +132,8 @@ impl SessionStore for SqliteStore {
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        // A lease is gone with its file, which must not be made anew for that.
-        if place::identity(&self.reader.path).is_none() {
+        // A lease goes with its file, which must not be made anew to give it back.
+        if place::is_missing(&self.reader.path) {
             return Ok(());
         }
         let lease = lease.clone();
@@ -143,6 +143,10 @@ impl SessionStore for SqliteStore {
     /// Appends events. One that is not [durable](SessionEvent::is_durable) has no business here: a
     /// debug build panics, a release build leaves it out.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
+        // The file is not made anew for a session whose log went with it.
+        if place::is_missing(&self.reader.path) {
+            return Err(self.lost.error(&lease.session));
+        }
         let lease = lease.clone();
         let changes = write::Changes::of(&events);
         let mut rows = Vec::with_capacity(events.len());

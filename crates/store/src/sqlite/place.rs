@@ -28,15 +28,24 @@ pub(super) fn identity(path: &Path) -> Option<Identity> {
     metadata(path).ok().map(|found| Identity(found.dev(), found.ino()))
 }
 
+/// Whether there is no file at this path.
+pub(super) fn is_missing(path: &Path) -> bool {
+    metadata(path).is_err_and(|error| is_of_missing(&error))
+}
+
+/// Whether an error says that there is no file at a path. A folder that cannot be searched for a
+/// moment says nothing of the file.
+fn is_of_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// What became of the file that was at this path.
 pub(super) fn place(path: &Path, was: Identity) -> Place {
     match metadata(path) {
         Ok(found) if Identity(found.dev(), found.ino()) != was => Place::Moved,
         Ok(found) if found.len() == 0 => Place::Emptied,
         Ok(_) => Place::Kept,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Place::Moved,
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Place::Moved,
-        // A folder that cannot be searched for a moment says nothing of the file.
+        Err(error) if is_of_missing(&error) => Place::Moved,
         Err(_) => Place::Kept,
     }
 }

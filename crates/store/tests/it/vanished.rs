@@ -96,7 +96,7 @@ async fn a_log_that_is_deleted_takes_nothing_along() {
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "the test takes the store's folder away")]
-async fn giving_a_lease_back_does_not_make_a_deleted_folder_anew() {
+async fn what_a_session_has_left_to_do_does_not_make_a_deleted_folder_anew() {
     let (folder, path) = place();
     let inside = folder.path().join("data");
     fs::create_dir(&inside).unwrap();
@@ -104,6 +104,7 @@ async fn giving_a_lease_back_does_not_make_a_deleted_folder_anew() {
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, events(2)).await.unwrap();
     fs::remove_dir_all(&inside).unwrap();
+    is_gone(&store, &lease, &inside).await;
     assert_eq!(store.release(&lease).await, Ok(()));
     assert!(!inside.exists());
 }
