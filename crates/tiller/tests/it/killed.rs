@@ -33,10 +33,13 @@ fn holding(number: &str) -> Vec<String> {
 /// Yields until something holds.
 fn until(holds: impl Fn() -> bool) -> bool {
     let began = Instant::now();
-    while !holds() && began.elapsed() < WAIT {
+    while !holds() {
+        if began.elapsed() > WAIT {
+            return false;
+        }
         std::thread::yield_now();
     }
-    holds()
+    true
 }
 
 /// Waits for a moment: by the clock, or until what was started shows.
@@ -50,9 +53,11 @@ fn wait_for(point: u32, number: &str) {
     }
 }
 
-/// Fails if a process is still there after a while.
+/// Fails if a process is still there after a while. One that is just being started shows a moment
+/// later, so that one look is not enough.
 fn expect_none(number: &str, what: &str) {
-    assert!(until(|| holding(number).is_empty()), "{what}: {:?}", holding(number));
+    let none = || (0..10).all(|_| holding(number).is_empty());
+    assert!(until(none), "{what}: {:?}", holding(number));
 }
 
 /// Asks for a session or a turn that starts what sleeps for a number of seconds.
