@@ -235,15 +235,16 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
         !fine && refused["error"].is_null() && refused.to_string().contains("tiller mcp login web"),
         "{refused}"
     );
-    let (fine, said) = login(&home, agree);
-    assert!(fine && said.contains("\"signed_in\":true"), "{said}");
-    // The browser is started beside the sign-in, and may be slower than it.
-    let opened = loop {
-        match home.read("opened").filter(|opened| opened.lines().count() >= 3) {
-            Some(opened) => break opened,
-            None => std::thread::yield_now(),
+    let mut opened = String::new();
+    // The user answers in the browser, which is open by then.
+    let (fine, said) = login(&home, |page| {
+        while opened.lines().count() < 3 {
+            opened = home.read("opened").unwrap_or_default();
+            std::thread::yield_now();
         }
-    };
+        agree(page);
+    });
+    assert!(fine && said.contains("\"signed_in\":true"), "{said}");
     let words: Vec<_> = opened.lines().collect();
     assert_eq!(words[..2], ["-f", "xdg-open"], "{opened}");
     assert!(words[2].starts_with(&web.url("/authorize?")) && words.len() == 3, "{opened}");
