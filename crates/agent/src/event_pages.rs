@@ -14,7 +14,6 @@ pub struct EventPages {
     reading: Option<JoinHandle<Result<Page, StoreError>>>,
 }
 
-#[derive(Default)]
 struct Page {
     events: Vec<SessionEvent>,
     /// The number of the last event in it; `None` at the end.
