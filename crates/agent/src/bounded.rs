@@ -3,6 +3,7 @@
 use crate::{
     LanguageModel, ModelError, ModelEvent, ModelRequest, json_bytes,
     limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE},
+    tools::output::floor,
 };
 use futures::{StreamExt as _, stream, stream::BoxStream};
 
@@ -78,8 +79,7 @@ fn size(event: &ModelEvent) -> usize {
 /// The beginning of an event, as far as it can be cut.
 fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
     let head = |mut text: String| {
-        let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-        text.truncate(end.unwrap_or_default());
+        text.truncate(floor(&text, most));
         (!text.is_empty()).then_some(text)
     };
     match event {

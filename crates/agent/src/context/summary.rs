@@ -4,6 +4,7 @@ use super::room::Room;
 use crate::{
     AnsweredCall, Content, Message, ModelInfo, ModelRequest, ToolSpecs,
     limits::{BYTES_PER_TOKEN, COMPACTION_ARGUMENT_CHARS, COMPACTION_PROMPT_CHARS, COMPACTION_RESULT_CHARS},
+    tools::output::floor,
 };
 use std::fmt::Write as _;
 
@@ -70,8 +71,7 @@ fn transcript(messages: &[Message], bytes: usize) -> String {
     if text.len() <= bytes {
         return text;
     }
-    let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let (begin, end) = (floor(bytes / 4), floor(text.len() - bytes / 4 * 3));
+    let (begin, end) = (floor(&text, bytes / 4), floor(&text, text.len() - bytes / 4 * 3));
     format!("{}\n\n(… a part is left out here …)\n\n{}", &text[..begin], &text[end..])
 }
 

@@ -11,7 +11,7 @@ mod file_edit;
 mod file_read;
 mod file_write;
 mod nearest;
-mod output;
+pub(crate) mod output;
 mod patch;
 mod path;
 mod search;

@@ -49,7 +49,7 @@ pub(super) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
 }
 
 /// The last character boundary at or before a byte.
-pub(super) fn floor(text: &str, at: usize) -> usize {
+pub(crate) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
