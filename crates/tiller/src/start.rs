@@ -21,9 +21,9 @@ use crate::{
     wiring::{self, Keep},
 };
 use agent::{PermissionMode, SessionId, ToolProviders};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::{
-    io::{IsTerminal, Read, Write},
+    io::Write,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -207,27 +207,23 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
 }
 
 async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
-    let prompt = match (args.print, args.prompt) {
-        (None, _) => {
+    let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
+    let given = match (args.print, args.prompt.as_slice()) {
+        (None, []) => {
             return Err(usage(
-                "nothing to do: pass -p PROMPT, or a command such as `tiller acp` or `tiller demo` (see --help)",
+                "nothing to do: give a prompt, or a command such as `tiller acp` or `tiller demo` (see --help)",
             ));
         }
-        (Some(Some(_)), Some(extra)) => {
+        (Some(Some(_)), [extra, ..]) | (_, [_, extra, ..]) => {
             return Err(usage(format!("two prompts; quote the whole prompt (what follows it: {extra:?})")));
         }
-        (Some(given), extra) => given.or(extra),
+        (Some(Some(given)), []) => Some(given),
+        (_, [given]) => Some(given.clone()),
+        (Some(None), []) => None,
     };
-    let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
-    let prompt = match prompt.as_deref() {
-        None | Some("-") => match read_before(deadline).await? {
-            Some(prompt) => prompt,
-            None => {
-                tracing::warn!("no prompt came on stdin within the time (--timeout)");
-                return Ok(Exit::Limit);
-            }
-        },
-        Some(text) => text.to_owned(),
+    let Some(prompt) = headless::prompt::read(given, deadline).await? else {
+        tracing::warn!("no prompt came on stdin within the time (--timeout)");
+        return Ok(Exit::Limit);
     };
     let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NOBODY));
     let append = append.unwrap_or_else(|| headless::NOBODY.to_owned());
@@ -254,40 +250,6 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
         overrides,
     };
     headless::run(&wired.runtime, wiring::local_system(&options), run).await
-}
-
-/// The prompt on stdin, unless it takes too long. It is read on a thread of its own, so that a
-/// signal is seen meanwhile.
-async fn read_before(deadline: Option<Instant>) -> Result<Option<String>> {
-    let reading = tokio::task::spawn_blocking(prompt_from_stdin);
-    match deadline {
-        None => Ok(Some(reading.await??)),
-        Some(deadline) => match tokio::time::timeout_at(deadline.into(), reading).await {
-            Ok(read) => Ok(Some(read??)),
-            Err(_elapsed) => Ok(None),
-        },
-    }
-}
-
-fn prompt_from_stdin() -> Result<String> {
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        return Err(usage("no prompt: write it after -p, or pipe it in"));
-    }
-    let mut bytes = Vec::new();
-    stdin
-        .lock()
-        .take(limits::PROMPT_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .context("cannot read the prompt from stdin")?;
-    if bytes.len() as u64 > limits::PROMPT_BYTES {
-        return Err(usage(format!("the prompt on stdin is larger than {} bytes", limits::PROMPT_BYTES)));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| usage("the prompt on stdin is not UTF-8 text"))?;
-    if text.trim().is_empty() {
-        return Err(usage("the prompt on stdin is empty"));
-    }
-    Ok(text)
 }
 
 /// Resolves the layers and tells of what was ignored.

@@ -90,6 +90,10 @@ impl<W: Write> Output<W> {
                 let text = description.as_ref().map_or(title.clone(), |more| format!("{title}: {more}"));
                 self.error(&text);
             }
+            SessionEvent::Notice { severity: agent::Severity::Warning, title, description } => {
+                let more = description.as_ref().map(|more| format!(": {more}")).unwrap_or_default();
+                tracing::warn!("{title}{more}");
+            }
             _ => {}
         }
     }
