@@ -108,7 +108,11 @@ fn size(event: &ModelEvent) -> usize {
             };
             provider_id.len() + name.len() + arguments
         }
-        ModelEvent::Usage(_) | ModelEvent::Alive | ModelEvent::Stop(_) | ModelEvent::Retrying { .. } => 0,
+        ModelEvent::Usage(_)
+        | ModelEvent::Alive
+        | ModelEvent::Notice(_)
+        | ModelEvent::Stop(_)
+        | ModelEvent::Retrying { .. } => 0,
     }
 }
 

@@ -9,13 +9,17 @@ mod catalog;
 mod catalogue;
 mod chat;
 mod discovery;
+mod family;
 #[cfg(test)]
 mod fixture;
+mod gemini;
 mod http;
+mod learned;
 pub mod limits;
 mod options;
 mod parts;
 pub mod pilot;
+mod remote;
 mod replay;
 mod responses;
 mod secret;

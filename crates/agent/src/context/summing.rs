@@ -255,6 +255,7 @@ impl Session {
                     ModelEvent::ToolCall { .. }
                     | ModelEvent::Reasoning(_)
                     | ModelEvent::ReasoningDone(_)
+                    | ModelEvent::Notice(_)
                     | ModelEvent::Alive,
                 )) => {}
             }

@@ -34,7 +34,7 @@ impl ReasoningField {
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(super) struct ChatFold {
+pub(crate) struct ChatFold {
     reasoning: String,
     field: Option<ReasoningField>,
     calls: Calls,

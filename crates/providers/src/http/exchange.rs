@@ -1,12 +1,14 @@
 //! One request and its streamed answer: tries, idle watchdog, splitting, folding.
 
-use super::{Endpoint, Failure, Http, Peer, retry};
+use super::{Failure, Peer, retry};
 use crate::{
+    learned::Traits,
     limits,
+    remote::{Line, Remote},
     sink::Sink,
     sse::{EventTooLong, SseSplitter},
 };
-use agent::{ModelError, ModelEvent};
+use agent::{ModelError, ModelEvent, ModelRequest};
 use backon::ExponentialBackoff;
 use bytes::Bytes;
 use futures::{
@@ -39,33 +41,38 @@ pub(crate) struct Tuning {
 }
 
 /// A request that can be sent, several times if need be.
-pub(crate) struct Exchange<F> {
-    pub(crate) http: Arc<Http>,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) body: Vec<u8>,
-    pub(crate) peer: Peer,
-    pub(crate) tuning: Tuning,
-    /// Makes the fold of a try.
-    pub(crate) fold: F,
+pub(crate) struct Exchange {
+    remote: Arc<Remote>,
+    /// Kept until a server has accepted it: up to then a refusal may have it made anew.
+    request: Option<ModelRequest>,
 }
 
-impl<F, T> Exchange<F>
-where
-    F: Fn() -> T + Send + Sync + 'static,
-    T: Fold + 'static,
-{
+impl Exchange {
+    pub(crate) fn new(remote: Arc<Remote>, request: ModelRequest) -> Self {
+        Self { remote, request: Some(request) }
+    }
+
     /// Sends the request and streams its answer. Nothing happens before the stream is polled; dropping it closes the connection.
     pub(crate) fn stream(self) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let Self { remote, request } = self;
+        let traits = remote.traits();
+        let line = remote.line(&traits);
         let run = Box::new(Run {
-            fold: (self.fold)(),
-            waits: retry::waits(self.tuning.retry_delay, self.tuning.tries),
+            fold: remote.lines[line].fold(),
+            waits: retry::waits(remote.tuning.retry_delay, remote.tuning.tries),
             sse: SseSplitter::default(),
             sink: Sink::default(),
-            watchdog: Box::pin(sleep(self.tuning.idle)),
+            watchdog: Box::pin(sleep(remote.tuning.idle)),
             attempt: 1,
             bytes: 0,
             state: State::Send,
-            exchange: self,
+            body: Bytes::new(),
+            lessons: 0,
+            switched: false,
+            line,
+            traits,
+            request,
+            remote,
         });
         stream::unfold(run, |mut run| async move { run.next().await.map(|item| (item, run)) }).boxed()
     }
@@ -89,9 +96,20 @@ enum State {
     Over,
 }
 
-struct Run<F, T> {
-    exchange: Exchange<F>,
-    fold: T,
+struct Run {
+    remote: Arc<Remote>,
+    request: Option<ModelRequest>,
+    /// What the request is made by: what is remembered, and what this exchange has learned.
+    traits: Traits,
+    /// The place of the line in use.
+    line: usize,
+    /// The request as it is sent; empty before it is made.
+    body: Bytes,
+    /// How often the request was made anew after a refusal.
+    lessons: usize,
+    /// Whether the wire was changed on the way: once is enough.
+    switched: bool,
+    fold: Box<dyn Fold>,
     waits: ExponentialBackoff,
     sse: SseSplitter,
     sink: Sink,
@@ -102,11 +120,7 @@ struct Run<F, T> {
     state: State,
 }
 
-impl<F, T> Run<F, T>
-where
-    F: Fn() -> T,
-    T: Fold,
-{
+impl Run {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             let settled = matches!(self.state, State::Drain(_) | State::Fail(_) | State::Over);
@@ -156,7 +170,7 @@ where
             self.attempt += 1;
             self.sink = Sink::default();
             self.sse = SseSplitter::default();
-            self.fold = (self.exchange.fold)();
+            self.fold = self.remote.lines[self.line].fold();
             self.bytes = 0;
             let after = failure.after.unwrap_or(wait).min(limits::MAX_RETRY_DELAY);
             self.state = State::Wait(Box::pin(sleep(after)));
@@ -171,14 +185,22 @@ where
         None
     }
 
+    fn peer(&self) -> &Peer {
+        &self.remote.lines[self.line].peer
+    }
+
     async fn send(&mut self) -> Result<(), Failure> {
-        let Exchange { http, endpoint, body, peer, tuning, .. } = &self.exchange;
+        if let Some(request) = self.request.as_ref().filter(|_| self.body.is_empty()) {
+            self.body = self.remote.body(request, &self.traits);
+        }
+        let Remote { http, lines, tuning, .. } = &*self.remote;
+        let Line { endpoint, peer, .. } = &lines[self.line];
         let client = http.client(&endpoint.url).map_err(Failure::last)?;
         let sent = client
             .post(endpoint.url.clone())
             .headers(endpoint.headers.clone())
             .header(CONTENT_TYPE, "application/json")
-            .body(body.clone())
+            .body(self.body.clone())
             .send();
         self.watchdog.as_mut().reset(Instant::now() + tuning.idle);
         let mut response = tokio::select! {
@@ -189,13 +211,45 @@ where
         let status = response.status().as_u16();
         if response.status().is_success() {
             self.state = State::Sniff(response);
+            self.accepted();
             return Ok(());
         }
         let after = retry::retry_after(response.headers(), jiff::Timestamp::now());
-        let mut body = Vec::new();
+        let mut said = Vec::new();
         // An error page that does not come whole is still an error page.
-        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut body)).await;
-        Err(Failure { after, ..peer.status(status, &body) })
+        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut said)).await;
+        if self.learn(status, &said) {
+            self.state = State::Send;
+            return Ok(());
+        }
+        Err(Failure { after, ..self.peer().status(status, &said) })
+    }
+
+    /// What was learned on the way holds from now on, and the request is not made anew any more.
+    fn accepted(&mut self) {
+        self.request = None;
+        if self.lessons > 0 {
+            self.remote.remember(self.traits.clone());
+            self.lessons = 0;
+        }
+    }
+
+    /// Whether a refusal taught how to make the request so that it may be accepted.
+    fn learn(&mut self, status: u16, said: &[u8]) -> bool {
+        let wanted = self.request.is_some() && self.lessons < limits::MAX_LESSONS;
+        if !wanted || !self.remote.learn((status, said), &self.body, &mut self.traits, !self.switched) {
+            return false;
+        }
+        let line = self.remote.line(&self.traits);
+        self.switched |= line != self.line;
+        self.line = line;
+        self.lessons += 1;
+        self.body = Bytes::new();
+        self.fold = self.remote.lines[line].fold();
+        let peer = self.peer();
+        tracing::info!(provider = %peer.provider, model = %peer.model, status, traits = ?self.traits,
+            "the server refused an option; the request is sent once more without it");
+        true
     }
 
     /// Looks at the first byte: neither a web page nor a JSON document begins as an event stream can. Content types are not asked,
@@ -204,14 +258,14 @@ where
         let Some(chunk) = self.chunk(&mut response).await? else {
             return Err(Failure::passing(ModelError::Transport(format!(
                 "{} closed the connection without an answer; try again",
-                self.exchange.peer.provider
+                self.peer().provider
             ))));
         };
         let text = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&chunk);
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'<' | b'{' | b'[') => {
                 let mut body = chunk.to_vec();
-                let idle = self.exchange.tuning.idle;
+                let idle = self.remote.tuning.idle;
                 let _ = timeout(idle, read_up_to(&mut response, &mut body)).await;
                 Err(self.no_stream(&body))
             }
@@ -235,14 +289,14 @@ where
 
     async fn chunk(&mut self, response: &mut Response) -> Result<Option<Bytes>, Failure> {
         let idle = if self.sink.finished {
-            limits::FINISH_GRACE.min(self.exchange.tuning.idle)
+            limits::FINISH_GRACE.min(self.remote.tuning.idle)
         } else {
-            self.exchange.tuning.idle
+            self.remote.tuning.idle
         };
         self.watchdog.as_mut().reset(Instant::now() + idle);
         let chunk = tokio::select! {
             biased;
-            chunk = response.chunk() => chunk.map_err(|error| self.exchange.peer.cut("the answer of", &error))?,
+            chunk = response.chunk() => chunk.map_err(|error| self.peer().cut("the answer of", &error))?,
             () = &mut self.watchdog => return Err(self.idle()),
         };
         let Some(chunk) = chunk else { return Ok(None) };
@@ -269,25 +323,26 @@ where
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let Self { sse, fold, sink, exchange, .. } = self;
-        sse.feed(bytes, |data| on_data(fold, data, &exchange.peer, sink))
-            .map_err(|stop| stop.failure(&exchange.peer))
+        let Self { sse, fold, sink, remote, line, .. } = self;
+        let peer = &remote.lines[*line].peer;
+        sse.feed(bytes, |data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))
     }
 
     /// The body is over.
     fn finish(&mut self) -> Result<(), Failure> {
-        let Self { sse, fold, sink, exchange, .. } = self;
-        sse.finish(|data| on_data(fold, data, &exchange.peer, sink))
-            .map_err(|stop| stop.failure(&exchange.peer))?;
-        let provider = &self.exchange.peer.provider;
+        let Self { sse, fold, sink, remote, line, .. } = self;
+        let peer = &remote.lines[*line].peer;
+        sse.finish(|data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))?;
         if self.sink.finished || self.sink.ended {
             self.fold.complete(&mut self.sink);
             return Ok(());
         }
+        let peer = self.peer();
+        let provider = &peer.provider;
         if !self.sink.began && self.sink.malformed > 0 {
             return Err(Failure::last(ModelError::BadResponse(format!(
                 "{} answered with {} events, none of which is of the wire expected; check the base URL and the wire of {provider}",
-                self.exchange.peer.url, self.sink.malformed
+                peer.url, self.sink.malformed
             ))));
         }
         Err(Failure::passing(ModelError::Transport(format!(
@@ -298,13 +353,14 @@ where
     fn idle(&self) -> Failure {
         Failure::last(ModelError::Transport(format!(
             "{} sent nothing for {:?}; try again, or raise the idle timeout if the server is only slow",
-            self.exchange.peer.provider, self.exchange.tuning.idle
+            self.peer().provider,
+            self.remote.tuning.idle
         )))
     }
 
     /// A success that is no event stream.
     fn no_stream(&self, body: &[u8]) -> Failure {
-        let peer = &self.exchange.peer;
+        let peer = self.peer();
         let told = |what: &str| Failure::last(ModelError::BadResponse(format!("{} {what}", peer.url)));
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
             let text = String::from_utf8_lossy(body);
@@ -365,7 +421,7 @@ fn too_long() -> Failure {
     Failure::last(ModelError::AnswerTooLong)
 }
 
-fn on_data(fold: &mut impl Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
+fn on_data(fold: &mut dyn Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
     if sink.ended {
         return Ok(());
     }

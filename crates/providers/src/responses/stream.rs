@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(super) struct ResponsesFold {
+pub(crate) struct ResponsesFold {
     calls: Vec<ModelEvent>,
     usage: Option<Usage>,
     stop: Option<ModelStop>,

@@ -1,5 +1,6 @@
 //! An HTTP server made of a raw socket: the script decides about every byte, every cut, every silence.
 
+use crate::refusals::{Rule, refuse};
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
@@ -46,23 +47,51 @@ pub(crate) struct Faker {
 }
 
 impl Faker {
-    #[expect(clippy::disallowed_methods, reason = "the test's own server")]
     pub(crate) async fn start(scripts: Vec<Vec<Step>>) -> Self {
+        let mut number = 0;
+        Self::serve(move |_| {
+            let script = scripts[number.min(scripts.len() - 1)].clone();
+            number += 1;
+            script
+        })
+        .await
+    }
+
+    /// A server that refuses what these rules refuse, and answers everything else in the form of the path that was asked.
+    pub(crate) async fn strict(rules: &[Rule]) -> Self {
+        let rules = rules.to_vec();
+        Self::serve(move |seen| {
+            let path = seen.head.split(' ').nth(1).unwrap_or_default();
+            match rules.iter().find_map(|rule| refuse(*rule, path, &seen.body)) {
+                Some((status, body)) => {
+                    vec![Self::status(
+                        &format!("{status} X"),
+                        "content-type: application/json\r\n",
+                        &body.to_string(),
+                    )]
+                }
+                None => vec![Self::events(hello(path))],
+            }
+        })
+        .await
+    }
+
+    /// A server whose answer depends on the request.
+    #[expect(clippy::disallowed_methods, reason = "the test's own server")]
+    pub(crate) async fn serve(mut choose: impl FnMut(&Seen) -> Vec<Step> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (tell, gone) = mpsc::unbounded_channel();
         let log = seen.clone();
         let accepting = tokio::spawn(async move {
-            let mut number = 0;
             loop {
                 let (mut socket, _) = listener.accept().await.unwrap();
                 socket.set_nodelay(true).unwrap();
                 // A bare connection that asks nothing is a probe and uses up no script.
                 let Some(request) = read_request(&mut socket).await else { continue };
+                let script = choose(&request);
                 log.lock().unwrap().push(request);
-                let script = scripts[number.min(scripts.len() - 1)].clone();
-                number += 1;
                 tokio::spawn(play(socket, script, tell.clone()));
             }
         });
@@ -102,6 +131,19 @@ impl Faker {
 impl Drop for Faker {
     fn drop(&mut self) {
         self.accepting.abort();
+    }
+}
+
+/// An answer that says hello, in the form of the wire of a path.
+fn hello(path: &str) -> &'static str {
+    if path.ends_with("/responses") {
+        "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hello\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\n\n"
+    } else if path.ends_with("/messages") {
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
+    } else if path.contains(":streamgeneratecontent") {
+        "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hello\"}]},\"finishReason\":\"STOP\"}]}\n\n"
+    } else {
+        "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
     }
 }
 

@@ -5,7 +5,9 @@
 mod catalog;
 mod exchange;
 mod faker;
+mod learned;
 mod mangled;
 mod pace;
 mod recording;
+mod refusals;
 mod support;

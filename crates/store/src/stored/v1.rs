@@ -300,7 +300,7 @@ macro_rules! words {
 }
 
 words! {
-    Effort { Low, Medium, High }
+    Effort { Low, Medium, High, Xhigh, Max }
     Mode { Edit, Plan, Ask }
     PermissionMode { Guardian, Argus, Prometheus }
     PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }
