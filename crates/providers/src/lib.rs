@@ -10,6 +10,7 @@ mod catalogue;
 mod chat;
 mod discovery;
 mod family;
+mod fields;
 #[cfg(test)]
 mod fixture;
 mod gemini;

@@ -1,5 +1,7 @@
 //! Anthropic Messages.
 
+mod answer;
+mod bound;
 mod request;
 mod stream;
 
@@ -8,3 +10,6 @@ pub(crate) use stream::AnthropicFold;
 
 /// The version of the API that requests name.
 pub(crate) const VERSION: &str = "2023-06-01";
+
+/// The name under which the wire keeps its own form of items.
+const WIRE: &str = "anthropic";

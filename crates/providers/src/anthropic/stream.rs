@@ -5,9 +5,9 @@ mod event;
 use crate::{
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    sink::{Sink, arguments},
+    sink::Sink,
 };
-use agent::{ModelEvent, ModelStop, Reasoning, Usage};
+use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{BlockStart, Delta, Event, UsageBlock};
 use serde::Serialize;
 use serde_json::Value;
@@ -176,7 +176,8 @@ impl AnthropicFold {
             Open::Call { id, name, input, from_start } => {
                 let provider_id = if id.is_empty() { format!("call_{}", self.calls.len()) } else { id };
                 let raw = if input.is_empty() { from_start } else { input };
-                self.calls.push(ModelEvent::ToolCall { provider_id, name, arguments: arguments(raw) });
+                let call = ModelCall { provider_id, name, arguments: raw, opaque: None };
+                self.calls.push(ModelEvent::ToolCall(call));
             }
         }
     }

@@ -1,7 +1,12 @@
 //! OpenAI Chat Completions, the wire that nearly every server speaks.
 
+mod answer;
+mod kept;
 mod request;
 mod stream;
 
 pub(crate) use request::{OPTIONS, body};
 pub(crate) use stream::ChatFold;
+
+/// The name under which the wire keeps its own form of items.
+const WIRE: &str = "chat";

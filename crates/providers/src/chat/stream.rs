@@ -3,6 +3,7 @@
 mod calls;
 mod chunk;
 
+use super::kept::ReasoningField;
 use crate::{
     http::{Failure, Fold, Peer},
     sink::Sink,
@@ -10,27 +11,6 @@ use crate::{
 use agent::{ModelEvent, ModelStop, Reasoning, Usage};
 use calls::Calls;
 use chunk::{Chunk, Delta};
-
-/// Which field a server streams reasoning in; it goes back in the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReasoningField {
-    ReasoningContent,
-    Reasoning,
-}
-
-impl ReasoningField {
-    /// Reads what [`ReasoningField::opaque`] wrote.
-    pub(super) fn read(opaque: &str) -> Option<Self> {
-        [Self::ReasoningContent, Self::Reasoning].into_iter().find(|field| field.opaque() == opaque)
-    }
-
-    fn opaque(self) -> &'static str {
-        match self {
-            Self::ReasoningContent => r#"{"field":"reasoning_content"}"#,
-            Self::Reasoning => r#"{"field":"reasoning"}"#,
-        }
-    }
-}
 
 /// The state of an answer.
 #[derive(Debug, Default)]

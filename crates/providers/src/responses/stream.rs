@@ -5,9 +5,9 @@ mod event;
 use crate::{
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    sink::{Sink, arguments},
+    sink::Sink,
 };
-use agent::{ModelEvent, ModelStop, Reasoning, Usage};
+use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{Ended, Event, Item};
 use serde_json::value::RawValue;
 
@@ -126,7 +126,8 @@ impl ResponsesFold {
                 sink.count(call_id.len() + name.len() + raw.len());
                 let provider_id =
                     if call_id.is_empty() { format!("call_{}", self.calls.len()) } else { call_id };
-                self.calls.push(ModelEvent::ToolCall { provider_id, name, arguments: arguments(raw) });
+                let call = ModelCall { provider_id, name, arguments: raw, opaque: None };
+                self.calls.push(ModelEvent::ToolCall(call));
             }
             Item::Message { content } if !self.text_came => {
                 content.into_iter().for_each(|part| sink.text(part.text.unwrap_or_default()));

@@ -5,8 +5,8 @@
 //! never, and two calls share an index or an id.
 
 use super::chunk::CallDelta;
-use crate::{limits::MAX_CALLS, sink::arguments};
-use agent::ModelEvent;
+use crate::limits::MAX_CALLS;
+use agent::{ModelCall, ModelEvent};
 
 /// The calls of an answer so far.
 #[derive(Debug, Default)]
@@ -64,10 +64,13 @@ impl Calls {
     pub(super) fn take(&mut self) -> Vec<ModelEvent> {
         let calls = std::mem::take(&mut self.0).into_iter().filter(|call| !call.name.is_empty()).enumerate();
         calls
-            .map(|(position, call)| ModelEvent::ToolCall {
-                provider_id: call.id.unwrap_or_else(|| format!("call_{position}")),
-                name: call.name,
-                arguments: arguments(call.arguments),
+            .map(|(position, call)| {
+                ModelEvent::ToolCall(ModelCall {
+                    provider_id: call.id.unwrap_or_else(|| format!("call_{position}")),
+                    name: call.name,
+                    arguments: call.arguments,
+                    opaque: None,
+                })
             })
             .collect()
     }
