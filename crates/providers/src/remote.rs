@@ -3,10 +3,10 @@
 use crate::{
     Wire, anthropic, chat, gemini,
     http::{Endpoint, Exchange, Fold, Http, Peer, Tuning},
-    learned::{Learned, Optional, Refusal, Traits},
+    learned::{Learned, Lesson, Optional, Refusal, Traits},
     responses,
 };
-use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
+use agent::{LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest};
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -105,39 +105,44 @@ impl Remote {
         Bytes::from(body)
     }
 
-    /// Learns from a refusal; whether the request is worth sending once more, made anew. `may_switch` allows another wire.
+    /// Learns from a refusal. `may_switch` allows another wire.
     pub(crate) fn learn(
         &self,
         (status, said): (u16, &[u8]),
         sent: &[u8],
         traits: &mut Traits,
         may_switch: bool,
-    ) -> bool {
+    ) -> Lesson {
         let line = &self.lines[self.line(traits)];
-        let Some(refusal) = Refusal::read(status, said) else { return false };
+        let Some(refusal) = Refusal::read(status, said) else { return Lesson::None };
         if let Some(other) = refusal.other_wire(line.wire) {
-            let known = self.lines.iter().any(|line| line.wire == other);
-            traits.wire = if may_switch && known { Some(other) } else { traits.wire };
-            return may_switch && known;
+            if !may_switch || !self.lines.iter().any(|line| line.wire == other) {
+                return Lesson::None;
+            }
+            traits.wire = Some(other);
+            return Lesson::Anew;
+        }
+        if refusal.is_of_own_answers() {
+            return Lesson::Forget;
         }
         let sent_json: Value = serde_json::from_slice(sent).unwrap_or_default();
-        let chat = line.wire == Wire::Chat;
-        if chat && !traits.no_tools && sent_json.get("tools").is_some() && refusal.is_of_tools() {
+        let has_tools = line.wire == Wire::Chat && sent_json.get("tools").is_some();
+        if has_tools && !traits.no_tools && refusal.is_of_tools() {
             traits.no_tools = true;
-            return true;
+            return Lesson::Anew;
         }
         if self.info.images && !traits.no_images && has_images(sent) && refusal.is_of_images() {
             traits.no_images = true;
-            return true;
+            return Lesson::Anew;
         }
         if refusal.teach(&sent_json, line.options(), traits) {
-            return true;
+            return Lesson::Anew;
         }
         // The limit of an answer is no option where the wire wants one; a lower one is.
         let limit = sent_json.get("max_tokens").filter(|_| line.wire == Wire::Anthropic);
         if let Some(most) = refusal.smaller_limit(limit) {
             traits.max_output = Some(most);
-            return true;
+            return Lesson::Anew;
         }
         if let Some(size) = refusal.context_size() {
             // It is no reason to ask again: the conversation has to become shorter first.
@@ -145,8 +150,21 @@ impl Remote {
             known.context_size = Some(size);
             self.remember(known);
         }
-        false
+        Lesson::None
     }
+}
+
+/// Has the answers among these messages go as those of another model do, without what only their own model understands.
+/// Whether there was any.
+pub(crate) fn forget(messages: &mut [Message]) -> bool {
+    let mut any = false;
+    for message in messages {
+        if let Message::Assistant(answer) = message {
+            any |= !answer.model.is_empty();
+            answer.model.clear();
+        }
+    }
+    any
 }
 
 /// Whether a body holds an image, in the form of any wire.

@@ -81,8 +81,8 @@ fn as_json(options: &Options, notices: &[String], support: SandboxSupport, probl
     })
 }
 
-fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 2] {
-    [("openai", &options.openai), ("anthropic", &options.anthropic)]
+fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 3] {
+    [("openai", &options.openai), ("anthropic", &options.anthropic), ("gemini", &options.gemini)]
         .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
 }
 

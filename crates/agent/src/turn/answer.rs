@@ -3,8 +3,8 @@
 use super::gathered::Gathered;
 use crate::{
     ANSWER_BYTES, LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStop,
-    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded,
-    log::SessionLog, session_task::Session,
+    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, log::SessionLog,
+    session_task::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;

@@ -4,6 +4,7 @@ mod answer;
 mod kept;
 mod request;
 mod stream;
+mod tools_as_text;
 
 pub(crate) use request::{OPTIONS, body};
 pub(crate) use stream::ChatFold;

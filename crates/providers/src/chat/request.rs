@@ -1,6 +1,9 @@
 //! The body of a Chat Completions request.
 
-use super::answer::{self, Habits};
+use super::{
+    answer::{self, Habits},
+    tools_as_text,
+};
 use crate::{
     call_ids::CallIds,
     family,
@@ -41,6 +44,13 @@ pub(crate) fn body(
     traits: &Traits,
     official: bool,
 ) -> Vec<u8> {
+    let without_tools;
+    let request = if traits.no_tools && !request.tools.is_empty() {
+        without_tools = tools_as_text::rewritten(request);
+        &without_tools
+    } else {
+        request
+    };
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(Wire::System { content: &request.system });

@@ -2,6 +2,7 @@
 
 mod calls;
 mod chunk;
+mod think;
 
 use super::kept::ReasoningField;
 use crate::{
@@ -11,12 +12,16 @@ use crate::{
 use agent::{ModelEvent, ModelStop, Reasoning, Usage};
 use calls::Calls;
 use chunk::{Chunk, Delta};
+use think::{Think, Told};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct ChatFold {
     reasoning: String,
     field: Option<ReasoningField>,
+    think: Think,
+    /// Reasoning from between tags, which goes back nowhere.
+    tagged: String,
     calls: Calls,
     usage: Option<Usage>,
     finish: Option<String>,
@@ -61,6 +66,7 @@ impl Fold for ChatFold {
     }
 
     fn complete(&mut self, sink: &mut Sink) {
+        self.end_content(sink);
         self.end_reasoning(sink);
         let calls = self.calls.take();
         let stop = match self.finish.as_deref() {
@@ -76,6 +82,7 @@ impl Fold for ChatFold {
     }
 
     fn abandon(&mut self, sink: &mut Sink) {
+        self.end_content(sink);
         self.send_usage(sink);
     }
 }
@@ -88,13 +95,15 @@ impl ChatFold {
             _ => None,
         };
         if let Some((field, text)) = reasoning {
+            // The server tells reasoning apart itself: a tag in the content is text.
+            self.end_content(sink);
             self.field = Some(field);
             self.reasoning.push_str(&text);
             sink.reasoning(text);
         }
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
-            self.end_reasoning(sink);
-            sink.text(text);
+            let told = self.think.feed(&text);
+            self.on_content(told, sink);
         }
         if let Some(text) = delta.refusal.filter(|text| !text.is_empty()) {
             self.refused = true;
@@ -113,7 +122,26 @@ impl ChatFold {
         })
     }
 
+    fn on_content(&mut self, told: Told, sink: &mut Sink) {
+        self.tagged.push_str(&told.reasoning);
+        sink.reasoning(told.reasoning);
+        if !told.text.is_empty() {
+            self.end_reasoning(sink);
+            sink.text(told.text);
+        }
+    }
+
+    /// Gives out what of the content may have become a tag and has not.
+    fn end_content(&mut self, sink: &mut Sink) {
+        let told = self.think.finish();
+        self.on_content(told, sink);
+    }
+
     fn end_reasoning(&mut self, sink: &mut Sink) {
+        if !self.tagged.is_empty() {
+            let text = std::mem::take(&mut self.tagged);
+            sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque: None }));
+        }
         if let Some(field) = self.field.take() {
             sink.push(ModelEvent::ReasoningDone(Reasoning {
                 text: std::mem::take(&mut self.reasoning),

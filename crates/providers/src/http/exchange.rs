@@ -1,10 +1,13 @@
 //! One request and its streamed answer: tries, idle watchdog, splitting, folding.
 
-use super::{Failure, Peer, retry};
+use super::{
+    Failure, Fold, Peer, retry,
+    whole::{no_stream, read_up_to},
+};
 use crate::{
-    learned::Traits,
+    learned::{Lesson, Traits},
     limits,
-    remote::{Line, Remote},
+    remote::{self, Line, Remote},
     sink::Sink,
     sse::{EventTooLong, SseSplitter},
 };
@@ -16,29 +19,8 @@ use futures::{
     stream::{self, BoxStream},
 };
 use reqwest::{Response, header::CONTENT_TYPE};
-use serde_json::Value;
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc};
 use tokio::time::{Instant, Sleep, sleep, timeout};
-
-/// What a wire makes of the data of its events. Pure: no clock, no socket.
-pub(crate) trait Fold: Send {
-    /// Takes the data of one event. An error object in the stream is an error.
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure>;
-
-    /// The stream is over and the model had said why it stopped: gives out what was held back, and the stop.
-    fn complete(&mut self, sink: &mut Sink);
-
-    /// The stream is over although the model was not done: gives out what is of use without the rest; calls are not.
-    fn abandon(&mut self, sink: &mut Sink);
-}
-
-/// The settings of an exchange.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tuning {
-    pub(crate) idle: Duration,
-    pub(crate) tries: u32,
-    pub(crate) retry_delay: Duration,
-}
 
 /// A request that can be sent, several times if need be.
 pub(crate) struct Exchange {
@@ -48,7 +30,11 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn new(remote: Arc<Remote>, request: ModelRequest) -> Self {
+    pub(crate) fn new(remote: Arc<Remote>, mut request: ModelRequest) -> Self {
+        if let Some(conversation) = &request.cache_key {
+            let forgotten = remote.learned.forgotten(conversation).min(request.messages.len());
+            remote::forget(&mut request.messages[..forgotten]);
+        }
         Self { remote, request: Some(request) }
     }
 
@@ -68,6 +54,7 @@ impl Exchange {
             state: State::Send,
             body: Bytes::new(),
             lessons: 0,
+            forgot: false,
             switched: false,
             line,
             traits,
@@ -107,6 +94,8 @@ struct Run {
     body: Bytes,
     /// How often the request was made anew after a refusal.
     lessons: usize,
+    /// Whether the answers so far go without what only the model understands.
+    forgot: bool,
     /// Whether the wire was changed on the way: once is enough.
     switched: bool,
     fold: Box<dyn Fold>,
@@ -227,7 +216,12 @@ impl Run {
 
     /// What was learned on the way holds from now on, and the request is not made anew any more.
     fn accepted(&mut self) {
-        self.request = None;
+        let request = self.request.take();
+        if let Some(ModelRequest { cache_key: Some(conversation), messages, .. }) = request
+            && self.forgot
+        {
+            self.remote.learned.forget(&conversation, messages.len());
+        }
         if self.lessons > 0 {
             self.remote.remember(self.traits.clone());
             self.lessons = 0;
@@ -236,9 +230,13 @@ impl Run {
 
     /// Whether a refusal taught how to make the request so that it may be accepted.
     fn learn(&mut self, status: u16, said: &[u8]) -> bool {
-        let wanted = self.request.is_some() && self.lessons < limits::MAX_LESSONS;
-        if !wanted || !self.remote.learn((status, said), &self.body, &mut self.traits, !self.switched) {
+        let Some(request) = self.request.as_mut().filter(|_| self.lessons < limits::MAX_LESSONS) else {
             return false;
+        };
+        match self.remote.learn((status, said), &self.body, &mut self.traits, !self.switched) {
+            Lesson::Anew => {}
+            Lesson::Forget if remote::forget(&mut request.messages) => self.forgot = true,
+            Lesson::Forget | Lesson::None => return false,
         }
         let line = self.remote.line(&self.traits);
         self.switched |= line != self.line;
@@ -248,7 +246,7 @@ impl Run {
         self.fold = self.remote.lines[line].fold();
         let peer = self.peer();
         tracing::info!(provider = %peer.provider, model = %peer.model, status, traits = ?self.traits,
-            "the server refused an option; the request is sent once more without it");
+            "the server refused the request; it is sent once more in another way");
         true
     }
 
@@ -267,7 +265,7 @@ impl Run {
                 let mut body = chunk.to_vec();
                 let idle = self.remote.tuning.idle;
                 let _ = timeout(idle, read_up_to(&mut response, &mut body)).await;
-                Err(self.no_stream(&body))
+                Err(no_stream(self.peer(), &body))
             }
             Some(_) => self.take(response, chunk),
             None => {
@@ -357,39 +355,6 @@ impl Run {
             self.remote.tuning.idle
         )))
     }
-
-    /// A success that is no event stream.
-    fn no_stream(&self, body: &[u8]) -> Failure {
-        let peer = self.peer();
-        let told = |what: &str| Failure::last(ModelError::BadResponse(format!("{} {what}", peer.url)));
-        let Ok(value) = serde_json::from_slice::<Value>(body) else {
-            let text = String::from_utf8_lossy(body);
-            let shape = if text.trim_start().starts_with('<') {
-                "a web page"
-            } else {
-                "a broken or very long JSON text"
-            };
-            return told(&format!(
-                "answered with {shape} instead of an event stream; check the base URL of {}",
-                peer.provider
-            ));
-        };
-        if value.get("error").is_some_and(|error| !error.is_null())
-            || value.get("type") == Some(&"error".into())
-        {
-            return peer.reported(None, &value);
-        }
-        if ["choices", "output", "content"].iter().any(|key| value.get(key).is_some_and(Value::is_array)) {
-            return told(
-                "ignored that streaming was asked for and answered whole; use a server that streams",
-            );
-        }
-        told(&format!(
-            "answered with JSON that is no model's answer: {}; check the base URL of {}",
-            peer.clean(&value.to_string()),
-            peer.provider
-        ))
-    }
 }
 
 /// Why the splitter was stopped.
@@ -427,13 +392,4 @@ fn on_data(fold: &mut dyn Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Res
     }
     fold.on_event(data, peer, sink).map_err(Stop::Failed)?;
     if sink.is_too_long() { Err(Stop::Failed(too_long())) } else { Ok(()) }
-}
-
-async fn read_up_to(response: &mut Response, body: &mut Vec<u8>) {
-    while body.len() < limits::MAX_ERROR_BYTES {
-        match response.chunk().await {
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) | Err(_) => return,
-        }
-    }
 }

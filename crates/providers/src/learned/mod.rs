@@ -67,21 +67,51 @@ impl Traits {
     }
 }
 
-/// The memory of a process, by base URL and model.
+/// What a refusal is answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lesson {
+    /// The refusal is told.
+    None,
+    /// The request is made anew by what was learned.
+    Anew,
+    /// The request is made anew without what only the model understands of its answers so far: signatures and
+    /// encrypted reasoning that it does not recognise any more.
+    Forget,
+}
+
+/// The memory of a process.
 #[derive(Debug, Default)]
-pub(crate) struct Learned(Mutex<HashMap<(String, String), Traits>>);
+pub(crate) struct Learned {
+    /// By base URL and model.
+    traits: Mutex<HashMap<(String, String), Traits>>,
+    /// How many messages of a conversation go without what only the model understands, by the key of the conversation's
+    /// cache. Few conversations ever come to this.
+    forgotten: Mutex<HashMap<String, usize>>,
+}
 
 impl Learned {
     /// What is known of a model; nothing at first.
     pub(crate) fn of(&self, base_url: &str, model: &str) -> Traits {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.traits.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&(base_url.to_owned(), model.to_owned())).cloned().unwrap_or_default()
     }
 
     /// Replaces what is known of a model.
     pub(crate) fn remember(&self, base_url: &str, model: &str, traits: Traits) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.traits.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert((base_url.to_owned(), model.to_owned()), traits);
+    }
+
+    /// How many messages of a conversation go without what only the model understands.
+    pub(crate) fn forgotten(&self, conversation: &str) -> usize {
+        let known = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(conversation).copied().unwrap_or(0)
+    }
+
+    /// Remembers that so many messages do. What the model writes after them it understands again.
+    pub(crate) fn forget(&self, conversation: &str, messages: usize) {
+        let mut known = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(conversation.to_owned(), messages);
     }
 }
 

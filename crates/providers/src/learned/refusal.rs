@@ -62,6 +62,19 @@ const BEFORE_CONTEXT: &[&str] = &[
     "tokens allowed (",
 ];
 
+/// Words by which a vendor refuses what only its model understands, all of a row together: Anthropic, OpenAI, Google.
+const UNRECOGNISED: &[&[&str]] = &[
+    &["bound to a different conversation"],
+    &["`thinking` or `redacted_thinking` blocks", "cannot be modified"],
+    &["invalid `signature`", "`thinking` block"],
+    &["encrypted content", "could not be"],
+    &["items are not persisted", "`store`"],
+    &["thought signature is not valid"],
+    &["invalid thought signature"],
+    &["corrupted thought signature"],
+    &["thought_signature", "not valid"],
+];
+
 impl Refusal {
     /// Reads a response. `None` for a status that says nothing of the request: credentials, limits of use, a server that is down.
     pub(crate) fn read(status: u16, body: &[u8]) -> Option<Self> {
@@ -124,6 +137,12 @@ impl Refusal {
             }
             _ => None,
         }
+    }
+
+    /// Whether it was something of the model's own earlier answers that it does not recognise: a signature, encrypted
+    /// reasoning, an item by its id.
+    pub(crate) fn is_of_own_answers(&self) -> bool {
+        UNRECOGNISED.iter().any(|words| words.iter().all(|word| self.text.contains(word)))
     }
 
     /// Whether it was the images.

@@ -36,6 +36,8 @@ pub(crate) struct Seen {
     pub(crate) head: String,
     /// The body.
     pub(crate) body: serde_json::Value,
+    /// The body byte for byte.
+    pub(crate) text: String,
 }
 
 /// The server. Connection by connection it plays the scripts; past the last it repeats the last.
@@ -170,8 +172,9 @@ async fn read_request(socket: &mut TcpStream) -> Option<Seen> {
     while bytes.len() < head_end + 4 + length {
         socket.read_buf(&mut bytes).await.unwrap();
     }
-    let body = serde_json::from_slice(&bytes[head_end + 4..]).unwrap_or_default();
-    Some(Seen { head, body })
+    let text = String::from_utf8_lossy(&bytes[head_end + 4..]).into_owned();
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    Some(Seen { head, body, text })
 }
 
 async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSender<()>) {

@@ -5,8 +5,10 @@
 mod catalog;
 mod exchange;
 mod faker;
+mod gemini;
 mod learned;
 mod mangled;
+mod own_answers;
 mod pace;
 mod recording;
 mod refusals;
