@@ -125,6 +125,8 @@ impl Remote {
         if refusal.is_of_own_answers() {
             return Lesson::Forget;
         }
+        // A limit of the answer may be refused with the size of the context that it does not fit.
+        traits.context_size = refusal.context_size().or(traits.context_size);
         let sent_json: Value = serde_json::from_slice(sent).unwrap_or_default();
         let has_tools = line.wire == Wire::Chat && sent_json.get("tools").is_some();
         if has_tools && !traits.no_tools && refusal.is_of_tools() {

@@ -15,7 +15,7 @@ pub(super) fn rewritten(request: &ModelRequest) -> ModelRequest {
     let mut system = format!("{}\n\n{HOW}", request.system);
     for tool in request.tools.iter() {
         let line = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
-        let _ = write!(system, "{line}\n");
+        let _ = writeln!(system, "{line}");
     }
     let mut messages = Vec::with_capacity(request.messages.len() * 2);
     for message in &request.messages {

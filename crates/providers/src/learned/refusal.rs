@@ -124,7 +124,7 @@ impl Refusal {
         let says = |words: &[&str]| words.iter().any(|word| self.text.contains(word));
         match wire {
             Wire::Chat
-                if says(&["v1/responses", "responses api", "responses endpoint", "not a chat model"]) =>
+                if says(&["/responses", "responses api", "responses endpoint", "not a chat model"]) =>
             {
                 Some(Wire::Responses)
             }

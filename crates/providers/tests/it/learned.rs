@@ -33,6 +33,9 @@ fn full() -> ModelRequest {
     }
 }
 
+/// What a server refuses, the wire and the model, a place in the bodies, and what stands there each time.
+type Case<'a> = (&'a [Rule], Wire, &'a str, &'a str, &'a [&'a str]);
+
 async fn ask(model: &dyn LanguageModel, request: ModelRequest) -> String {
     show(&model.stream(request).collect::<Vec<_>>().await)
 }
@@ -59,7 +62,7 @@ fn has(body: &Value, path: &str) -> String {
 
 #[tokio::test]
 async fn an_option_that_is_refused_is_left_out_from_then_on() {
-    let cases: &[(&[Rule], Wire, &str, &str, &[&str])] = &[
+    let cases: &[Case] = &[
         (
             &[Rule::SummaryNotVerified],
             Wire::Responses,

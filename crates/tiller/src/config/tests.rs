@@ -323,7 +323,7 @@ fn keys_never_come_from_settings_and_are_never_shown() {
         (&[("GOOGLE_API_KEY", "old")][..], "old"),
         (&[("GOOGLE_API_KEY", "old"), ("GEMINI_API_KEY", "new")], "new"),
     ] {
-        let key = options(Case { environment, ..Case::default() }).gemini.api_key;
+        let key = self::options(Case { environment, ..Case::default() }).gemini.api_key;
         assert_eq!(key.as_ref().map(|key| key.reveal()), Some(expected));
     }
 
