@@ -2,21 +2,31 @@
 
 mod calls;
 mod chunk;
+mod more;
 
-use super::kept::ReasoningField;
+use super::{
+    WIRE,
+    kept::{Kept, ReasoningField},
+};
 use crate::{
     http::{Failure, Fold, Peer},
+    parts::kept,
     sink::Sink,
 };
 use agent::{ModelEvent, ModelStop, Reasoning, Usage};
 use calls::Calls;
 use chunk::{Chunk, Delta};
+use more::More;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
 pub(super) struct ChatFold {
     reasoning: String,
+    /// The field that reasoning comes in, until its block is complete.
     field: Option<ReasoningField>,
+    /// Whether any reasoning came, be it empty.
+    reasoned: bool,
+    more: More,
     calls: Calls,
     usage: Option<Usage>,
     finish: Option<String>,
@@ -62,6 +72,10 @@ impl Fold for ChatFold {
 
     fn complete(&mut self, sink: &mut Sink) {
         self.end_reasoning(sink);
+        let message = self.more.take();
+        if !message.is_empty() {
+            sink.push(ModelEvent::Other(kept(WIRE, &Kept { message })));
+        }
         let calls = self.calls.take();
         let stop = match self.finish.as_deref() {
             Some("length" | "max_tokens") => ModelStop::MaxTokens,
@@ -85,10 +99,15 @@ impl ChatFold {
         let reasoning = match (delta.reasoning_content, delta.reasoning) {
             (Some(text), _) if !text.is_empty() => Some((ReasoningField::ReasoningContent, text)),
             (_, Some(text)) if !text.is_empty() => Some((ReasoningField::Reasoning, text)),
+            // A server that gives the field wants it back, even where nothing was thought.
+            (Some(text), _) if !self.reasoned => Some((ReasoningField::ReasoningContent, text)),
             _ => None,
         };
+        sink.count(delta.more.bytes());
+        self.more.add(delta.more);
         if let Some((field, text)) = reasoning {
             self.field = Some(field);
+            self.reasoned = true;
             self.reasoning.push_str(&text);
             sink.reasoning(text);
         }
