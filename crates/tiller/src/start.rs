@@ -49,7 +49,11 @@ pub(crate) fn run() -> Result<Exit> {
         Err(said) => return print_instead(&said),
     };
     let environment = Environment::read();
-    logging::init(&environment)?;
+    let reader = match &cli.command {
+        Some(Command::Acp(_)) => logging::Reader::Log,
+        _ => logging::Reader::Terminal,
+    };
+    logging::init(&environment, reader)?;
     // One thread carries everything: sessions wait far more than they compute, and a process that
     // starts in milliseconds has few threads. What comes in is looked for often: a cancel must not
     // wait for a round of all sessions that are busy.

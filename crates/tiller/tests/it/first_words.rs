@@ -150,3 +150,29 @@ fn broken_settings_are_told_where_they_are_needed_and_end_nothing_else() {
     home.settings("agent.default_model = 'offline/pilot'\n");
     assert!(agent.ask("session/new", params).is_ok(), "the file was mended");
 }
+
+#[test]
+fn a_session_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+    let home = Home::new();
+    assert!(stderr(&home.run(&["sessions", "list"])).contains("No session is stored here"));
+    assert!(home.run(&["-p", "show a.txt"]).status.success());
+    let listed = stdout(&home.run(&["sessions", "list", "--json"]));
+    let record: Value = serde_json::from_str(&listed).unwrap();
+    let id = record["session_id"].as_str().unwrap();
+    for named in [id, &id[..8], "last"] {
+        let shown = home.run(&["sessions", "show", named]);
+        assert!(stdout(&shown).contains("show a.txt"), "{named}: {}", stderr(&shown));
+    }
+    let shown = stdout(&home.run(&["sessions", "show", "last", "--json"]));
+    let times: Vec<u64> = shown
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["timestamp"].as_u64().unwrap())
+        .collect();
+    assert!(times.is_sorted() && times[0] > 1_700_000_000_000, "{times:?}");
+
+    assert!(home.run(&["-p", "help", "--session", &id[..8]]).status.success());
+    assert!(home.run(&["-p", "help"]).status.success());
+    let both = home.run(&["sessions", "show", &id[..4]]);
+    assert!(stderr(&both).contains("2 sessions begin with"), "{}", stderr(&both));
+    assert!(stderr(&home.run(&["sessions", "search", "nowhere"])).contains("Nothing was found"));
+}
