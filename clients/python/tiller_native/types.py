@@ -2159,6 +2159,7 @@ class Usage(TypedDict):
     model: Union[str, None]
     tokensIn: int
     tokensOut: int
+    unpricedTokens: int
 
 
 Verdict = Literal['allow', 'always', 'deny']

@@ -1990,6 +1990,8 @@ export type Usage = {
   model: string | null;
   tokensIn: number;
   tokensOut: number;
+  /** Tokens that the cost leaves out, since their price is not known. */
+  unpricedTokens: number;
 };
 
 /** What came of a question. */

@@ -37,6 +37,7 @@ mod model;
 mod outside;
 mod plain;
 mod policy;
+mod price;
 mod prompt;
 mod recent;
 mod redact;
@@ -92,13 +93,14 @@ pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, Models, ToolSpec, Usage,
+    ModelRequest, ModelStop, Models, ToolProfile, ToolSpec, Usage,
 };
 pub use outside::{Outside, Refusal};
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern,
 };
+pub use price::{Cost, LongPrompt, Price, Rates};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};

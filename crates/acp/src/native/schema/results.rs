@@ -345,6 +345,8 @@ pub(super) struct Usage {
     cache_write: u64,
     /// In US dollars; null where the price is not known.
     cost: Option<f64>,
+    /// Tokens that the cost leaves out, since their price is not known.
+    unpriced_tokens: u64,
     context_used: u64,
     max_context: Option<u64>,
 }
