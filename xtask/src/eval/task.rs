@@ -241,4 +241,21 @@ mod tests {
             assert!(read(&format!("{EDIT}{rest}")).is_err(), "{rest}");
         }
     }
+
+    /// The halves have the same number of each kind, so that their results can be compared.
+    #[test]
+    fn both_halves_are_alike() {
+        let tasks = all(&root().join("eval/tasks")).unwrap();
+        assert_eq!(tasks.len(), 48);
+        assert_eq!(tasks.iter().filter(|task| task.peers).count(), 12);
+        for kind in Kind::ALL {
+            let of = |split| tasks.iter().filter(|task| task.kind == kind && task.split == split).count();
+            assert_eq!(of(Split::Tuned), of(Split::Frozen), "{}", kind.name());
+        }
+        let simple = |task: &&Task| matches!(task.kind, Kind::Question | Kind::Edit);
+        assert!(tasks.iter().filter(simple).count() >= 20);
+        for language in ["python", "javascript", "rust", "c", "bash", "java"] {
+            assert!(tasks.iter().any(|task| task.language == language), "{language}");
+        }
+    }
 }
