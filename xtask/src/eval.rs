@@ -149,7 +149,7 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
     let done = result::read(&options.results)?;
     let setup = Setup {
         proxy: Proxy::start(&options.server)?,
-        model,
+        model: agent::bare(&model).to_owned(),
         agent,
         capabilities: options.capabilities,
         temperature: options.temperature,

@@ -101,11 +101,17 @@ impl Agent {
     }
 }
 
-/// Tiller itself. A model of `local/` is found at the proxy and nowhere else; any other is served as
-/// one of OpenAI's wire.
+/// A model's name as its server knows it, without the provider that Tiller finds it by.
+pub(super) fn bare(model: &str) -> &str {
+    let providers = ["local/", "openai/", "anthropic/"];
+    providers.iter().find_map(|provider| model.strip_prefix(provider)).unwrap_or(model)
+}
+
+/// Tiller itself. A model of `local/` is found at the proxy and nowhere else; one without a provider
+/// is served as one of OpenAI's wire.
 fn tiller(binary: &Path, model: &str) -> Agent {
-    let chosen = if model.contains('/') { "@MODEL@" } else { "openai/@MODEL@" };
-    let mut env = vec![("TILLER_HOME", "@HOME@/tiller"), ("TILLER_MODEL", chosen)];
+    let chosen = if bare(model) == model { format!("openai/{model}") } else { model.to_owned() };
+    let mut env = vec![("TILLER_HOME", "@HOME@/tiller"), ("TILLER_MODEL", chosen.as_str())];
     let mut files = BTreeMap::new();
     if model.starts_with("local/") {
         let settings = "[providers.local]\ndiscover = false\nurls = [\"@ORIGIN@\"]\n";
@@ -142,8 +148,14 @@ mod tests {
         assert!(!agent.env.contains_key("OPENAI_BASE_URL"));
         assert_eq!(
             Agent::named(None, Path::new("/bin/tiller"), "m").unwrap().env["TILLER_MODEL"],
-            "openai/@MODEL@"
+            "openai/m"
         );
+    }
+
+    #[test]
+    fn all_agents_get_the_servers_own_name_of_the_model() {
+        let names = ["local/qwen3:8b", "qwen3:8b", "org/model"].map(bare);
+        assert_eq!(names, ["qwen3:8b", "qwen3:8b", "org/model"]);
     }
 
     #[test]

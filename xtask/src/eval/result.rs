@@ -10,6 +10,7 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Id {
     pub(super) agent: String,
+    /// Without the provider's name, which is the agent's own affair.
     pub(super) model: String,
     pub(super) task: String,
     pub(super) seed: u64,
@@ -40,7 +41,7 @@ pub(super) struct Outcome {
     /// Tokens of all prompts and answers, as the server counts them.
     pub(super) prompt_tokens: u64,
     pub(super) answer_tokens: u64,
-    /// Tokens of the first prompt.
+    /// Tokens of the first prompt that offers tools.
     pub(super) first_prompt_tokens: u64,
     /// Calls that the model wrote, well or not.
     pub(super) calls: u64,

@@ -166,7 +166,9 @@ fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown: &[Shown]) {
         outcome.rounds += u64::from(answer.finished);
         outcome.prompt_tokens += answer.prompt_tokens.unwrap_or_default();
         outcome.answer_tokens += answer.answer_tokens.unwrap_or_default();
-        if place == 0 {
+        // A request without tools before it asks for a title or the like.
+        let with_tools = exchange.request["tools"].is_array();
+        if outcome.first_prompt_tokens == 0 && (with_tools || place + 1 == exchanges.len()) {
             outcome.first_prompt_tokens = answer.prompt_tokens.unwrap_or_default();
         }
         let calls = calls::judge(&exchange.request, &answer);

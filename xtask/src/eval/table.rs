@@ -3,23 +3,45 @@
 use super::result::Outcome;
 use super::task::{Kind, Split};
 
-/// The table of a file of results, by model and half.
+/// The tables of a file of results: each half of the tasks, and the agents side by side.
 pub(super) fn markdown(outcomes: &[Outcome]) -> String {
-    let mut models: Vec<&str> = outcomes.iter().map(|outcome| outcome.id.model.as_str()).collect();
-    models.sort_unstable();
-    models.dedup();
     let mut text = String::new();
-    for model in models {
+    for model in distinct(outcomes.iter().map(|outcome| outcome.id.model.as_str())) {
+        let own: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.id.model == model).collect();
         for split in [Split::Frozen, Split::Tuned] {
-            let own = outcomes.iter().filter(|outcome| outcome.id.model == model && outcome.is_in(split));
-            let own: Vec<&Outcome> = own.collect();
-            if !own.is_empty() {
-                text += &format!("\n`{model}`, the {split} half:\n\n");
-                text += &rows(&own);
+            let half: Vec<&Outcome> = own.iter().copied().filter(|outcome| outcome.is_in(split)).collect();
+            if !half.is_empty() {
+                text += &format!("\n`{model}`, the {split} half:\n\n{}", rows(&half, true));
             }
+        }
+        let shared = shared(&own);
+        if !shared.is_empty() {
+            text +=
+                &format!("\n`{model}`, side by side, what every agent has run:\n\n{}", rows(&shared, false));
         }
     }
     text.trim_start().to_owned()
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The runs whose task and seed every agent has run; none where there is one agent only.
+fn shared<'a>(outcomes: &[&'a Outcome]) -> Vec<&'a Outcome> {
+    let agents = distinct(outcomes.iter().map(|outcome| outcome.id.agent.as_str()));
+    let has = |agent: &str, outcome: &Outcome| {
+        outcomes.iter().any(|other| {
+            other.id.agent == agent
+                && (&other.id.task, other.id.seed) == (&outcome.id.task, outcome.id.seed)
+                && other.broken.is_none()
+        })
+    };
+    let by_all = |outcome: &&&Outcome| agents.iter().all(|agent| has(agent, outcome));
+    if agents.len() < 2 { Vec::new() } else { outcomes.iter().filter(by_all).copied().collect() }
 }
 
 const HEAD: &str = "\
@@ -27,18 +49,16 @@ const HEAD: &str = "\
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
-fn rows(outcomes: &[&Outcome]) -> String {
-    let mut agents: Vec<&str> = outcomes.iter().map(|outcome| outcome.id.agent.as_str()).collect();
-    agents.sort_unstable();
-    agents.dedup();
+/// A table with the sums of each agent, and with a row for each kind where `kinds`.
+fn rows(outcomes: &[&Outcome], kinds: bool) -> String {
     let mut text = HEAD.to_owned();
-    for agent in agents {
+    for agent in distinct(outcomes.iter().map(|outcome| outcome.id.agent.as_str())) {
         let own: Vec<&Outcome> =
             outcomes.iter().copied().filter(|outcome| outcome.id.agent == agent).collect();
         let of = |kinds: &[Kind]| -> Vec<&Outcome> {
             own.iter().copied().filter(|outcome| kinds.iter().any(|kind| outcome.is_of(*kind))).collect()
         };
-        for kind in Kind::ALL {
+        for kind in Kind::ALL.into_iter().filter(|_| kinds) {
             text += &row(agent, kind.name(), &of(&[kind]));
         }
         let (simple, rest) = Kind::ALL.split_at(2);
@@ -124,6 +144,18 @@ mod tests {
         assert!(table.contains("| a | **all** | 2 | 1/2 (50 %) |"), "{table}");
         assert!(table.contains("| b | **all** | 1 | 0/1 (0 %) |"), "{table}");
         assert!(table.contains("| 1/4 (25 %) |") && !table.contains("| b | rename |"), "{table}");
+    }
+
+    #[test]
+    fn agents_stand_side_by_side_with_what_all_of_them_ran() {
+        let mut alone = outcome("a", Kind::Question, false);
+        alone.id.seed = 2;
+        let outcomes =
+            [outcome("a", Kind::Question, true), alone.clone(), outcome("b", Kind::Question, false)];
+        let table = markdown(&outcomes);
+        let (_, side) = table.split_once("side by side").unwrap();
+        assert!(side.contains("| a | **all** | 1 | 1/1 (100 %) |"), "{side}");
+        assert!(!markdown(&[alone]).contains("side by side"));
     }
 
     #[test]
