@@ -1,5 +1,16 @@
 //! The edit engine, pure: replaces text in text, keeping how its lines end.
 
+pub(super) mod elision;
+mod indent;
+mod locate;
+mod spelling;
+mod view;
+mod weave;
+
+pub(super) use indent::indent_of;
+pub(super) use locate::{Found, Place, Target, Where};
+pub(super) use spelling::{Step, matched_after, unescaped};
+
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
@@ -14,6 +25,8 @@ pub(super) struct Edited {
     pub(super) added: usize,
     /// The 1-based line of the first change.
     pub(super) first_line: usize,
+    /// What was undone or passed over to find the place.
+    pub(super) steps: Vec<Step>,
 }
 
 /// Why an edit does not fit a text.
@@ -25,45 +38,54 @@ pub(super) enum EditError {
     Same,
     /// The old text does not occur.
     NotFound,
-    /// The old text occurs more than once; the 1-based lines where it begins.
-    Ambiguous(Vec<usize>),
+    /// The old text does not occur, and this line of it stands for lines that are left out.
+    ElidedOld(String),
+    /// This line of the new text stands for lines that are left out: it would be written as it is.
+    ElidedNew(String),
+    /// What the old text was found as is what the new text is, too.
+    NoDifference(Vec<Step>),
+    /// The old text occurs more than once.
+    Ambiguous {
+        /// The 1-based lines where it begins.
+        lines: Vec<usize>,
+        /// What was undone or passed over to find it.
+        steps: Vec<Step>,
+    },
 }
 
-/// Replaces `old` by `new`, where it occurs exactly once, or everywhere with `all`. Line ends match whatever they are; what is put in gets those of
-/// its surroundings.
+/// Replaces `old` by `new`, where it occurs exactly once, or everywhere with `all`. Where it does not
+/// occur as it stands, the looser readings of [`locate`] count, each only if it finds one place. Line
+/// ends match whatever they are; what is put in gets those of its surroundings.
 pub(super) fn apply(text: &str, old: &str, new: &str, all: bool) -> Result<Edited, EditError> {
     if old.is_empty() {
         return Err(EditError::EmptyOld);
     }
-    let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
-    if old == new {
+    if old.replace("\r\n", "\n") == new.replace("\r\n", "\n") {
         return Err(EditError::Same);
     }
-    let unified = Unified::of(text);
-    let matches = find(&unified.text, &old, all);
-    match matches.as_slice() {
-        [] => return Err(EditError::NotFound),
-        [_] => {}
-        _ if all => {}
-        many => {
-            return Err(EditError::Ambiguous(many.iter().map(|at| line_of(&unified.text, *at)).collect()));
-        }
+    let which = if all { Where::Everywhere } else { Where::Anywhere };
+    let Some(found) = Target::new(text).locate(old, new, which) else {
+        return Err(match elision::any(old) {
+            Some(line) => EditError::ElidedOld(line.to_owned()),
+            None => EditError::NotFound,
+        });
+    };
+    if let Some(line) = elision::added(new, &[text, old]) {
+        return Err(EditError::ElidedNew(line.to_owned()));
     }
-    let crlf = is_crlf(text);
-    let places: Vec<(Range<usize>, String)> = matches
-        .iter()
-        .map(|&at| {
-            let place = unified.original(at)..unified.original(at + old.len());
-            let crlf = match text[place.clone()].contains('\n') {
-                true => text[place.clone()].contains("\r\n"),
-                false => crlf,
-            };
-            (place, with_line_ends(&new, crlf))
-        })
-        .collect();
-    let first_line = line_of(&unified.text, matches[0]);
+    let Found { places, steps } = found;
+    if places.len() > 1 && !(all && steps.is_empty()) {
+        let lines = places.iter().map(|place| line_of(text, place.range.start)).collect();
+        return Err(EditError::Ambiguous { lines, steps });
+    }
+    let first_line = line_of(text, places[0].range.start);
+    let places: Vec<_> = places.into_iter().map(|place| (place.range, place.new)).collect();
     let (removed, added) = count(text, &places);
-    Ok(Edited { text: replace(text, &places), removed, added, first_line })
+    let after = replace(text, &places);
+    match after == text {
+        true => Err(EditError::NoDifference(steps)),
+        false => Ok(Edited { text: after, removed, added, first_line, steps }),
+    }
 }
 
 /// Whether most lines of a text end in `\r\n`.
@@ -81,40 +103,6 @@ pub(super) fn with_line_ends(text: &str, crlf: bool) -> String {
 pub(super) fn changed_lines(before: &str, after: &str) -> (usize, usize) {
     let diff = Diff::compute(Algorithm::Histogram, &InternedInput::new(before, after));
     (diff.count_removals() as usize, diff.count_additions() as usize)
-}
-
-/// A text with `\n` only, and the way back to the original's positions.
-struct Unified {
-    text: String,
-    /// Where, in the unified text, each `\n` stands that was `\r\n`.
-    shortened: Vec<usize>,
-}
-
-impl Unified {
-    fn of(text: &str) -> Self {
-        let shortened = text.match_indices("\r\n").enumerate().map(|(before, (at, _))| at - before).collect();
-        Self { text: text.replace("\r\n", "\n"), shortened }
-    }
-
-    /// The position in the original. Before a `\n` it is the one before its `\r`.
-    fn original(&self, at: usize) -> usize {
-        at + self.shortened.partition_point(|&newline| newline < at)
-    }
-}
-
-/// Where `old` begins. Without `all`, overlapping places count too: either could be meant.
-fn find(text: &str, old: &str, all: bool) -> Vec<usize> {
-    if all {
-        return text.match_indices(old).map(|(at, _)| at).collect();
-    }
-    let step = old.chars().next().map_or(1, char::len_utf8);
-    let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(at) = text[from..].find(old) {
-        found.push(from + at);
-        from += at + step;
-    }
-    found
 }
 
 fn line_of(text: &str, at: usize) -> usize {
@@ -198,8 +186,8 @@ mod tests {
             ("a\nb", "a\r\nb", "a\nb", false, EditError::Same),
             ("a", "b", "c", false, EditError::NotFound),
             ("a", "b", "c", true, EditError::NotFound),
-            ("x\ny\nx\n", "x", "z", false, EditError::Ambiguous(vec![1, 3])),
-            ("aaa", "aa", "b", false, EditError::Ambiguous(vec![1, 1])),
+            ("x\ny\nx\n", "x", "z", false, EditError::Ambiguous { lines: vec![1, 3], steps: vec![] }),
+            ("aaa", "aa", "b", false, EditError::Ambiguous { lines: vec![1, 1], steps: vec![] }),
         ] {
             assert_eq!(apply(text, old, new, all), Err(expected), "{text:?} {old:?}");
         }
