@@ -41,7 +41,7 @@ impl Style {
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let (mut tabs, mut blanks) = (0, 0);
         let mut steps: BTreeMap<i64, usize> = BTreeMap::new();
-        let mut last = 0;
+        let mut last = i64::MAX;
         for line in lines.filter(|line| !line.trim().is_empty()) {
             let indent = indent_of(line);
             match indent.as_bytes().first() {
@@ -158,7 +158,7 @@ mod tests {
                 "a\n    b",
                 "a\n\tb",
                 &[("", ""), ("    ", "\t")],
-                &[("        ", Some("\t\t")), ("      ", None)],
+                &[("        ", Some("\t\t")), ("      ", Some("\t  "))],
             ),
             ("a\n\tb", "a\n  b", &[("", ""), ("\t", "  ")], &[("\t\t", Some("    "))]),
             (

@@ -193,6 +193,150 @@ mod tests {
         }
     }
 
+    /// A file with what models get wrong: tabs, blanks at line ends, typeset characters, CRLF.
+    const FILE: &str = "fn a() {\n    if x < 1 && y {\n        say(\"it's\");  \n    }\n    done();\n}\n\nfn b() {\n\tgo();\n\tend();\n}\n";
+
+    #[test]
+    fn faults_of_form_are_passed_over_where_one_place_is_left() {
+        use Step::*;
+        for (old, new, steps, gone, come) in [
+            // The numbers that file_read prints, whatever they are printed like.
+            (
+                "2\t    if x < 1 && y {\n3\t        say(\"it's\");  ",
+                "2\t    if x {\n3\t        say(\"it's\");  ",
+                &[LineNumbers][..],
+                "x < 1 && y {",
+                "x {",
+            ),
+            (" 5→    done();", "    over();", &[LineNumbers], "done();", "over();"),
+            ("5|     done();\n6| }", "5|     over();\n6| }", &[LineNumbers], "done();", "over();"),
+            // Blanks at line ends, on either side.
+            ("fn a() {  \n    if x < 1", "fn a() {  \n    if x < 2", &[TrailingBlanks], "x < 1", "x < 2"),
+            (
+                "say(\"it's\");\n    }\n    done();",
+                "say(\"it's\");\n    }\n    over();",
+                &[TrailingBlanks],
+                "done();",
+                "over();",
+            ),
+            ("done();   ", "over();   ", &[TrailingBlanks], "done();", "over();"),
+            // Look-alikes: what is new gets the file's characters, too.
+            (
+                "say(“it’s”);",
+                "say(“it’s not”, “x”);",
+                &[LookAlikes],
+                "say(\"it's\");",
+                "say(\"it's not\", \"x\");",
+            ),
+            (
+                "\u{a0}\u{a0}\u{a0}\u{a0}done();\n}",
+                "\u{a0}\u{a0}\u{a0}\u{a0}over();\n}",
+                &[LookAlikes],
+                "done();",
+                "over();",
+            ),
+            // Indentation, throughout in one way.
+            (
+                "if x < 1 && y {\n    say(\"it's\");\n}",
+                "if x < 1 && y {\n    if z {\n        say(\"it's\");\n    }\n}",
+                &[TrailingBlanks, Indentation],
+                "        say(\"it's\");  \n",
+                "        if z {\n            say(\"it's\");\n        }\n",
+            ),
+            (
+                "    fn b() {\n        go();\n        end();\n    }",
+                "    fn b() {\n        go();\n        if z {\n            end();\n        }\n    }",
+                &[Indentation],
+                "\tend();\n",
+                "\tif z {\n\t\tend();\n\t}\n",
+            ),
+            ("  go();", "  stop();", &[Indentation], "go();", "stop();"),
+            // One level of escapes too many.
+            ("fn b() {\\n\\tgo();", "fn b() {\\n\\tstop();", &[Backslashes], "go();", "stop();"),
+            ("say(\\\"it's\\\");", "say(\\\"its\\\");", &[Backslashes], "it's", "its"),
+            ("x &lt; 1 &amp;&amp; y", "x &gt; 1 &amp;&amp; y", &[Entities], "x < 1", "x > 1"),
+            // Several of them.
+            (
+                "9\t    go();\n10\t    end();",
+                "9\t    stop();\n10\t    end();",
+                &[LineNumbers, Indentation],
+                "go();",
+                "stop();",
+            ),
+        ] {
+            for crlf in [false, true] {
+                let file = with_line_ends(FILE, crlf);
+                let edited =
+                    apply(&file, old, new, false).unwrap_or_else(|error| panic!("{old:?}: {error:?}"));
+                let (gone, come) = (with_line_ends(gone, crlf), with_line_ends(come, crlf));
+                assert_eq!(edited.text, file.replacen(&gone, &come, 1), "{old:?}");
+                assert_eq!(edited.steps, steps, "{old:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_could_be_meant_otherwise_is_refused() {
+        let twice = "if a {\n    go();\n}\nif b {\n        go();\n}\n";
+        for (text, old, new, all, expected) in [
+            // Two places by the same reading, also where all are asked for.
+            (twice, "\tgo();", "stop();", false, Some((vec![2, 5], vec![Step::Indentation]))),
+            (twice, "\tgo();", "stop();", true, Some((vec![2, 5], vec![Step::Indentation]))),
+            ("'a'\n'a'\n", "‘a’", "‘b’", false, Some((vec![1, 2], vec![Step::LookAlikes]))),
+            // Another shape, and what is only alike.
+            ("if a:\n    b()\nc()\n", "if a:\n    b()\n    c()", "if a:\n    c()", false, None),
+            ("let total = 1;\n", "let totals = 1;", "let total = 2;", false, None),
+            // A number that is no line's: it is the text of another line.
+            ("4\tfoo\n", "3\tfo", "3\tba", false, None),
+            // The new text has no room to the left.
+            ("a {\n  b\n}\n", "        b", "c", false, None),
+            // It cannot be told what the new text's `\\n` is.
+            ("a();\nb();\n", "a();\\nb();", "a(\"\\n\");\\nb();", false, None),
+        ] {
+            let expected = match expected {
+                Some((lines, steps)) => EditError::Ambiguous { lines, steps },
+                None => EditError::NotFound,
+            };
+            assert_eq!(apply(text, old, new, all), Err(expected), "{text:?} {old:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_stand_for_others_are_refused() {
+        let text = "a\nb\nc\nd\n";
+        for (old, new, expected) in [
+            ("a\n...\nd", "x", EditError::ElidedOld("...".into())),
+            ("a\n// ... existing code ...\nd", "x", EditError::ElidedOld("// ... existing code ...".into())),
+            ("b", "x\n# ... rest of the code", EditError::ElidedNew("# ... rest of the code".into())),
+        ] {
+            assert_eq!(apply(text, old, new, false), Err(expected), "{old:?}");
+        }
+        // Dots that are code, and a comment that was there before.
+        for (text, old, new) in [
+            ("a\n...\n", "...", "b"),
+            ("a\n", "a", "..."),
+            ("# ... rest of it\n", "rest of it", "rest of it here"),
+        ] {
+            apply(text, old, new, false).unwrap_or_else(|error| panic!("{old:?}: {error:?}"));
+        }
+    }
+
+    #[test]
+    fn what_stays_is_as_the_file_has_it() {
+        for (text, old, new, expected) in [
+            ("a – b\nc\n", "a - b\nc", "a - b\nd", "a – b\nd\n"),
+            ("“x” and “y”\n", "\"x\" and \"y\"", "\"x\" or \"y\"", "“x” or “y”\n"),
+            ("a  \nb\t\nc\n", "a\nb\nc", "a\nc", "a  \nc\n"),
+            ("key: a\n", "key: a   ", "key:", "key:\n"),
+            ("a\r\nb\nc\r\n", "a \nb\nc", "a\nb\nd", "a\r\nb\nd\r\n"),
+            // New characters that the file knows are meant.
+            ("“a” b's\n", "b’s", "“b’s”", "“a” “b's”\n"),
+        ] {
+            let edited = apply(text, old, new, false).unwrap_or_else(|error| panic!("{old:?}: {error:?}"));
+            assert_eq!(edited.text, expected, "{old:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn never_panics_and_undoes(text in "[ab\r\nü🦀 ]{0,60}", old in "[ab\r\nü🦀 ]{0,4}", new in "[cd\n]{0,4}", all: bool) {

@@ -32,25 +32,39 @@ impl Woven<'_> {
         };
         let spoiled = Spoiled::of(self, &old_view);
         let new_view = View::of(new, self.fold);
-        let input = InternedInput::new(Words(&old_view.text), Words(&new_view.text));
-        let (olds, news) = (offsets(&old_view.text), offsets(&new_view.text));
+        let line_end = if crlf { "\r\n" } else { "\n" };
         let mut text = String::new();
-        let mut kept = 0;
-        let keep = |text: &mut String, words: Range<u32>| {
-            let part = olds[words.start as usize]..olds[words.end as usize];
-            text.push_str(&self.file[self.view.range(self.at + part.start..self.at + part.end)]);
-        };
-        for hunk in Diff::compute(Algorithm::Histogram, &input).hunks() {
-            keep(&mut text, kept..hunk.before.start);
-            let part = news[hunk.after.start as usize]..news[hunk.after.end as usize];
-            let fresh = match self.fold {
-                Fold::LineEnds => new_view.text[part].to_owned(),
-                _ => spoiled.mended(&new_view, new, part),
+        let file = |part: Range<usize>| &self.file[self.view.range(self.at + part.start..self.at + part.end)];
+        // Lines that stay keep their ends; of those that change, the words that stay are kept.
+        for (old_lines, new_lines) in parts(&old_view.text, &new_view.text, |text| text) {
+            let Some(new_lines) = new_lines else {
+                text.push_str(file(old_lines));
+                continue;
             };
-            text.push_str(&with_line_ends(&fresh, crlf));
-            kept = hunk.before.end;
+            let (from, at) = (old_lines.start, new_lines.start);
+            for (old_words, new_words) in parts(&old_view.text[old_lines], &new_view.text[new_lines], Words) {
+                match new_words {
+                    None => {
+                        let words = from + old_words.start..from + old_words.end;
+                        let mut start = words.start;
+                        for (end, _) in old_view.text[words.clone()].match_indices('\n') {
+                            text.push_str(file(start..words.start + end));
+                            text.push_str(line_end);
+                            start = words.start + end + 1;
+                        }
+                        text.push_str(file(start..words.end));
+                    }
+                    Some(words) => {
+                        let words = at + words.start..at + words.end;
+                        let fresh = match self.fold {
+                            Fold::LineEnds => new_view.text[words].to_owned(),
+                            _ => spoiled.mended(&new_view, new, words),
+                        };
+                        text.push_str(&with_line_ends(&fresh, crlf));
+                    }
+                }
+            }
         }
-        keep(&mut text, kept..olds.len() as u32 - 1);
         // Blanks that end the new text, not a line of it.
         if !ends_in_blanks(self.old) {
             text.push_str(&new[new_view.original(new_view.text.len())..]);
@@ -128,6 +142,43 @@ fn is_bare(line_end: &str) -> bool {
     matches!(line_end, "\n" | "\r\n")
 }
 
+/// The parts of two texts in order: what both have, with its place in the old one, and what the new
+/// one has in place of a part of the old one.
+fn parts<'a, S>(
+    old: &'a str,
+    new: &'a str,
+    source: impl Fn(&'a str) -> S,
+) -> Vec<(Range<usize>, Option<Range<usize>>)>
+where
+    S: TokenSource<Token = &'a str>,
+{
+    let input = InternedInput::new(source(old), source(new));
+    let (olds, news) = (offsets(source(old)), offsets(source(new)));
+    let mut parts = Vec::new();
+    let mut kept = 0;
+    for hunk in Diff::compute(Algorithm::Histogram, &input).hunks() {
+        parts.push((olds[kept]..olds[hunk.before.start as usize], None));
+        let before = olds[hunk.before.start as usize]..olds[hunk.before.end as usize];
+        let after = news[hunk.after.start as usize]..news[hunk.after.end as usize];
+        parts.push((before, Some(after)));
+        kept = hunk.before.end as usize;
+    }
+    parts.push((olds[kept]..old.len(), None));
+    parts
+}
+
+/// Where each token begins, and where the last one ends.
+fn offsets<'a>(source: impl TokenSource<Token = &'a str>) -> Vec<usize> {
+    let mut at = 0;
+    let ends = source.tokenize().map(|token: &str| {
+        at += token.len();
+        at
+    });
+    let mut offsets = vec![0];
+    offsets.extend(ends.collect::<Vec<_>>());
+    offsets
+}
+
 /// A text as words, blanks side by side, and single other characters.
 #[derive(Clone, Copy)]
 struct Words<'a>(&'a str);
@@ -175,15 +226,4 @@ fn kind(char: char) -> Kind {
         char if char.is_alphanumeric() => Kind::Word,
         _ => Kind::Other,
     }
-}
-
-/// Where each word begins, and where the last one ends.
-fn offsets(text: &str) -> Vec<usize> {
-    let mut at = 0;
-    let mut offsets = vec![0];
-    offsets.extend(Words(text).map(|word| {
-        at += word.len();
-        at
-    }));
-    offsets
 }
