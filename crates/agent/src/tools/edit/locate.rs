@@ -186,6 +186,9 @@ fn carried_over(
         .filter(|(line, _)| !line.trim().is_empty())
         .map(|(line, there)| (indent_of(line), *there))
         .collect();
+    // Some files are indented in one way here and in another there.
+    let indented = there.iter().find(|indent| !indent.is_empty());
+    let to = Style { tabs: indented.map(|indent| indent.starts_with('\t')).or(to.tabs), ..to };
     let put = |way: &Reindent, text: &str, first: Option<&str>| -> Option<String> {
         let mut lines = Vec::new();
         for (index, line) in text.split('\n').enumerate() {
