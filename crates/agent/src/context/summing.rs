@@ -259,7 +259,8 @@ impl Session {
                     ModelEvent::ToolCall(_)
                     | ModelEvent::Reasoning(_)
                     | ModelEvent::ReasoningDone(_)
-                    | ModelEvent::Other(_),
+                    | ModelEvent::Other(_)
+                    | ModelEvent::Alive,
                 )) => {}
             }
         };

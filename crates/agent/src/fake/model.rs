@@ -72,6 +72,7 @@ impl FakeModel {
                 max_output: 4_096,
                 images: true,
                 disclosure: None,
+                ..ModelInfo::default()
             },
             script,
         )

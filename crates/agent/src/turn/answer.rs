@@ -3,8 +3,8 @@
 use super::gathered::Gathered;
 use crate::{
     ANSWER_BYTES, LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStop,
-    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, limits::MODEL_SILENCE,
-    log::SessionLog, session_task::Session,
+    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, log::SessionLog,
+    session_task::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;
@@ -78,6 +78,7 @@ pub(super) async fn ask(
             }
             Some(Ok(ModelEvent::Other(opaque))) => gathered.other(opaque),
             Some(Ok(ModelEvent::Usage(now))) => usage = now,
+            Some(Ok(ModelEvent::Alive)) => {}
             Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
                 session.log.tell(retrying(attempt, after, reason));
             }
@@ -114,7 +115,7 @@ fn cut_off(log: &SessionLog) -> String {
     format!("[cut off here: an answer may have {most} MiB]")
 }
 
-/// The next thing the model says; an end, when it was cancelled or says nothing for too long.
+/// The next thing the model says; an end, when it was cancelled.
 pub(crate) async fn next(
     stream: &mut BoxStream<'_, Result<ModelEvent, ModelError>>,
     cancel: &CancellationToken,
@@ -122,10 +123,7 @@ pub(crate) async fn next(
     tokio::select! {
         biased;
         () = cancel.cancelled() => Some(Ok(ModelEvent::Stop(ModelStop::EndTurn))),
-        event = tokio::time::timeout(MODEL_SILENCE, stream.next()) => event.unwrap_or_else(|_| {
-            let seconds = MODEL_SILENCE.as_secs();
-            Some(Err(ModelError::Transport(format!("the model said nothing for {seconds} s; try again"))))
-        }),
+        event = stream.next() => event,
     }
 }
 

@@ -51,8 +51,7 @@ fn is_old(name: &str) -> bool {
         name.strip_prefix(*old).is_some_and(|rest| rest.is_empty() || rest.starts_with("-20"))
     };
     let generation = name.split(['-', '.', '@']).find(|part| part.parse::<u32>().is_ok());
-    OLD_NAMES.iter().any(is_old_name)
-        || generation.is_some_and(|number| OLD_GENERATIONS.contains(&number))
+    OLD_NAMES.iter().any(is_old_name) || generation.is_some_and(|number| OLD_GENERATIONS.contains(&number))
 }
 
 #[cfg(test)]

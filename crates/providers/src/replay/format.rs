@@ -185,9 +185,11 @@ enum Kind {
     AnswerTooLong,
 }
 
-impl From<&ModelEvent> for Event {
-    fn from(event: &ModelEvent) -> Self {
-        match event.clone() {
+impl Event {
+    /// What of an event is recorded; nothing of a sign of life.
+    pub(super) fn of(event: &ModelEvent) -> Option<Self> {
+        Some(match event.clone() {
+            ModelEvent::Alive => return None,
             ModelEvent::Retrying { attempt, after, reason } => Self::Retrying {
                 attempt,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
@@ -201,7 +203,7 @@ impl From<&ModelEvent> for Event {
                 Self::Call { id, name, arguments, opaque }
             }
             ModelEvent::Other(opaque) => Self::Other { opaque },
-            ModelEvent::Usage(Usage { input, output, cache_read, cache_write }) => {
+            ModelEvent::Usage(Usage { input, output, cache_read, cache_write, .. }) => {
                 Self::Usage { input, output, cache_read, cache_write }
             }
             ModelEvent::Stop(stop) => Self::Stop {
@@ -212,7 +214,7 @@ impl From<&ModelEvent> for Event {
                     ModelStop::Refusal => Stop::Refusal,
                 },
             },
-        }
+        })
     }
 }
 
@@ -235,7 +237,7 @@ impl From<Event> for ModelEvent {
                 Self::ToolCall(ModelCall { provider_id: id, name, arguments: raw, opaque: None })
             }
             Event::Usage { input, output, cache_read, cache_write } => {
-                Self::Usage(Usage { input, output, cache_read, cache_write })
+                Self::Usage(Usage { input, output, cache_read, cache_write, ..Usage::default() })
             }
             Event::Stop { reason } => Self::Stop(match reason {
                 Stop::EndTurn => ModelStop::EndTurn,
