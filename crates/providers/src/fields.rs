@@ -23,6 +23,14 @@ impl<'a> Fields<'a> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
+    /// Reads a member; `None` where it is `null` or missing.
+    pub(crate) fn read<T: Deserialize<'a>>(&self, name: &str) -> serde_json::Result<Option<T>> {
+        match self.0.iter().find(|(known, _)| known == name) {
+            Some((_, Cow::Borrowed(value))) => serde_json::from_str(value.get()),
+            _ => Ok(None),
+        }
+    }
+
     /// Without these members.
     pub(crate) fn without(mut self, names: &[&str]) -> Self {
         self.0.retain(|(name, _)| !names.contains(&name.as_ref()));
@@ -36,6 +44,18 @@ impl<'a> Fields<'a> {
             Some((_, old)) => *old = Cow::Owned(value),
             None => self.0.push((Cow::Owned(name.to_owned()), Cow::Owned(value))),
         }
+    }
+
+    /// Whether there is nothing in it but these members: `null` and empty lists are nothing.
+    pub(crate) fn says_nothing_but(&self, names: &[&str]) -> bool {
+        self.0
+            .iter()
+            .all(|(name, value)| names.contains(&name.as_ref()) || matches!(value.get(), "null" | "[]"))
+    }
+
+    /// Bytes of names and values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.get().len()).sum()
     }
 
     /// Whether there are none.

@@ -53,7 +53,7 @@ pub(crate) fn own_form<'a>(opaque: Option<&'a String>, wire: &str) -> Option<&'a
 }
 
 /// What a wire keeps of an item, under its name, so that it knows it again.
-pub(crate) fn kept(wire: &str, form: &impl Serialize) -> String {
+pub(crate) fn kept(wire: &str, form: &(impl Serialize + ?Sized)) -> String {
     let form = to_raw_value(form).expect("strings and JSON values always serialise");
     format!("{{\"{wire}\":{form}}}")
 }

@@ -2,6 +2,7 @@
 
 use super::{
     WIRE,
+    bound::Thinks,
     request::{Block, Input, Kind, Wire, block, push},
 };
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     sink::sent_arguments,
 };
 use agent::{AnsweredCall, AssistantMessage, Item, ModelInfo, Text};
+use serde_json::value::RawValue;
 
 /// The kinds of blocks that are thinking.
 const THINKING: &[&str] = &["thinking", "redacted_thinking"];
@@ -18,12 +20,12 @@ const THINKING: &[&str] = &["thinking", "redacted_thinking"];
 const ENDS_THINKING: &str = "(The answer ended here.)";
 
 /// An answer, item by item in the order in which it came, and the results of its calls. Only the model
-/// that wrote it gets back what means nothing to another one; `thinks` tells whether that includes its
-/// thinking. <https://platform.claude.com/docs/en/build-with-claude/thinking-tool-workflows>
+/// that wrote it gets back what means nothing to another one; `thinks` tells what of its
+/// thinking that includes. <https://platform.claude.com/docs/en/build-with-claude/thinking-tool-workflows>
 pub(super) fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
-    thinks: bool,
+    thinks: Thinks,
     info: &ModelInfo,
     ids: &mut CallIds,
 ) {
@@ -32,9 +34,10 @@ pub(super) fn push_answer<'a>(
     for item in &answer.items {
         match item {
             Item::Text(text) => content.extend(text_block(text, own)),
-            Item::Reasoning(reasoning) if own && thinks => {
-                // Without its signature the API refuses a block, so it goes out as it came in.
+            Item::Reasoning(reasoning) if own => {
                 let raw = replayed(reasoning.opaque.as_ref(), THINKING);
+                let raw = raw
+                    .filter(|raw| thinks == Thinks::Unsigned || thinks == Thinks::Signed && is_signed(raw));
                 content.extend(raw.map(|raw| Block::from(Kind::Thinking(raw))));
             }
             Item::Call(call) => {
@@ -88,6 +91,12 @@ fn result_block<'a>(call: &'a AnsweredCall, id: String, info: &ModelInfo) -> Blo
     }
     content.extend(result_images(&call.result, info).into_iter().map(block));
     Block::from(Kind::ToolResult { tool_use_id: id, content, is_error: call.result.is_error })
+}
+
+/// Whether a block of thinking was signed, or is encrypted as a whole.
+fn is_signed(raw: &RawValue) -> bool {
+    let block = Fields::of(Some(raw));
+    block.get("data").is_some() || block.get("signature").is_some_and(|signature| signature.get() != "\"\"")
 }
 
 /// The API takes no other characters in the id of a call.

@@ -33,6 +33,13 @@ pub(super) struct Kept<'a> {
     pub(super) message: Fields<'a>,
 }
 
+impl KeptCall<'_> {
+    /// Whether nothing is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.call.is_empty() && self.function.is_empty()
+    }
+}
+
 /// What came in a call and in its function beside what is known.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct KeptCall<'a> {

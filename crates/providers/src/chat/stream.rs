@@ -2,26 +2,36 @@
 
 mod calls;
 mod chunk;
+mod more;
 mod think;
 
-use super::kept::ReasoningField;
+use super::{
+    WIRE,
+    kept::{Kept, ReasoningField},
+};
 use crate::{
     http::{Failure, Fold, Peer},
+    parts::kept,
     sink::Sink,
 };
 use agent::{ModelEvent, ModelStop, Reasoning, Usage};
 use calls::Calls;
 use chunk::{Chunk, Delta};
+use more::More;
 use think::{Think, Told};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct ChatFold {
     reasoning: String,
+    /// The field that reasoning comes in, until its block is complete.
     field: Option<ReasoningField>,
     think: Think,
     /// Reasoning from between tags, which goes back nowhere.
     tagged: String,
+    /// Whether any reasoning came, be it empty.
+    reasoned: bool,
+    more: More,
     calls: Calls,
     usage: Option<Usage>,
     finish: Option<String>,
@@ -68,6 +78,10 @@ impl Fold for ChatFold {
     fn complete(&mut self, sink: &mut Sink) {
         self.end_content(sink);
         self.end_reasoning(sink);
+        let message = self.more.take();
+        if !message.is_empty() {
+            sink.push(ModelEvent::Other(kept(WIRE, &Kept { message })));
+        }
         let calls = self.calls.take();
         let stop = match self.finish.as_deref() {
             Some("length" | "max_tokens") => ModelStop::MaxTokens,
@@ -92,12 +106,19 @@ impl ChatFold {
         let reasoning = match (delta.reasoning_content, delta.reasoning) {
             (Some(text), _) if !text.is_empty() => Some((ReasoningField::ReasoningContent, text)),
             (_, Some(text)) if !text.is_empty() => Some((ReasoningField::Reasoning, text)),
+            // A server that gives the field wants it back, even where nothing was thought.
+            (Some(text), _) if !self.reasoned => Some((ReasoningField::ReasoningContent, text)),
             _ => None,
         };
+        sink.count(delta.more.bytes());
+        self.more.add(delta.more);
         if let Some((field, text)) = reasoning {
-            // The server tells reasoning apart itself: a tag in the content is text.
-            self.end_content(sink);
+            if !text.is_empty() {
+                // The server tells reasoning apart itself: a tag in the content is text.
+                self.end_content(sink);
+            }
             self.field = Some(field);
+            self.reasoned = true;
             self.reasoning.push_str(&text);
             sink.reasoning(text);
         }

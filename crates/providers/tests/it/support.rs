@@ -74,15 +74,14 @@ pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
             Ok(ModelEvent::ReasoningDone(block)) => {
                 ("thought done", format!("{:?} {}", block.text, block.opaque.as_deref().unwrap_or("-")))
             }
-            Ok(ModelEvent::TextDone(opaque)) => ("text done", opaque.as_deref().unwrap_or("-").to_owned()),
+            // What goes back of it is what the tests of echoes are about.
+            Ok(ModelEvent::TextDone(_)) => continue,
             Ok(ModelEvent::Other(opaque)) => ("other", opaque.clone()),
-            Ok(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque })) => {
-                let read = match agent::read_arguments(arguments) {
-                    Ok(value) => value.to_string(),
-                    Err(bad) => format!("BAD {:?}", bad.raw),
-                };
-                let opaque = opaque.as_ref().map(|opaque| format!(" {opaque}")).unwrap_or_default();
-                ("call", format!("{provider_id} {name} {read}{opaque}"))
+            Ok(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, .. })) => {
+                match agent::read_arguments(arguments) {
+                    Ok(value) => ("call", format!("{provider_id} {name} {value}")),
+                    Err(bad) => ("call", format!("{provider_id} {name} BAD {:?}", bad.raw)),
+                }
             }
             Ok(ModelEvent::Usage(usage)) => (
                 "usage",
