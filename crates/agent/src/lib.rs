@@ -35,6 +35,7 @@ mod memory;
 mod mentions;
 mod mode;
 mod model;
+mod outputs;
 mod outside;
 mod plain;
 mod policy;
@@ -51,6 +52,7 @@ mod session;
 mod session_locks;
 mod session_task;
 mod settings;
+mod shells;
 mod shown;
 mod source;
 mod steering;
@@ -97,6 +99,7 @@ pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
     ModelStop, Models, ToolProfile, ToolSpec, Usage,
 };
+pub use outputs::Outputs;
 pub use outside::{Outside, Refusal};
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
@@ -111,6 +114,7 @@ pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use settings::{FollowedSettings, Settings, SettingsNews};
+pub use shells::Shells;
 pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };
