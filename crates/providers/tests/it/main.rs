@@ -5,7 +5,11 @@
 mod catalog;
 mod exchange;
 mod faker;
+mod gemini;
+mod learned;
 mod mangled;
+mod own_answers;
 mod pace;
 mod recording;
+mod refusals;
 mod support;
