@@ -40,6 +40,7 @@ mod policy;
 mod prompt;
 mod recent;
 mod redact;
+mod repair;
 mod runtime;
 mod sampling;
 mod sanitise;

@@ -181,6 +181,7 @@ async fn attempt(
             return Ok(StopReason::Cancelled);
         }
         request.messages = session.conversation().history().messages().to_vec();
+        let offered = request.tools.clone();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
             course.overflowed = true;
@@ -190,8 +191,9 @@ async fn attempt(
                 continue;
             }
         }
+        let cut_at = (answer.stop == Ok(ModelStop::MaxTokens)).then_some(answer.usage.output);
         let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
-        let (mut candidates, announced) = calls::announce(session, &answer.response.calls);
+        let (mut candidates, announced) = calls::announce(session, &answer.response.calls, &offered, cut_at);
         let mut events =
             vec![SessionEvent::ModelResponse(answer.response.clone()), SessionEvent::Usage(usage)];
         events.extend(announced);
