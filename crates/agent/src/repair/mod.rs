@@ -13,6 +13,7 @@ mod several;
 mod shapes;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text;
 
 use crate::{AnyTool, Effect, MalformedArguments, policy};
 use arguments::{Fields, Fitted};
