@@ -9,8 +9,20 @@ const SHORT: usize = 64;
 
 /// The keys that a call in JSON begins with.
 const KEYS: [&str; 14] = [
-    "name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "tool_calls", "function_call", "tool_call", "arguments",
-    "parameters", "type", "thought",
+    "name",
+    "tool",
+    "tool_name",
+    "function",
+    "function_name",
+    "recipient_name",
+    "action",
+    "tool_calls",
+    "function_call",
+    "tool_call",
+    "arguments",
+    "parameters",
+    "type",
+    "thought",
 ];
 
 /// A stream of text, of which what may be a call is kept back.
@@ -125,7 +137,8 @@ impl Hold {
         for (at, char) in self.held.char_indices() {
             let rest = &self.held[at..];
             let marked = !(in_word && char.is_alphanumeric()) && marked::may_begin(rest);
-            let plain = self.taken == Taken::Any && line_begins && (char == '{' || char == '[' || begins(rest, "```") || begins(rest, "Action:"));
+            let plain = char == '{' || char == '[' || begins(rest, "Action:");
+            let plain = line_begins && (begins(rest, "```") || plain && self.taken == Taken::Any);
             if marked || plain {
                 return Some(at);
             }
@@ -163,11 +176,12 @@ impl Hold {
             return if held.len() > SHORT { Step::Release(held.len()) } else { Step::Wait };
         };
         let (info, body) = (held[3.min(line)..line].trim().to_lowercase(), &held[line..]);
+        let any = self.taken == Taken::Any;
         let is_call = match info.as_str() {
-            "tool_code" | "tool_call" | "tool_calls" | "tool" => Some(true),
+            "tool_code" | "tool_call" | "tool_calls" | "tool" if any => Some(true),
             "" | "json" | "jsonc" | "json5" => match body.trim_start().starts_with('<') {
                 true => Some(marked::may_begin(body.trim_start())),
-                false => first_key_is_of_a_call(body),
+                false => first_key_is_of_a_call(body).map(|is_call| is_call && any),
             },
             "xml" => Some(body.trim().is_empty() || marked::may_begin(body.trim_start())),
             _ => Some(false),
@@ -179,7 +193,9 @@ impl Hold {
         // Words after the end of the fence: it was a quotation, or one call of several among words.
         let end = body.find("\n```").map(|at| line + at + 4);
         match end.map(|end| (end, held[end..].trim_start())) {
-            Some((end, after)) if !after.is_empty() && !begins(after, "```") && !marked::may_begin(after) => Step::Release(end),
+            Some((end, after)) if !after.is_empty() && !begins(after, "```") && !marked::may_begin(after) => {
+                Step::Release(end)
+            }
             _ => Step::Wait,
         }
     }
@@ -194,7 +210,9 @@ fn begins(text: &str, mark: &str) -> bool {
 fn first_key_is_of_a_call(text: &str) -> Option<bool> {
     let text = text.trim_start();
     let text = text.strip_prefix('[').unwrap_or(text).trim_start();
-    let Some(inside) = text.strip_prefix('{') else { return if text.is_empty() { None } else { Some(false) } };
+    let Some(inside) = text.strip_prefix('{') else {
+        return if text.is_empty() { None } else { Some(false) };
+    };
     let inside = inside.trim_start();
     if inside.is_empty() {
         return None;

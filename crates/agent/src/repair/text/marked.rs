@@ -10,19 +10,65 @@ use serde_json::{Map, Value};
 
 /// What begins a call.
 const OPENERS: [&str; 23] = [
-    "<tool_call", "<tool_calls>", "<function_call", "<function_calls>", "<tool_use>", "<tools>", "<TOOLCALL>", "<toolcall>", "<function=",
-    "<function name=", "<invoke ", "[TOOL_CALLS]", "<|tool_call", "<|python_tag|>", "<|start|>assistant", "<|channel|>commentary to=", "commentary to=",
-    "to=functions.", "functions.", "<minimax:tool_call>", "<|DSML|", "<invoke ", "<function_calls>",
+    "<tool_call",
+    "<tool_calls>",
+    "<function_call",
+    "<function_calls>",
+    "<tool_use>",
+    "<tools>",
+    "<TOOLCALL>",
+    "<toolcall>",
+    "<function=",
+    "<function name=",
+    "<invoke ",
+    "[TOOL_CALLS]",
+    "<|tool_call",
+    "<|python_tag|>",
+    "<|start|>assistant",
+    "<|channel|>commentary to=",
+    "commentary to=",
+    "to=functions.",
+    "functions.",
+    "<minimax:tool_call>",
+    "<|DSML|",
+    "<invoke ",
+    "<function_calls>",
 ];
 /// DeepSeek's, with its own bars and blanks.
 const WIDE: [&str; 2] = ["<｜tool▁call", "<｜DSML｜"];
 /// What may stand between calls and after them.
 const BETWEEN: [&str; 31] = [
-    "<tool_calls>", "</tool_calls>", "<function_calls>", "</function_calls>", "</tool_call>", "</function_call>", "</function>", "</invoke>",
-    "<minimax:tool_call>", "</minimax:tool_call>", "<|tool_calls_section_begin|>",
-    "<|tool_calls_section_end|>", "<|tool_calls_begin|>", "<|tool_calls_end|>", "<|tool_call_end|>", "<|DSML|function_calls>", "</|DSML|function_calls>",
-    "<|DSML|tool_calls>", "</|DSML|tool_calls>", "<|call|>", "<|end|>", "<|start|>assistant", "<|/tool_call|>", "<|eom_id|>", "<|eot_id|>", "```", "</tools>",
-    "</TOOLCALL>", "</s>", "<function_calls>", "</function_calls>",
+    "<tool_calls>",
+    "</tool_calls>",
+    "<function_calls>",
+    "</function_calls>",
+    "</tool_call>",
+    "</function_call>",
+    "</function>",
+    "</invoke>",
+    "<minimax:tool_call>",
+    "</minimax:tool_call>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_calls_section_end|>",
+    "<|tool_calls_begin|>",
+    "<|tool_calls_end|>",
+    "<|tool_call_end|>",
+    "<|DSML|function_calls>",
+    "</|DSML|function_calls>",
+    "<|DSML|tool_calls>",
+    "</|DSML|tool_calls>",
+    "<|call|>",
+    "<|end|>",
+    "<|start|>assistant",
+    "<|/tool_call|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "```",
+    "</tools>",
+    "</TOOLCALL>",
+    "</s>",
+    "<function_calls>",
+    "</function_calls>",
 ];
 
 /// How many marks are tried as the beginning of the calls.
@@ -59,7 +105,10 @@ fn opener(text: &str, from: usize) -> Option<usize> {
     let plain = OPENERS.iter().filter_map(|mark| rest.find(mark));
     let wide = WIDE.iter().filter_map(|mark| rest.find(mark));
     let found = from + plain.chain(wide).min()?;
-    let begins = text[..found].chars().next_back().is_none_or(|before| !before.is_alphanumeric() && !"._".contains(before));
+    let begins = text[..found]
+        .chars()
+        .next_back()
+        .is_none_or(|before| !before.is_alphanumeric() && !"._".contains(before));
     match begins || text[found..].starts_with(['<', '[']) {
         true => Some(found),
         false => opener(text, found + 1),
@@ -92,7 +141,11 @@ fn calls(text: &str) -> Option<Vec<TextCall>> {
             break;
         }
         // What the model made up as the result of its call.
-        if !calls.is_empty() && ["<tool_response>", "<function_results>", "<|tool_response|>"].iter().any(|mark| rest.starts_with(mark)) {
+        if !calls.is_empty()
+            && ["<tool_response>", "<function_results>", "<|tool_response|>"]
+                .iter()
+                .any(|mark| rest.starts_with(mark))
+        {
             break;
         }
         let (found, after) = one(rest)?;
@@ -116,8 +169,12 @@ fn one(text: &str) -> Option<Read<'_>> {
 
 /// `<tool_call>…</tool_call>` and its kin, with whatever the model's family puts inside.
 fn element(text: &str) -> Option<Read<'_>> {
-    const TAGS: [&str; 7] = ["tool_call", "function_call", "tool_use", "tools", "TOOLCALL", "toolcall", "|tool_call|"];
-    let tag = TAGS.into_iter().find(|tag| text.strip_prefix('<').is_some_and(|rest| rest.strip_prefix(tag).is_some_and(|rest| rest.starts_with('>'))))?;
+    const TAGS: [&str; 7] =
+        ["tool_call", "function_call", "tool_use", "tools", "TOOLCALL", "toolcall", "|tool_call|"];
+    let tag = TAGS.into_iter().find(|tag| {
+        text.strip_prefix('<')
+            .is_some_and(|rest| rest.strip_prefix(tag).is_some_and(|rest| rest.starts_with('>')))
+    })?;
     let inside = &text[tag.len() + 2..];
     let ends = [format!("</{tag}>"), format!("<{tag}>"), "<tool_response>".to_owned()];
     let end = ends.iter().filter_map(|end| inside.find(end.as_str())).min().unwrap_or(inside.len());
@@ -136,9 +193,14 @@ fn body_calls(body: &str) -> Option<Vec<TextCall>> {
     if body.starts_with(['{', '[', '`']) {
         // A call that cannot be read is one all the same: the model is told what is wrong with it.
         let name = object::name_in(body)?;
-        return Some(vec![TextCall { name: name.to_owned(), arguments: broken_arguments(body).to_owned(), whole: false }]);
+        return Some(vec![TextCall {
+            name: name.to_owned(),
+            arguments: broken_arguments(body).to_owned(),
+            whole: false,
+        }]);
     }
-    let name_end = body.find(|char: char| !char.is_alphanumeric() && !"_.-".contains(char)).unwrap_or(body.len());
+    let name_end =
+        body.find(|char: char| !char.is_alphanumeric() && !"_.-".contains(char)).unwrap_or(body.len());
     let (name, rest) = (&body[..name_end], body[name_end..].trim_start());
     if name.is_empty() {
         return None;
@@ -223,7 +285,10 @@ fn json_call<'a>(name: &str, text: &'a str) -> Option<(TextCall, &'a str)> {
         // It has no end: it is told so, and never closed.
         Err(_) => {
             let end = text.find("</").or_else(|| text.find("<|")).unwrap_or(text.len());
-            Some((TextCall { name: name.to_owned(), arguments: text[..end].to_owned(), whole: false }, &text[end..]))
+            Some((
+                TextCall { name: name.to_owned(), arguments: text[..end].to_owned(), whole: false },
+                &text[end..],
+            ))
         }
     }
 }
@@ -231,7 +296,8 @@ fn json_call<'a>(name: &str, text: &'a str) -> Option<(TextCall, &'a str)> {
 /// `<|tool_call_begin|>…<|tool_call_end|>`, DeepSeek's and Kimi's.
 fn begun(text: &str) -> Option<Read<'_>> {
     let rest = text.strip_prefix("<|tool_call_begin|>")?;
-    let (head, rest) = rest.split_once("<|tool_sep|>").or_else(|| rest.split_once("<|tool_call_argument_begin|>"))?;
+    let (head, rest) =
+        rest.split_once("<|tool_sep|>").or_else(|| rest.split_once("<|tool_call_argument_begin|>"))?;
     let (name, rest) = match head.trim() {
         "function" => rest.split_once('\n')?,
         name => (name, rest),
@@ -243,7 +309,9 @@ fn begun(text: &str) -> Option<Read<'_>> {
 
 /// `[TOOL_CALLS]` with a list, or with names; `<|python_tag|>` and `<|tool_call|>` with JSON.
 fn listed(text: &str) -> Option<Read<'_>> {
-    let mark = ["[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>"].into_iter().find(|mark| text.starts_with(mark))?;
+    let mark = ["[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>"]
+        .into_iter()
+        .find(|mark| text.starts_with(mark))?;
     let rest = text[mark.len()..].trim_start();
     if rest.starts_with(['{', '[']) {
         let (value, length) = json::prefix(rest).ok()?;
@@ -270,7 +338,8 @@ fn harmony(text: &str) -> Option<Read<'_>> {
     let rest = rest.trim_start().strip_prefix("to=")?;
     let end = rest.find(|char: char| !char.is_alphanumeric() && !"_.-:".contains(char))?;
     let (name, rest) = (&rest[..end], &rest[end..]);
-    let begin = rest.find('{').filter(|begin| rest[..*begin].len() <= 80 && !rest[..*begin].contains('\n'))?;
+    let begin =
+        rest.find('{').filter(|begin| rest[..*begin].len() <= 80 && !rest[..*begin].contains('\n'))?;
     let (call, after) = json_call(name, &rest[begin..])?;
     Some((vec![call], after))
 }

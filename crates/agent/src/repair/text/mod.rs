@@ -62,8 +62,16 @@ pub(crate) fn find(text: &str, taken: Taken, fits: &dyn Fn(&TextCall) -> bool) -
 
 /// A text without the marks that end a template's message.
 fn without_end_marks(text: &str) -> &str {
-    const ENDS: [&str; 8] =
-        ["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<｜end▁of▁sentence｜>"];
+    const ENDS: [&str; 8] = [
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|endoftext|>",
+        "</s>",
+        "<end_of_turn>",
+        "<|end|>",
+        "<｜end▁of▁sentence｜>",
+    ];
     let mut text = text.trim_end();
     while let Some(shorter) = ENDS.iter().find_map(|end| text.strip_suffix(end)) {
         text = shorter.trim_end();

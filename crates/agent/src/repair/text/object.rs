@@ -4,9 +4,19 @@ use super::TextCall;
 use crate::repair::json;
 use serde_json::{Map, Value};
 
-const NAMES: [&str; 8] = ["name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "toolName"];
-const ARGUMENTS: [&str; 9] =
-    ["arguments", "parameters", "args", "params", "input", "tool_input", "action_input", "kwargs", "function_args"];
+const NAMES: [&str; 8] =
+    ["name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "toolName"];
+const ARGUMENTS: [&str; 9] = [
+    "arguments",
+    "parameters",
+    "args",
+    "params",
+    "input",
+    "tool_input",
+    "action_input",
+    "kwargs",
+    "function_args",
+];
 /// What may stand beside a name and arguments without being an argument.
 const BESIDE: [&str; 8] = ["id", "type", "call_id", "thought", "thoughts", "reasoning", "status", "index"];
 
@@ -26,9 +36,11 @@ pub(super) fn read(text: &str) -> Option<Vec<TextCall>> {
 /// The calls that a value is.
 pub(super) fn of(value: &Value) -> Option<Vec<TextCall>> {
     match value {
-        Value::Array(items) => {
-            items.iter().map(of).collect::<Option<Vec<_>>>().map(|calls| calls.into_iter().flatten().collect())
-        }
+        Value::Array(items) => items
+            .iter()
+            .map(of)
+            .collect::<Option<Vec<_>>>()
+            .map(|calls| calls.into_iter().flatten().collect()),
         Value::Object(fields) => of_fields(fields),
         _ => None,
     }
@@ -54,7 +66,9 @@ fn of_fields(fields: &Map<String, Value>) -> Option<Vec<TextCall>> {
         // The arguments stand beside the name.
         None => {
             let beside = |(other, _): &(&String, &Value)| *other != key && !BESIDE.contains(&other.as_str());
-            Value::Object(fields.iter().filter(beside).map(|(key, value)| (key.clone(), value.clone())).collect())
+            Value::Object(
+                fields.iter().filter(beside).map(|(key, value)| (key.clone(), value.clone())).collect(),
+            )
         }
     };
     Some(vec![TextCall::new(name, &arguments)])

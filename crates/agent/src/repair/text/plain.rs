@@ -45,7 +45,12 @@ fn fences(text: &str) -> Vec<Fence<'_>> {
         };
     }
     if let Some((begin, info, body)) = open {
-        fences.push(Fence { begin, end: text.len(), info, body: text[body..].trim_end().trim_end_matches('`') });
+        fences.push(Fence {
+            begin,
+            end: text.len(),
+            info,
+            body: text[body..].trim_end().trim_end_matches('`'),
+        });
     }
     fences
 }
@@ -58,9 +63,10 @@ fn fenced(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let read = |fence: &Fence<'_>| {
         let calls = match fence.info.to_lowercase().as_str() {
             "tool_code" | "python" | "py" => python::read(fence.body),
-            "" | "json" | "jsonc" | "json5" | "tool_call" | "tool" | "tool_calls" | "text" | "plaintext" | "function" | "javascript" | "js" => {
-                object::read(fence.body).or_else(|| python::read(fence.body)).or_else(|| tag_calls(fence.body))
-            }
+            "" | "json" | "jsonc" | "json5" | "tool_call" | "tool" | "tool_calls" | "text" | "plaintext"
+            | "function" | "javascript" | "js" => object::read(fence.body)
+                .or_else(|| python::read(fence.body))
+                .or_else(|| tag_calls(fence.body)),
             "xml" | "html" => tag_calls(fence.body),
             _ => None,
         };
@@ -93,7 +99,8 @@ fn bare(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
         at += line.len();
         let start = line.trim_start();
         let is_json = start.starts_with(['{', '[']);
-        let is_python = start.contains('(') && start.starts_with(|char: char| char.is_alphabetic() || char == '_' || char == '[');
+        let is_python = start.contains('(')
+            && start.starts_with(|char: char| char.is_alphabetic() || char == '_' || char == '[');
         if !is_json && !is_python || tries == TRIES {
             continue;
         }

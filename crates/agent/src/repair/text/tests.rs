@@ -5,7 +5,9 @@ use serde_json::json;
 fn fits(call: &TextCall) -> bool {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
     match call.name.as_str() {
-        "file_read" | "read_file" | "functions.file_read" | "default_api.file_read" => arguments["path"].is_string(),
+        "file_read" | "read_file" | "functions.file_read" | "default_api.file_read" => {
+            arguments["path"].is_string()
+        }
         "bash" => arguments["command"].is_string(),
         _ => false,
     }
@@ -13,7 +15,9 @@ fn fits(call: &TextCall) -> bool {
 
 fn found(text: &str, taken: Taken) -> Option<(String, Vec<(String, Value)>)> {
     let TextCalls { begin, calls } = find(text, taken, &fits)?;
-    let calls = calls.into_iter().map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or(json!("broken"))));
+    let calls = calls
+        .into_iter()
+        .map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or(json!("broken"))));
     Some((text[..begin].trim().to_owned(), calls.collect()))
 }
 
@@ -108,7 +112,11 @@ fn words_before_a_call_stay_text_and_several_calls_are_several() {
         (format!("I read it.\n{call}\n{run}"), "I read it.", 2),
         (format!("```json\n{call}\n```\n```json\n{run}\n```"), "", 2),
         (format!("First:\n```json\n{call}\n```\nThen:\n```json\n{run}\n```"), "First:", 2),
-        (format!("Some code:\n```python\nx = 1\n```\nNow:\n```json\n{run}\n```"), "Some code:\n```python\nx = 1\n```\nNow:", 1),
+        (
+            format!("Some code:\n```python\nx = 1\n```\nNow:\n```json\n{run}\n```"),
+            "Some code:\n```python\nx = 1\n```\nNow:",
+            1,
+        ),
         (format!("Hm. <tool_call>{call}</tool_call><tool_call>{run}</tool_call>"), "Hm.", 2),
         (format!("<tool_call>{call}\n{run}</tool_call>"), "", 2),
         (format!("<tool_call>{call}</tool_call><tool_response>print(1)</tool_response>"), "", 1),
