@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod gathered;
 mod prompted;
 mod usage;
 
@@ -196,11 +197,11 @@ async fn attempt(
         }
         let cut_at = (answer.stop == Ok(ModelStop::MaxTokens)).then_some(answer.usage.output);
         let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
-        let (mut candidates, announced) = calls::announce(session, &answer.response.calls, &offered, cut_at);
-        let mut events =
-            vec![SessionEvent::ModelResponse(answer.response.clone()), SessionEvent::Usage(usage)];
+        let requested: Vec<_> = answer.response.calls().cloned().collect();
+        let (mut candidates, announced) = calls::announce(session, &requested, &offered, cut_at);
+        let mut events = vec![SessionEvent::ModelResponse(answer.response), SessionEvent::Usage(usage)];
         events.extend(announced);
-        if answer.response.calls.is_empty() {
+        if requested.is_empty() {
             course.last = events;
             let stop = answer.stop?;
             tokio::task::yield_now().await;
@@ -213,7 +214,7 @@ async fn attempt(
         calls::record_and_look(session, &mut candidates, events).await?;
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
-        let repeated = repetition.count(&answer.response.calls);
+        let repeated = repetition.count(&requested);
         let over = calls::run(session, controls, candidates, cancel).await;
         let sampled = session.take_sampled();
         let over = over?;

@@ -229,7 +229,7 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
     let Some(agent::Message::Assistant(answer)) = asked.requests()[1].messages.last().cloned() else {
         panic!()
     };
-    assert_eq!(answer.calls[0].result.text, "I am mcp__s__first");
+    assert_eq!(answer.calls().next().unwrap().result.text, "I am mcp__s__first");
     first.shutdown().await;
 
     let (second, model) = runtime(vec![Reply::text("On.")]);
