@@ -27,6 +27,7 @@ mod testing;
 mod tests;
 
 pub use output::cap;
+pub(crate) use patch::patch_of_command;
 pub use replacements::{Replaced, edited};
 pub use taken::{Taken, same_text, taken};
 
