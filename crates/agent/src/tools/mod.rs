@@ -11,6 +11,7 @@ mod file_edit;
 mod file_read;
 mod file_write;
 mod nearest;
+mod not_text;
 pub(crate) mod output;
 mod patch;
 mod path;
@@ -27,7 +28,6 @@ mod testing;
 mod tests;
 
 pub use output::cap;
-pub(crate) use patch::patch_of_command;
 pub use replacements::{Replaced, edited};
 pub use taken::{Taken, same_text, taken};
 
