@@ -88,6 +88,10 @@ enum Action {
 
 /// Runs what the options choose. Tasks that are not solved are results, and no error.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
+    if let [] | ["--help" | "-h"] = args {
+        print!("{USAGE}");
+        return Ok(());
+    }
     let options = parse(args)?;
     match options.action {
         Action::SelfTest => return selftest::run(options.tasks.as_deref()),

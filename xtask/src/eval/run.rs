@@ -120,8 +120,8 @@ fn shown(command: &Command) -> String {
 fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>) -> Result<Turn> {
     let end = Instant::now() + START_TIME;
     let mut ask = |method: &str, params| -> Result<Reply> {
-        let pending = client.send(method, &params)?;
-        client.wait_until(pending, end).with_context(|| method.to_owned())
+        let sent = client.send(method, &params);
+        sent.and_then(|pending| client.wait_until(pending, end)).with_context(|| method.to_owned())
     };
     ask(
         "initialize",
