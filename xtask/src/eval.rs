@@ -151,6 +151,8 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     let done = result::read(&options.results)?;
+    let place = std::env::temp_dir().join("tiller-eval");
+    ground::clear(&place)?;
     let setup = Setup {
         proxy: Proxy::start(&options.server)?,
         model: agent::bare(&model).to_owned(),
@@ -158,7 +160,7 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         capabilities: options.capabilities,
         temperature: options.temperature,
         limit: Duration::from_secs(options.timeout),
-        place: place()?,
+        place,
         path: tools::path(),
         logs: options.logs.clone(),
     };
@@ -203,18 +205,6 @@ fn tell(outcome: &Outcome) {
         outcome.calls,
         outcome.unwanted,
     );
-}
-
-/// The folder of all runs. It is another one than that of an evaluation that is still running.
-fn place() -> Result<PathBuf> {
-    let place = std::env::temp_dir().join("tiller-eval");
-    if place.exists() {
-        bail!(
-            "{} is there: another evaluation is running, or one was killed; remove it if none is",
-            place.display()
-        );
-    }
-    Ok(place)
 }
 
 /// Puts the table between the document's markers.
