@@ -138,7 +138,7 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
     let session = session["sessionId"].as_str().context("session/new gave no session")?.to_owned();
 
     // What was said before the prompt is no answer.
-    client.host().said.clear();
+    client.host().forget();
     let prompt = json!([{ "type": "text", "text": task.prompt }]);
     let pending = client.send("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))?;
     let began = Instant::now();
@@ -156,7 +156,7 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
     };
     let seconds = began.elapsed().as_secs_f64();
     let host = client.host();
-    Ok(Turn { ended, seconds, said: host.said.clone(), calls: host.calls.clone() })
+    Ok(Turn { ended, seconds, said: host.answer().to_owned(), calls: host.calls.clone() })
 }
 
 /// Counts what went over the wires.
