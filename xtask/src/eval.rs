@@ -1,8 +1,9 @@
 //! `cargo xtask eval`: what an agent gets done with a model, on the tasks of `eval/tasks`.
 //!
-//! The agent is any that speaks the protocol; it sees a small project under git and a prompt as a person would type it. A proxy between
-//! it and the model server gives all agents the same sampling and counts what goes over the wire. Checks are
-//! hidden: they are put over the project when the turn is over.
+//! The agent is any that speaks the protocol; it sees a small project under git and a prompt as a
+//! person would type it. A proxy between it and the model server gives all agents the same sampling
+//! and counts what goes over the wire. Checks are hidden: they are put over the project when the
+//! turn is over.
 
 mod agent;
 mod calls;

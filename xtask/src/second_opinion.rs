@@ -1,7 +1,9 @@
-//! `cargo xtask second-opinion`: LiteLLM, an implementation of the three wires that others wrote, stands between Tiller and a model server.
+//! `cargo xtask second-opinion`: LiteLLM, an implementation of the three wires that others wrote,
+//! stands between Tiller and a model server.
 //!
-//! Each wire gets a prompt that needs a call of a tool. LiteLLM reads what Tiller writes, makes Chat Completions of it, and writes the
-//! answer in the words of the wire that it was asked in. It comes from PyPI and is large, so this is no part of CI.
+//! Each wire gets a prompt that needs a call of a tool. LiteLLM reads what Tiller writes, makes
+//! Chat Completions of it, and writes the answer in the words of the wire that it was asked in. It
+//! comes from PyPI and is large, so this is no part of CI.
 
 mod litellm;
 mod upstream;
@@ -43,7 +45,8 @@ struct Options {
     keep: bool,
 }
 
-/// Runs each wire once. A wire on which the file was not written, or not with its word, is an error.
+/// Runs each wire once. A wire on which the file was not written, or not with its word, is an
+/// error.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let ["--help" | "-h"] = args {
         print!("{USAGE}");

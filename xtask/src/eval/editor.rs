@@ -70,7 +70,7 @@ pub(super) struct Editor {
     said: String,
     said_before: String,
     pub(super) calls: Vec<Shown>,
-    /// Every line of the agent, for whoever looks into a run.
+    /// Every line of the agent, which `--logs` keeps.
     pub(super) log: String,
 }
 

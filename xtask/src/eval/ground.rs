@@ -1,4 +1,5 @@
-//! A throw-away place for one run: a project under git, a home, and a neighbour that nobody may touch.
+//! A throw-away folder for one run: a project under git, a home, and a neighbouring project that
+//! must stay as it is.
 
 use super::task::Task;
 use crate::leftovers;
@@ -22,8 +23,8 @@ const DATE: &str = "2026-01-05T09:00:00Z";
 /// The place of one run; removed, with the processes in it, when it is dropped.
 pub(super) struct Ground {
     folder: PathBuf,
-    /// The project's one commit. The same project is committed aside as well, where the agent does not
-    /// find it.
+    /// The project's one commit. The same project is committed aside as well, where the agent does
+    /// not find it.
     start: String,
     /// Where programs are looked for.
     path: String,
@@ -172,7 +173,7 @@ impl Drop for Ground {
 /// Makes room for a place: one whose process was killed is removed, with what still runs in it.
 ///
 /// # Errors
-/// The place belongs to a process that is still there, or to nobody known.
+/// The place belongs to a process that is still running, or its owner is not known.
 pub(super) fn clear(folder: &Path) -> Result<()> {
     if !folder.exists() {
         return Ok(());
@@ -227,9 +228,9 @@ mod tests {
         let place = parent.path().join("place");
         clear(&place).unwrap();
         std::fs::create_dir(&place).unwrap();
-        assert!(clear(&place).is_err(), "nobody knows whose it is");
+        assert!(clear(&place).is_err(), "its owner is not known");
         std::fs::write(place.join(OWNER), std::process::id().to_string()).unwrap();
-        assert!(clear(&place).is_err(), "its process is there");
+        assert!(clear(&place).is_err(), "its process is running");
         let mut gone = Command::new("true").spawn().unwrap();
         gone.wait().unwrap();
         std::fs::write(place.join(OWNER), gone.id().to_string()).unwrap();

@@ -1,4 +1,5 @@
-//! The proxy between an agent and the model server: it gives all agents the same sampling, and keeps what was said.
+//! The proxy between an agent and the model server: it gives all agents the same sampling, and
+//! keeps what was said.
 
 use crate::peers::http::{Request, read_request, write_json};
 use anyhow::{Context, Result, bail};
@@ -84,7 +85,7 @@ impl Proxy {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
-                // Whichever side closes in the middle: the exchange says so by its end.
+                // Where a side closes in the middle, the kept answer is cut off as well.
                 std::thread::spawn(move || converse(&stream, &state).ok());
             }
         });
@@ -128,7 +129,8 @@ fn parse(url: &str) -> Result<Upstream> {
     Ok(Upstream { host, prefix: format!("/{}", prefix.trim_matches('/')) })
 }
 
-/// The server's path for one that an agent asked for: what follows `/v1` follows the server's own prefix.
+/// The server's path for one that an agent asked for: what follows `/v1` follows the server's own
+/// prefix.
 fn path_for(prefix: &str, path: &str) -> String {
     match path.strip_prefix("/v1") {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {

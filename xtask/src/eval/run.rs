@@ -33,8 +33,8 @@ pub(super) struct Setup {
     pub(super) temperature: f64,
     /// How long a turn may take.
     pub(super) limit: Duration,
-    /// Where the run takes place, which is the same for all of them: a beginning of a prompt that names
-    /// the folder is cached for the next run as well.
+    /// Where the run takes place, which is the same for all of them: a beginning of a prompt that
+    /// names the folder is cached for the next run as well.
     pub(super) place: PathBuf,
     /// Where programs are looked for.
     pub(super) path: String,

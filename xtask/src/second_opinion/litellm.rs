@@ -119,7 +119,7 @@ fn install(folder: &Path) -> Result<PathBuf> {
     Ok(bin.join("litellm"))
 }
 
-/// Letters that nobody can guess: others on this machine can reach the port as well.
+/// A random key: other users of this machine can reach the port as well.
 fn secret() -> Result<String> {
     let mut bytes = [0; 24];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
