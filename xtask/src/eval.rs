@@ -165,6 +165,7 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         path: tools::path(),
         logs: options.logs.clone(),
     };
+    setup.proxy.reach()?;
     for seed in 1..=options.seeds {
         for task in tasks {
             let (agent, model) = (setup.agent.name.clone(), setup.model.clone());
