@@ -97,13 +97,10 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     match options.action {
         Action::SelfTest => return selftest::run(options.tasks.as_deref()),
         Action::Table => {
-            println!("{}", table::markdown(&result::read(&options.results)?));
+            println!("{}", table::markdown(&results(&options)?));
             return Ok(());
         }
-        Action::Write => {
-            let results = result::read(&options.results)?;
-            return write_document(&table::markdown(&results));
-        }
+        Action::Write => return write_document(&table::markdown(&results(&options)?)),
         Action::List | Action::Run => {}
     }
     let tasks = chosen(&options)?;
@@ -115,6 +112,18 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         return Ok(());
     }
     evaluate(&options, &tasks)
+}
+
+/// The results that the options name.
+fn results(options: &Options) -> Result<Vec<Outcome>> {
+    let results = result::read(&options.results)?;
+    if results.is_empty() {
+        bail!(
+            "{} holds no results; run the evaluation first, or name them with --results",
+            options.results.display()
+        );
+    }
+    Ok(results)
 }
 
 /// The self-test of all tasks.
