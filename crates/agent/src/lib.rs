@@ -43,6 +43,7 @@ mod price;
 mod prompt;
 mod recent;
 mod redact;
+mod repair;
 mod runtime;
 mod sampling;
 mod sanitise;

@@ -11,6 +11,7 @@ mod file_edit;
 mod file_read;
 mod file_write;
 mod nearest;
+mod not_text;
 pub(crate) mod output;
 mod patch;
 mod path;
