@@ -4,13 +4,15 @@ use super::Catalog;
 use crate::{
     VendorOptions, Wire,
     anthropic::{self, AnthropicModel},
-    catalogue,
+    catalogue::{self, is_near, size},
     chat::ChatModel,
     discovery::LocalModel,
-    http::{Endpoint, Peer, Tuning},
+    http::{self, Endpoint, Peer, Tuning},
+    limits,
     responses::ResponsesModel,
 };
 use agent::{LanguageModel, ModelError, ModelInfo};
+use reqwest::Url;
 use std::sync::Arc;
 
 const OPENAI_URL: &str = "https://api.openai.com/v1";
@@ -23,6 +25,8 @@ struct Route<'a> {
     wire: Wire,
     vendor: &'a VendorOptions,
     key_setting: String,
+    /// The setting that decides how long the server may send nothing.
+    silence_setting: String,
 }
 
 impl Catalog {
@@ -62,23 +66,25 @@ impl Catalog {
             Wire::Auto => Wire::Chat,
             wire => wire,
         };
-        self.connect(
-            Route { provider, base_url, wire, vendor, key_setting },
-            catalogue::info(provider, model),
-            model,
-        )
+        let silence_setting = match official {
+            Some(_) => format!("providers.{provider}.silence"),
+            None => format!("providers.custom.{provider}.silence"),
+        };
+        let route = Route { provider, base_url, wire, vendor, key_setting, silence_setting };
+        self.connect(route, self.info(provider, vendor, model), model)
     }
 
     pub(super) fn build_local(&self, local: &LocalModel) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let vendor = VendorOptions::default();
+        let vendor = VendorOptions { silence: self.options().local.silence, ..VendorOptions::default() };
         let route = Route {
             provider: &local.server,
             base_url: &local.base_url,
             wire: Wire::Chat,
             vendor: &vendor,
             key_setting: "the server up without a key".into(),
+            silence_setting: "providers.local.silence".into(),
         };
-        self.connect(route, local_info(local), &local.model)
+        self.connect(route, self.local_info(local), &local.model)
     }
 
     fn connect(
@@ -107,12 +113,15 @@ impl Catalog {
             model: model.to_owned(),
             url: endpoint.shown(),
             key_setting: route.key_setting,
+            silence_setting: route.silence_setting,
             key,
         };
         let http = self.http.clone();
         let options = self.options();
-        let tuning =
-            Tuning { idle: options.idle_timeout, tries: options.tries, retry_delay: options.retry_delay };
+        let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
+        let idle = route.vendor.silence.or(options.silence).unwrap_or(usual);
+        let info = ModelInfo { silence: Some(idle), ..info };
+        let tuning = Tuning { idle, tries: options.tries, retry_delay: options.retry_delay };
         Ok(match route.wire {
             Wire::Anthropic => Arc::new(AnthropicModel { info, http, endpoint, peer, tuning }),
             Wire::Responses => Arc::new(ResponsesModel { info, http, endpoint, peer, tuning }),
@@ -137,36 +146,52 @@ impl Catalog {
         };
         ModelError::NotConfigured(format!("no provider is called `{name}`: {hint}"))
     }
-}
 
-/// An id without a provider or without a model.
-pub(super) fn unnamed(id: &str) -> ModelError {
-    let hint = match catalogue::provider_of(id) {
-        Some(provider) => format!("did you mean `{provider}/{id}`?"),
-        None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
-    };
-    ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
-}
-
-/// What is known of a model that was named as the default and is in no list.
-pub(super) fn guess(id: &str) -> ModelInfo {
-    let (provider, model) = id.split_once('/').unwrap_or(("", id));
-    catalogue::info(provider, model)
+    /// An id without a provider or without a model.
+    pub(super) fn unnamed(&self, id: &str) -> ModelError {
+        let hint = match self.catalogue().provider_of(id) {
+            Some(provider) => format!("did you mean `{provider}/{id}`?"),
+            None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
+        };
+        ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
+    }
 }
 
 /// What is known of a model on this machine.
 pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
-    let guess = catalogue::info("local", &local.model);
-    let context_size = local.context_size.unwrap_or(guess.context_size);
+    let place = if is_loopback(&local.base_url) { "on this machine, in" } else { "at" };
     ModelInfo {
         name: format!("{} ({})", local.model, local.server),
-        description: Some(format!("Runs on this machine, in {}.", local.server)),
-        max_output: guess.max_output.min(context_size / 4),
+        description: Some(format!("Runs {place} {}.", local.server)),
+        ..with_told(catalogue::guess("local", &local.model), local)
+    }
+}
+
+/// What is known of a model, with what its server told. A context that is not told is guessed, and not
+/// larger than the model can have.
+pub(super) fn with_told(known: ModelInfo, told: &LocalModel) -> ModelInfo {
+    let guess = known.context_size.min(told.most_context.unwrap_or(u64::MAX));
+    let context_size = told.context_size.unwrap_or(guess);
+    let parameters = told.parameters.or(known.parameters);
+    ModelInfo {
         context_size,
-        ..guess
+        // A server of the user's own shares its context between what goes in and what comes out.
+        max_output: if told.kind.is_some() {
+            known.max_output.min(context_size / 4)
+        } else {
+            known.max_output.min(context_size)
+        },
+        images: known.images || told.images,
+        parameters,
+        profile: size::profile(context_size, parameters),
+        ..known
     }
 }
 
 fn is_openai(base_url: &str) -> bool {
-    reqwest::Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+    Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+}
+
+fn is_loopback(base_url: &str) -> bool {
+    Url::parse(base_url).is_ok_and(|url| http::is_loopback(&url))
 }

@@ -62,6 +62,7 @@ where
             sse: SseSplitter::default(),
             sink: Sink::default(),
             watchdog: Box::pin(sleep(self.tuning.idle)),
+            heard: Instant::now(),
             attempt: 1,
             bytes: 0,
             state: State::Send,
@@ -97,6 +98,8 @@ struct Run<F, T> {
     sink: Sink,
     /// One timer for the whole exchange, set anew with each chunk.
     watchdog: Pin<Box<Sleep>>,
+    /// When the reader last had an event.
+    heard: Instant,
     attempt: u32,
     bytes: usize,
     state: State,
@@ -113,7 +116,16 @@ where
             if (self.sink.began || settled)
                 && let Some(event) = self.sink.pop()
             {
+                self.heard = Instant::now();
                 return Some(Ok(event));
+            }
+            // Something came, such as a ping, and nothing of it is of the answer.
+            if matches!(self.state, State::Sniff(_) | State::Read(_))
+                && self.bytes > 0
+                && self.heard.elapsed() >= limits::ALIVE_EVERY
+            {
+                self.heard = Instant::now();
+                return Some(Ok(ModelEvent::Alive));
             }
             // What fails below leaves the state `Over`, or a new one where it is set.
             let step = match std::mem::replace(&mut self.state, State::Over) {
@@ -297,8 +309,8 @@ where
 
     fn idle(&self) -> Failure {
         Failure::last(ModelError::Transport(format!(
-            "{} sent nothing for {:?}; try again, or raise the idle timeout if the server is only slow",
-            self.exchange.peer.provider, self.exchange.tuning.idle
+            "{} sent nothing for {:?}; try again, or set `{}` to more seconds if the server is only slow",
+            self.exchange.peer.provider, self.exchange.tuning.idle, self.exchange.peer.silence_setting
         )))
     }
 

@@ -8,6 +8,6 @@ mod retry;
 
 pub(crate) use client::Http;
 pub use client::HttpClients;
-pub(crate) use endpoint::{Endpoint, is_loopback};
+pub(crate) use endpoint::{Endpoint, is_loopback, is_near, shown};
 pub(crate) use exchange::{Exchange, Fold, Tuning};
 pub(crate) use failure::{Failure, Peer};

@@ -5,7 +5,10 @@
 mod catalog;
 mod exchange;
 mod faker;
+mod lister;
 mod mangled;
 mod pace;
 mod recording;
+mod refresh;
+mod servers;
 mod support;

@@ -13,13 +13,15 @@ pub(crate) struct ModelServer {
 }
 
 impl ModelServer {
-    /// Serves the answers in order, each as server-sent events.
+    /// Serves the answers in order, each as server-sent events. It lists no models.
     pub(crate) fn start(answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sender, requests) = channel();
         std::thread::spawn(move || {
-            for answer in answers {
+            let mut answers = answers.into_iter();
+            let mut next = answers.next();
+            while let Some(answer) = next.take() {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 let (mut first, mut length) = (String::new(), 0);
@@ -36,6 +38,14 @@ impl ModelServer {
                 }
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).unwrap();
+                if first.starts_with("GET ") {
+                    // It is asked for its list of models, and has none.
+                    let head = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                    let _ = stream.write_all(head.as_bytes());
+                    next = Some(answer);
+                    continue;
+                }
+                next = answers.next();
                 let path = first.split(' ').nth(1).unwrap().to_owned();
                 // The test that asked may have failed by now.
                 let _ = sender.send((path, String::from_utf8(body).unwrap()));
