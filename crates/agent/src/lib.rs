@@ -80,7 +80,7 @@ pub use event::{
     ToolResult, ToolStatus, TurnEnd, UsageUpdate,
 };
 pub use event_pages::EventPages;
-pub use explain::{Step, decision_time, explain};
+pub use explain::{Step, decision_time, explain, explained_as_path};
 pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use halves::without_halves;

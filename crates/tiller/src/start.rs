@@ -38,6 +38,8 @@ struct Settled {
     cwd: AbsPath,
     /// What was ignored, and why.
     notices: Vec<String>,
+    /// Why the settings files cannot be used, where a command goes on without them.
+    problem: Option<String>,
 }
 
 /// Does what the command line says and returns the exit code.
@@ -47,7 +49,11 @@ pub(crate) fn run() -> Result<Exit> {
         Err(said) => return print_instead(&said),
     };
     let environment = Environment::read();
-    logging::init(&environment)?;
+    let reader = match &cli.command {
+        Some(Command::Acp(_)) => logging::Reader::Log,
+        _ => logging::Reader::Terminal,
+    };
+    logging::init(&environment, reader)?;
     // One thread carries everything: sessions wait far more than they compute, and a process that
     // starts in milliseconds has few threads. What comes in is looked for often: a cancel must not
     // wait for a round of all sessions that are busy.
@@ -93,18 +99,31 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         // What is to be repaired is not opened before.
         Some(Command::Sessions(SessionsCommand::Repair { check, json })) => {
-            let Settled { options, .. } = settle(environment, None, Flags::default()).await?;
+            let Settled { options, .. } = settle_anyhow(environment, None, Flags::default()).await?;
             sessions::repair::run(&options.folders, check, json)
         }
         Some(Command::Sessions(command)) => {
-            let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let settled = match &command {
+                // It writes files of the project, which settings may forbid.
+                SessionsCommand::Rewind { .. } => settle(environment, None, Flags::default()).await?,
+                _ => settle_anyhow(environment, None, Flags::default()).await?,
+            };
+            let Settled { settings, options, cwd, .. } = settled;
             let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
         Some(Command::Doctor(args)) => {
-            let Settled { options, notices, .. } = settle(environment, None, Flags::default()).await?;
-            doctor::run(&options, &notices, &args).await
+            let Settled { options, notices, problem, cwd, .. } =
+                settle_anyhow(environment, None, Flags::default()).await?;
+            let catalog = wiring::catalog(&options, environment.redactor(), &cwd);
+            let subject = doctor::Subject {
+                options: &options,
+                catalog: &catalog,
+                notices: &notices,
+                settings_problem: problem.as_deref(),
+            };
+            doctor::run(subject, &args).await
         }
         Some(Command::Permissions(command)) => {
             let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
@@ -161,15 +180,19 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     if for_setup {
         return setup(&SetupArgs::default(), environment).await;
     }
-    let Settled { settings, options, cwd, notices } =
-        settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
+    // Without its settings the editor is served all the same: it is told what is wrong with them
+    // where it opens a session, and sessions open once the file is mended.
+    let Settled { settings, options, cwd, notices, problem } =
+        settle_anyhow(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let wired = wiring::wire(&settings, &options, Keep::InData, extensions.tool_providers())?;
     let services = Services {
         runtime: wired.runtime.clone(),
         settings,
         options: options.clone(),
+        catalog: wired.catalog.clone(),
         notices,
+        problem,
         environment: environment.clone(),
         extensions,
         writing: tokio::sync::Mutex::default(),
@@ -254,13 +277,43 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
 
 /// Resolves the layers and tells of what was ignored.
 async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
+    let (settings, cwd) = settings_in(environment, cwd, flags)?;
+    let snapshot = settings.read(&cwd).await?;
+    Ok(Settled::of(settings, cwd, snapshot, None))
+}
+
+/// The same for commands that are safe without the user's settings: files that cannot be used are
+/// left out, and the problem is told.
+async fn settle_anyhow(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
+    let (settings, cwd) = settings_in(environment, cwd, flags)?;
+    let (snapshot, problem) = match settings.read(&cwd).await {
+        Ok(snapshot) => (snapshot, None),
+        Err(error) => {
+            let problem = environment.redactor().shown(&format!("{error:#}"));
+            tracing::warn!("the settings cannot be used: {problem}");
+            (settings.without_files(&cwd).await?, Some(problem))
+        }
+    };
+    Ok(Settled::of(settings, cwd, snapshot, problem))
+}
+
+fn settings_in(
+    environment: &Environment,
+    cwd: Option<&Path>,
+    flags: Flags,
+) -> Result<(Arc<Settings>, AbsPath)> {
     let cwd = folder("--cwd", cwd)?;
-    let settings = Settings::new(environment, &cwd, flags)?;
-    let Snapshot { options, notices, .. } = settings.read(&cwd).await?;
-    for notice in &notices {
-        tracing::warn!("{notice}");
+    Ok((Settings::new(environment, &cwd, flags)?, cwd))
+}
+
+impl Settled {
+    fn of(settings: Arc<Settings>, cwd: AbsPath, snapshot: Snapshot, problem: Option<String>) -> Self {
+        let Snapshot { options, notices, .. } = snapshot;
+        for notice in &notices {
+            tracing::warn!("{notice}");
+        }
+        Self { settings, options, cwd, notices, problem }
     }
-    Ok(Settled { settings, options, cwd, notices })
 }
 
 /// The folder that an option names, or the current one.

@@ -14,6 +14,7 @@ mod nearest;
 pub(crate) mod output;
 mod patch;
 mod path;
+mod replacements;
 mod search;
 mod taken;
 mod task;
@@ -25,8 +26,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use file_edit::edited;
 pub use output::cap;
+pub use replacements::{Replaced, edited};
 pub use taken::{Taken, same_text, taken};
 
 use crate::{AnyTool, Typed};

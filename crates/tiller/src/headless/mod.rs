@@ -4,7 +4,7 @@ pub(crate) mod client;
 pub(crate) mod output;
 pub(crate) mod prompt;
 
-use crate::{args::OutputFormat, exit::Exit, limits, signals, streams};
+use crate::{args::OutputFormat, exit::Exit, limits, sessions, signals, streams};
 use agent::{
     Content, CreateSession, ListQuery, OpenSession, PromptOutcome, Runtime, SessionError, SessionHandle,
     SessionId, StopReason, StoreError, Surface,
@@ -105,7 +105,7 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
             };
             return Ok(runtime.create(new, |_| surface).await?);
         }
-        Begin::This(id) => id.clone(),
+        Begin::This(id) => sessions::named(runtime, id.as_str(), &run.cwd).await?,
         Begin::Last => {
             let query = ListQuery { cwd: Some(run.cwd.clone()), limit: 1, ..ListQuery::default() };
             let page = runtime.list(query).await?;

@@ -14,7 +14,7 @@ pub(crate) struct Output<W> {
     writer: W,
     broken: bool,
     /// Milliseconds since the epoch.
-    clock: fn() -> u64,
+    clock: Box<dyn Fn() -> u64 + Send>,
     /// The message whose text was printed last.
     current: Option<String>,
     texts: Vec<String>,
@@ -45,12 +45,12 @@ struct Call {
 
 impl<W: Write> Output<W> {
     /// An output that has printed nothing yet. `clock` gives milliseconds since the epoch.
-    pub(crate) fn new(format: OutputFormat, writer: W, clock: fn() -> u64) -> Self {
+    pub(crate) fn new(format: OutputFormat, writer: W, clock: impl Fn() -> u64 + Send + 'static) -> Self {
         Self {
             format,
             writer,
             broken: false,
-            clock,
+            clock: Box::new(clock),
             current: None,
             texts: Vec::new(),
             calls: Vec::new(),

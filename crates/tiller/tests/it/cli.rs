@@ -52,7 +52,7 @@ fn settings_are_checked_before_anything_starts() {
         "config.toml:2: unknown setting \"agent.mdoe\"; did you mean \"agent.mode\"?",
     );
     home.settings("agent = ");
-    check(&home, &["acp"], 1, "config.toml:1: ");
+    check(&home, &["models"], 1, "config.toml:1: ");
     home.settings("");
     home.write(".tiller/config.toml", "[tools]\ndefault_permission_mode = 'prometheus'\n");
     check(&home, &["models"], 0, "tools.default_permission_mode is ignored: a project may only tighten it");

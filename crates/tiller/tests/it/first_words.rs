@@ -1,10 +1,11 @@
 //! What people type first: paths, pipes, commands of other programs, and no key.
 
 use crate::{
+    agent::Agent,
     home::{Home, stderr, stdout},
     mcp::stage,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     io::Write,
     process::{Output, Stdio},
@@ -100,4 +101,78 @@ fn mistyped_commands_are_suggested_and_prompts_need_no_flag() {
         let output = home.run(line);
         assert!(stdout(&output).contains("one"), "{line:?}: {}", stderr(&output));
     }
+}
+
+fn doctor(home: &Home) -> (Option<i32>, Value) {
+    let output = home.run(&["doctor", "--json"]);
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn doctor_names_what_keeps_the_model_from_answering_and_what_to_run() {
+    let home = Home::new();
+    for (settings, issue, next) in [
+        ("", "no model is set up", "tiller setup"),
+        ("agent.default_model = 'anthropic/claude-opus-5'", "no key for anthropic", "--provider anthropic"),
+        ("agent.default_model = 'nobody/x'", "nobody", "tiller models"),
+        ("agent.default_model = 'local/x'", "local/x", "tiller models"),
+        ("agent.mdoe = 'plan'", "config.toml:1", "tiller config list"),
+        ("agent = ", "config.toml:1", "tiller config list"),
+    ] {
+        home.settings(&format!("{settings}\nproviders.local.discover = false\n"));
+        let (code, report) = doctor(&home);
+        assert_eq!((code, &report["success"]), (Some(1), &false.into()), "{settings}: {report}");
+        assert!(report["issues"].to_string().contains(issue), "{settings}: {report}");
+        assert!(report["next_commands"].to_string().contains(next), "{settings}: {report}");
+        let text = stdout(&home.run(&["doctor"]));
+        assert!(text.contains(issue) && text.contains(next) && !text.contains("no issues"), "{text}");
+    }
+    let (code, report) = doctor(&Home::new());
+    assert_eq!((code, report["issues"].as_array().unwrap().len()), (Some(0), 0), "{report}");
+}
+
+#[test]
+fn broken_settings_are_told_where_they_are_needed_and_end_nothing_else() {
+    let home = Home::new();
+    assert!(home.run(&["-p", "help"]).status.success());
+    home.settings("agent.default_model = 'offline/pilot'\npermissions.deny = [\n");
+    let listed = home.run(&["sessions", "list", "--json"]);
+    assert_eq!(stdout(&listed).lines().count(), 1, "{}", stderr(&listed));
+    assert!(stderr(&listed).contains("config.toml:"), "{}", stderr(&listed));
+    let asked = home.run(&["-p", "help"]);
+    assert_eq!(asked.status.code(), Some(1), "rules that cannot be read are not left out");
+
+    let mut agent = Agent::start(&home, &[]);
+    agent.initialize(json!({}));
+    let params = json!({ "cwd": home.project(), "mcpServers": [] });
+    let refused = agent.ask("session/new", params.clone()).unwrap_err();
+    assert!(refused.to_string().contains("config.toml:"), "{refused}");
+    home.settings("agent.default_model = 'offline/pilot'\n");
+    assert!(agent.ask("session/new", params).is_ok(), "the file was mended");
+}
+
+#[test]
+fn a_session_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+    let home = Home::new();
+    assert!(stderr(&home.run(&["sessions", "list"])).contains("No session is stored here"));
+    assert!(home.run(&["-p", "show a.txt"]).status.success());
+    let listed = stdout(&home.run(&["sessions", "list", "--json"]));
+    let record: Value = serde_json::from_str(&listed).unwrap();
+    let id = record["session_id"].as_str().unwrap();
+    for named in [id, &id[..8], "last"] {
+        let shown = home.run(&["sessions", "show", named]);
+        assert!(stdout(&shown).contains("show a.txt"), "{named}: {}", stderr(&shown));
+    }
+    let shown = stdout(&home.run(&["sessions", "show", "last", "--json"]));
+    let times: Vec<u64> = shown
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["timestamp"].as_u64().unwrap())
+        .collect();
+    assert!(times.is_sorted() && times[0] > 1_700_000_000_000, "{times:?}");
+
+    assert!(home.run(&["-p", "help", "--session", &id[..8]]).status.success());
+    assert!(home.run(&["-p", "help"]).status.success());
+    let both = home.run(&["sessions", "show", &id[..4]]);
+    assert!(stderr(&both).contains("2 sessions begin with"), "{}", stderr(&both));
+    assert!(stderr(&home.run(&["sessions", "search", "nowhere"])).contains("Nothing was found"));
 }
