@@ -163,15 +163,20 @@ mod tests {
 
         fn stream(&self, _: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
             let pace = tokio::time::interval_at(tokio::time::Instant::now(), Duration::from_secs(self.every));
-            let events = stream::unfold((pace, self.events.clone().into_iter()), |(mut pace, mut left)| async {
-                pace.tick().await;
-                Some((Ok(left.next()?), (pace, left)))
-            });
+            let events =
+                stream::unfold((pace, self.events.clone().into_iter()), |(mut pace, mut left)| async {
+                    pace.tick().await;
+                    Some((Ok(left.next()?), (pace, left)))
+                });
             events.chain(stream::pending()).boxed()
         }
     }
 
-    async fn slow(silence: Option<u64>, every: u64, events: Vec<ModelEvent>) -> Vec<Result<ModelEvent, ModelError>> {
+    async fn slow(
+        silence: Option<u64>,
+        every: u64,
+        events: Vec<ModelEvent>,
+    ) -> Vec<Result<ModelEvent, ModelError>> {
         let info = ModelInfo { silence: silence.map(Duration::from_secs), ..ModelInfo::default() };
         ask(&Slow { info, every, events }, ModelRequest::default()).collect().await
     }

@@ -105,6 +105,13 @@ impl Catalog {
         }
     }
 
+    /// Does what [`Catalog::discover`] does, where the default model is not certain without it.
+    pub async fn settle_default(&self) {
+        if !self.is_settled() {
+            self.discover().await;
+        }
+    }
+
     async fn look(&self) {
         tokio::join!(self.look_near(), self.ask_servers());
     }

@@ -14,6 +14,9 @@ use file::Model;
 use reqwest::Url;
 use std::sync::{Arc, LazyLock};
 
+/// Where a newer catalogue is, in the shape that is read.
+pub const CATALOGUE_URL: &str = "https://models.dev/api.json";
+
 /// The table that is built in, in the form that `tiller models refresh` writes.
 static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
     Arc::new(file::parse(include_bytes!("catalogue/builtin.json")).expect("a test reads the table too"))

@@ -23,7 +23,7 @@ mod sink;
 mod sse;
 
 pub use catalog::{Catalog, CatalogueSource, Listing};
-pub use catalogue::RefreshError;
+pub use catalogue::{CATALOGUE_URL, RefreshError};
 pub use discovery::ollama_address;
 pub use http::HttpClients;
 pub use options::{LocalOptions, ProvidersOptions, VendorOptions, Wire};

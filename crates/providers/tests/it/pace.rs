@@ -27,7 +27,9 @@ async fn five_thousand_events_in_a_burst() {
 #[tokio::test]
 async fn pings_comments_and_empty_events_are_life_and_longer_than_the_limit_in_all() {
     let answer_text = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-    for life in [": ping\n\n", "\n", "event: ping\ndata: {\"type\":\"ping\"}\n\n", "data: {\"choices\":[]}\n\n"] {
+    for life in
+        [": ping\n\n", "\n", "event: ping\ndata: {\"type\":\"ping\"}\n\n", "data: {\"choices\":[]}\n\n"]
+    {
         let script = vec![
             Step::Send(HEAD.into()),
             Step::Ping(life.into(), 20, Duration::from_millis(50)),

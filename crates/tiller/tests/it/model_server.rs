@@ -15,6 +15,11 @@ pub(crate) struct ModelServer {
 impl ModelServer {
     /// Serves the answers in order, each as server-sent events. It lists no models.
     pub(crate) fn start(answers: Vec<String>) -> Self {
+        Self::listing(None, answers)
+    }
+
+    /// The same of a server that answers `/v1/models` with this JSON.
+    pub(crate) fn listing(list: Option<String>, answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sender, requests) = channel();
@@ -39,9 +44,11 @@ impl ModelServer {
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).unwrap();
                 if first.starts_with("GET ") {
-                    // It is asked for its list of models, and has none.
-                    let head = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-                    let _ = stream.write_all(head.as_bytes());
+                    let list = list.as_ref().filter(|_| first.starts_with("GET /v1/models "));
+                    let status = if list.is_some() { "200 OK" } else { "404 Not Found" };
+                    let body = list.map_or("", String::as_str);
+                    let head = format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len());
+                    let _ = stream.write_all(format!("HTTP/1.1 {status}\r\n{head}{body}").as_bytes());
                     next = Some(answer);
                     continue;
                 }
