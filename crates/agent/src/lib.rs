@@ -26,6 +26,7 @@ mod history;
 mod hooks;
 mod ids;
 mod inner;
+mod item;
 mod json_bytes;
 mod limits;
 mod live;
@@ -34,6 +35,7 @@ mod memory;
 mod mentions;
 mod mode;
 mod model;
+mod outputs;
 mod outside;
 mod plain;
 mod policy;
@@ -41,6 +43,7 @@ mod price;
 mod prompt;
 mod recent;
 mod redact;
+mod repair;
 mod runtime;
 mod sampling;
 mod sanitise;
@@ -50,6 +53,7 @@ mod session;
 mod session_locks;
 mod session_task;
 mod settings;
+mod shells;
 mod shown;
 mod source;
 mod steering;
@@ -75,9 +79,9 @@ pub use content::{Content, Diff, Location, ToolContent};
 pub use context::{Compaction, CompactionStep};
 pub use effort::Effort;
 pub use event::{
-    LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning,
-    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind,
-    ToolResult, ToolStatus, TurnEnd, UsageUpdate,
+    LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus,
+    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
+    TurnEnd, UsageUpdate,
 };
 pub use event_pages::EventPages;
 pub use explain::{Step, decision_time, explain, explained_as_path};
@@ -88,13 +92,15 @@ pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
+pub use item::{AnsweredCall, Item, ModelCall, Reasoning, Text, ToolCallRequest, Written, read_arguments};
 pub use json_bytes::json_bytes;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
-    AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, Models, ToolProfile, ToolSpec, Usage,
+    AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
+    ModelStop, Models, ToolProfile, ToolSpec, Usage,
 };
+pub use outputs::Outputs;
 pub use outside::{Outside, Refusal};
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
@@ -109,6 +115,7 @@ pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use settings::{FollowedSettings, Settings, SettingsNews};
+pub use shells::Shells;
 pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };

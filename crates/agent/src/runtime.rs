@@ -2,7 +2,7 @@
 
 use crate::{
     Checkpoint, Client, ClientServer, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
-    PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
+    Outputs, PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
     SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, TaskList,
     ToolProviders,
     checkpoint::Timeline,
@@ -500,6 +500,7 @@ impl Runtime {
         let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
+        let outputs = options.sandbox.outputs_of(&id);
         let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
         let session = Session {
             id: id.clone(),
@@ -512,6 +513,7 @@ impl Runtime {
                 roots,
                 settings: settings.clone(),
                 temp: options.sandbox.temp_of(&id),
+                outputs: outputs.clone(),
             },
             log: log.clone(),
             watchers: watchers.clone(),
@@ -522,6 +524,8 @@ impl Runtime {
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
+            shells: Arc::default(),
+            outputs: Arc::new(Outputs::new(outputs)),
             models: models.clone(),
             current_model: None,
             model_of: None,

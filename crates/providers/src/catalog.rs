@@ -8,6 +8,7 @@ use crate::{
     catalogue::{self, Catalogue, RefreshError},
     discovery::{self, LocalModel},
     http::Http,
+    learned::Learned,
     limits::DISCOVERY_WAIT,
     replay::{Recorder, RecordingModel, ReplayModel},
 };
@@ -33,6 +34,7 @@ pub struct Catalog {
     system: Arc<dyn System>,
     pilot: Arc<dyn LanguageModel>,
     http: Arc<Http>,
+    learned: Arc<Learned>,
     recorder: Option<Arc<Recorder>>,
     found: RwLock<Vec<LocalModel>>,
     /// What servers at addresses of the user's own listed, by provider.
@@ -65,6 +67,7 @@ impl Catalog {
     pub fn new(options: ProvidersOptions, system: Arc<dyn System>, pilot: Arc<dyn LanguageModel>) -> Self {
         Self {
             http: Arc::default(),
+            learned: Arc::default(),
             recorder: options
                 .record_to
                 .clone()
@@ -257,9 +260,11 @@ impl Models for Catalog {
 
     fn credentials(&self, id: &str) -> Credentials {
         let options = self.options();
-        let vendor = match id.split_once('/').map(|(provider, _)| provider) {
+        let provider = id.split_once('/').map(|(provider, _)| build::provider(provider, &options.custom));
+        let vendor = match provider {
             Some("openai") => &options.openai,
             Some("anthropic") => &options.anthropic,
+            Some(build::GEMINI) => &options.gemini,
             _ => return Credentials::NotNeeded,
         };
         match (&vendor.api_key, &vendor.base_url) {
@@ -278,6 +283,8 @@ impl Models for Catalog {
             _ if model.is_empty() => return Err(self.unnamed(id)),
             "local" => self.local(model).await?,
             _ => {
+                let options = self.options();
+                let provider = build::provider(provider, &options.custom);
                 // A server of the user's own tells what context it was started with.
                 let _ = timeout(DISCOVERY_WAIT, self.ask_if_near(provider)).await;
                 self.build(provider, model)?

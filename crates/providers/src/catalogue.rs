@@ -92,7 +92,9 @@ impl Catalogue {
 
     /// The provider that a bare model name is known from.
     pub(crate) fn provider_of(&self, model: &str) -> Option<&'static str> {
-        ["openai", "anthropic"].into_iter().find(|vendor| self.find(vendor, model).is_some())
+        [("openai", "openai"), ("anthropic", "anthropic"), ("google", "gemini")]
+            .into_iter()
+            .find_map(|(vendor, provider)| self.find(vendor, model).map(|_| provider))
     }
 
     /// What is known of a model, or guessed. A dated name (`gpt-5-2025-08-07`) is as its family. The

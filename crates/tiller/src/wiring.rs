@@ -272,6 +272,7 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     ProvidersOptions {
         openai: vendor(&options.openai),
         anthropic: vendor(&options.anthropic),
+        gemini: vendor(&options.gemini),
         custom: vendors(options),
         local: local_servers(options),
         silence: options.silence,
@@ -291,6 +292,7 @@ pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
         known.openai = vendor(&options.openai);
         known.anthropic = vendor(&options.anthropic);
+        known.gemini = vendor(&options.gemini);
         known.custom = vendors(options);
         known.local = local_servers(options);
         known.silence = options.silence;
@@ -317,6 +319,7 @@ fn vendor(provider: &Provider) -> VendorOptions {
             Wire::Chat => providers::Wire::Chat,
             Wire::Responses => providers::Wire::Responses,
             Wire::Anthropic => providers::Wire::Anthropic,
+            Wire::Gemini => providers::Wire::Gemini,
         },
         silence: provider.silence,
     }

@@ -38,7 +38,7 @@ mod tests {
             let text = "x".repeat(if kind.is_uppercase() { 40_000 } else { 4_000 });
             match kind.to_ascii_lowercase() {
                 'u' => Message::User(vec![Content::text(text)]),
-                _ => Message::Assistant(AssistantMessage { text, ..AssistantMessage::default() }),
+                _ => Message::Assistant(AssistantMessage::said("", text)),
             }
         };
         script.chars().map(message).collect()

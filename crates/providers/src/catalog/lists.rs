@@ -1,6 +1,9 @@
 //! Which models are listed, and which of them is the default.
 
-use super::{Catalog, build};
+use super::{
+    Catalog,
+    build::{self, GEMINI},
+};
 use crate::{
     VendorOptions, Wire, anthropic,
     catalogue::is_near,
@@ -36,7 +39,8 @@ impl Catalog {
     /// those that are built in first.
     fn configured(&self) -> Vec<(String, VendorOptions)> {
         let options = self.options();
-        let built_in = [("openai", &options.openai), ("anthropic", &options.anthropic)];
+        let built_in =
+            [("openai", &options.openai), ("anthropic", &options.anthropic), (GEMINI, &options.gemini)];
         let built_in = built_in.into_iter().filter(|(_, vendor)| vendor.is_set_up());
         let custom = options.custom.iter().map(|(name, vendor)| (name.as_str(), vendor));
         let custom = custom.filter(|(_, vendor)| vendor.base_url.is_some());
@@ -100,7 +104,7 @@ impl Catalog {
         let catalogue = self.catalogue();
         let Some(listed) = self.asked(provider, vendor).and_then(|asked| asked.models) else {
             // Nothing is known of what a server has that nobody could ask.
-            let is_vendor = matches!(provider, "openai" | "anthropic");
+            let is_vendor = matches!(provider, "openai" | "anthropic" | GEMINI);
             return if is_vendor { catalogue.listed(provider) } else { Vec::new() };
         };
         let mut models: Vec<ModelInfo> =
@@ -147,9 +151,11 @@ impl Catalog {
     pub(super) fn guess(&self, id: &str) -> ModelInfo {
         let (provider, model) = id.split_once('/').unwrap_or(("", id));
         let options = self.options();
+        let provider = build::provider(provider, &options.custom);
         match provider {
             "openai" => self.info(provider, &options.openai, model),
             "anthropic" => self.info(provider, &options.anthropic, model),
+            GEMINI => self.info(provider, &options.gemini, model),
             name => self.info(provider, options.custom.get(name).unwrap_or(&VendorOptions::default()), model),
         }
     }
@@ -207,6 +213,9 @@ fn server(name: &str, vendor: &VendorOptions) -> Result<Option<Candidate>, Model
     let Some(base) = &vendor.base_url else { return Ok(None) };
     let key = vendor.api_key.as_ref();
     let endpoint = match vendor.wire {
+        // Google's list has another form.
+        Wire::Gemini => return Ok(None),
+        Wire::Auto if name == GEMINI => return Ok(None),
         Wire::Anthropic => anthropic_list(base, vendor)?,
         Wire::Auto if name == "anthropic" => anthropic_list(base, vendor)?,
         Wire::Auto | Wire::Chat | Wire::Responses => Endpoint::new(base, "models")?.bearer(key)?,

@@ -84,10 +84,8 @@ impl LanguageModel for OfflinePilot {
         let usage = estimate(&request, &reply);
         let stop = if reply.calls.is_empty() { ModelStop::EndTurn } else { ModelStop::ToolCalls };
         let text = chunks(&reply.text).into_iter().map(ModelEvent::Text).collect::<Vec<_>>();
-        let calls = reply.calls.into_iter().enumerate().map(move |(index, call)| ModelEvent::ToolCall {
-            provider_id: format!("pilot_{}", made + index + 1),
-            name: call.name.to_owned(),
-            arguments: Ok(call.arguments),
+        let calls = reply.calls.into_iter().enumerate().map(move |(index, call)| {
+            ModelEvent::call(format!("pilot_{}", made + index + 1), call.name, &call.arguments)
         });
         let end = [ModelEvent::Usage(usage), ModelEvent::Stop(stop)];
         stream::iter(text.into_iter().chain(calls).chain(end).map(Ok)).boxed()
@@ -135,7 +133,7 @@ fn perform(
             list.iter().enumerate().map(|(index, step)| format!("{}. {step}", index + 1)).collect();
         script.say(format!("{count} steps:\n{}", lines.join("\n")));
     }
-    let keeps_plan = plan && script.offers("task_create") && script.offers("task_update");
+    let keeps_plan = plan && script.offers(tasks::LISTED);
     let ids = if keeps_plan { tasks::create(script, &list)? } else { vec![None; count] };
     for (index, step) in steps.iter().enumerate() {
         if count > 1 && index > 0 {
@@ -194,7 +192,7 @@ fn estimate(request: &ModelRequest, reply: &Reply) -> Usage {
                     call.arguments.as_ref().map_or_else(|bad| bad.raw.len(), |value| value.to_string().len());
                 call.name.len() + arguments + call.result.text.len()
             };
-            answer.text.len() + answer.calls.iter().map(call).sum::<usize>()
+            answer.text().len() + answer.calls().map(call).sum::<usize>()
         }
     };
     let tool =

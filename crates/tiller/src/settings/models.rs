@@ -20,6 +20,7 @@ use std::{
 pub(super) struct Reach {
     openai: Provider,
     anthropic: Provider,
+    gemini: Provider,
     custom: BTreeMap<String, Provider>,
     local: Local,
     silence: Option<Duration>,
@@ -28,8 +29,8 @@ pub(super) struct Reach {
 
 impl Reach {
     fn of(options: &Options) -> Self {
-        let Options { openai, anthropic, custom, local, silence, tool_profile, .. } = options.clone();
-        Self { openai, anthropic, custom, local, silence, tool_profile }
+        let Options { openai, anthropic, gemini, custom, local, silence, tool_profile, .. } = options.clone();
+        Self { openai, anthropic, gemini, custom, local, silence, tool_profile }
     }
 }
 

@@ -22,7 +22,7 @@ fn list(ids: &[&str]) -> String {
 
 #[test]
 fn an_address_of_ones_own_is_asked_for_its_models_and_a_prompt_goes_to_one_of_them() {
-    let server = ModelServer::listing(Some(list(&["house-7b", "other"])), vec![answer("hi", 1, 0, 1)]);
+    let server = ModelServer::listing(list(&["house-7b", "other"]), vec![answer("hi", 1, 0, 1)]);
     let home = Home::new();
     home.settings("providers.local.discover = false");
     let listed = home.tiller(&["models"]).env("OPENAI_BASE_URL", &server.url).output().unwrap();
@@ -37,8 +37,8 @@ fn an_address_of_ones_own_is_asked_for_its_models_and_a_prompt_goes_to_one_of_th
 
 #[test]
 fn a_provider_of_ones_own_lists_what_its_server_has_and_an_empty_list_says_so() {
-    let server = ModelServer::listing(Some(list(&["large"])), vec![String::new()]);
-    let empty = ModelServer::listing(Some(list(&[])), vec![String::new()]);
+    let server = ModelServer::listing(list(&["large"]), vec![String::new()]);
+    let empty = ModelServer::listing(list(&[]), vec![String::new()]);
     let home = Home::new();
     home.settings(&format!(
         "[providers.custom]\nwork.base_url = '{}/v1'\nempty.base_url = '{}'\ngone.base_url = 'http://127.0.0.1:1'",
@@ -80,7 +80,7 @@ fn where_nothing_is_set_up_the_list_says_what_to_do() {
 
 #[test]
 fn ollama_is_found_where_its_variable_says() {
-    let server = ModelServer::listing(Some(list(&["qwen3:8b"])), vec![String::new()]);
+    let server = ModelServer::listing(list(&["qwen3:8b"]), vec![String::new()]);
     let home = Home::new();
     home.settings("");
     let host = server.url.strip_prefix("http://").unwrap();
