@@ -4,7 +4,7 @@ use super::key::{InProject, Key};
 use crate::extensions::{self, Offered};
 use crate::limits::HOOK_TIMEOUT_MAX;
 use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
-use agent::{Answer, HookEvent, PermissionRule, check_tool_name, check_tool_pattern};
+use agent::{Answer, CallsAsText, HookEvent, PermissionRule, check_tool_name, check_tool_pattern};
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
@@ -355,6 +355,14 @@ pub(crate) const KEYS: &[Key] = &[
                 o.local.urls.push(super::key::Value::Text(url).url()?);
             }
             Ok(())
+        },
+    },
+    Key {
+        name: "models.calls_as_text",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| {
+            let words = [("auto", CallsAsText::Auto), ("on", CallsAsText::On), ("off", CallsAsText::Off)];
+            Ok(o.calls_as_text = v.one_of(&words)?)
         },
     },
     Key {
