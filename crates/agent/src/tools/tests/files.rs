@@ -139,7 +139,9 @@ fn on_fake(files: &[(&str, &[u8])]) -> (crate::ToolContext, std::sync::Arc<syste
 
 #[tokio::test]
 async fn text_in_another_encoding_is_read_said_and_kept() {
-    let utf16 = |text: &str| "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let utf16 = |text: &str| {
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
     for (before, after, encoding) in [
         (b"caf\xe9\r\nend\r\n".to_vec(), b"th\xe9\r\nend\r\n".to_vec(), "Windows-1252 (Latin-1)"),
         (utf16("café\r\nend\r\n"), utf16("thé\r\nend\r\n"), "UTF-16 (little endian)"),
@@ -180,8 +182,14 @@ async fn an_image_is_shown_and_other_bytes_are_named() {
         );
     }
     for (start, expected) in [
-        (&b"%PDF-1.7\n\0"[..], "! f is a PDF document of 10 bytes, which is no text. Get its text with bash (`pdftotext f -`), if that is installed."),
-        (b"PK\x03\x04\0", "! f is a ZIP archive (or an office document) of 5 bytes, which is no text. List it with bash (`unzip -l f`)."),
+        (
+            &b"%PDF-1.7\n\0"[..],
+            "! f is a PDF document of 10 bytes, which is no text. Get its text with bash (`pdftotext f -`), if that is installed.",
+        ),
+        (
+            b"PK\x03\x04\0",
+            "! f is a ZIP archive (or an office document) of 5 bytes, which is no text. List it with bash (`unzip -l f`).",
+        ),
         (b"RIFF\0\0\0\0WAVE", "! f is not readable as text: 12 bytes of binary data"),
     ] {
         let (cx, _) = on_fake(&[("f", start)]);
@@ -192,7 +200,12 @@ async fn an_image_is_shown_and_other_bytes_are_named() {
     large[..3].copy_from_slice(b"\xff\xd8\xff");
     let (cx, _) = on_fake(&[("f", &large)]);
     let said = text(&cx, "file_read", json!({"path": "f"})).await;
-    assert!(said.starts_with("! f is an image (image/jpeg) of 3750001 bytes; at most 3750000 bytes can be looked at."), "{said}");
+    assert!(
+        said.starts_with(
+            "! f is an image (image/jpeg) of 3750001 bytes; at most 3750000 bytes can be looked at."
+        ),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -213,7 +226,7 @@ async fn an_edit_creates_a_file_and_a_list_is_made_whole_or_not_at_all() {
                 edits(json!([{"old_string": "three", "new_string": "3"}, {"old_string": "zzz", "new_string": "x"}])),
                 "! Edit 2 of 2: old_string not found in a. Make sure it matches exactly including whitespace.\nNone of the edits was made.",
             ),
-            ("file_edit", edits(json!("[{\"old_str\": \"three\", \"new_str\": \"3\"}]")), "Edited a (-1, +1 lines)"),
+            ("file_edit", edits(json!("[{\"old_string\": \"three\", \"new_string\": \"3\"}]")), "Edited a (-1, +1 lines)"),
             ("file_read", json!({"path": "a"}), "1\t1\n2\t2\n3\t3"),
             (
                 "file_edit",
