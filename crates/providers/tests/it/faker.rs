@@ -35,6 +35,8 @@ pub(crate) struct Seen {
     pub(crate) head: String,
     /// The body.
     pub(crate) body: serde_json::Value,
+    /// The body as it came.
+    pub(crate) raw: String,
 }
 
 /// The server. Connection by connection it plays the scripts; past the last it repeats the last.
@@ -128,8 +130,9 @@ async fn read_request(socket: &mut TcpStream) -> Option<Seen> {
     while bytes.len() < head_end + 4 + length {
         socket.read_buf(&mut bytes).await.unwrap();
     }
-    let body = serde_json::from_slice(&bytes[head_end + 4..]).unwrap_or_default();
-    Some(Seen { head, body })
+    let raw = String::from_utf8(bytes[head_end + 4..].to_vec()).unwrap();
+    let body = serde_json::from_str(&raw).unwrap_or_default();
+    Some(Seen { head, body, raw })
 }
 
 async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSender<()>) {
