@@ -35,6 +35,7 @@ mod memory;
 mod mentions;
 mod mode;
 mod model;
+mod outputs;
 mod outside;
 mod plain;
 mod policy;
@@ -42,6 +43,7 @@ mod price;
 mod prompt;
 mod recent;
 mod redact;
+mod repair;
 mod runtime;
 mod sampling;
 mod sanitise;
@@ -51,6 +53,7 @@ mod session;
 mod session_locks;
 mod session_task;
 mod settings;
+mod shells;
 mod shown;
 mod source;
 mod steering;
@@ -97,6 +100,7 @@ pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
     ModelStop, Models, ToolProfile, ToolSpec, Usage,
 };
+pub use outputs::Outputs;
 pub use outside::{Outside, Refusal};
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
@@ -104,13 +108,14 @@ pub use policy::{
 };
 pub use price::{Cost, LongPrompt, Price, Rates};
 pub use redact::Redactor;
-pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
+pub use runtime::{CallsAsText, CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
 pub use sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use settings::{FollowedSettings, Settings, SettingsNews};
+pub use shells::Shells;
 pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };

@@ -37,6 +37,7 @@ pub(crate) fn frame(from: &Ingredients<'_>) -> ModelRequest {
         max_output: None,
         reasoning_effort: from.effort.map(|effort| effort.id().to_owned()),
         cache_key: Some(from.session.to_string()),
+        answer_schema: None,
     }
 }
 

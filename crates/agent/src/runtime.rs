@@ -2,7 +2,7 @@
 
 use crate::{
     Checkpoint, Client, ClientServer, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
-    PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
+    Outputs, PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
     SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, TaskList,
     ToolProviders,
     checkpoint::Timeline,
@@ -75,6 +75,20 @@ pub struct RuntimeOptions {
     pub tool_providers: ToolProviders,
     /// The limits.
     pub limits: Limits,
+    /// Whether calls that a model writes into its text are calls.
+    pub calls_as_text: CallsAsText,
+}
+
+/// Whether calls that a model writes into the text of its answer are run as calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallsAsText {
+    /// Those of models that are not known to call tools natively; of all others only what the mark of a template makes unmistakable.
+    #[default]
+    Auto,
+    /// Those of all models, in every form.
+    On,
+    /// None: text is text.
+    Off,
 }
 
 /// A session to be made.
@@ -500,6 +514,7 @@ impl Runtime {
         let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
+        let outputs = options.sandbox.outputs_of(&id);
         let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
         let session = Session {
             id: id.clone(),
@@ -512,6 +527,7 @@ impl Runtime {
                 roots,
                 settings: settings.clone(),
                 temp: options.sandbox.temp_of(&id),
+                outputs: outputs.clone(),
             },
             log: log.clone(),
             watchers: watchers.clone(),
@@ -522,6 +538,8 @@ impl Runtime {
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
+            shells: Arc::default(),
+            outputs: Arc::new(Outputs::new(outputs)),
             models: models.clone(),
             current_model: None,
             model_of: None,

@@ -1,8 +1,8 @@
 //! The seam to tools: typed where they are written, erased where they are called.
 
 use crate::{
-    Access, Client, FileTracker, InnerCalls, Location, SessionEvent, TaskList, ToolCallId, ToolCallUpdate,
-    ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
+    Access, Client, FileTracker, InnerCalls, Location, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
+    ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -20,6 +20,9 @@ pub trait Tool: DeserializeOwned + Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     /// What it does to the world.
     const EFFECT: Effect;
+    /// Whether models are told of it. One that is not listed can be called all the same: by models
+    /// and scripts that know its name.
+    const LISTED: bool = true;
 
     /// JSON Schema of the arguments, an object.
     fn parameters() -> Value;
@@ -75,6 +78,10 @@ pub struct ToolContext {
     pub files: Arc<FileTracker>,
     /// The session's tasks.
     pub tasks: Arc<TaskList>,
+    /// The session's commands in the background.
+    pub shells: Arc<Shells>,
+    /// Where long results are kept whole.
+    pub outputs: Arc<Outputs>,
     /// Who can be asked a question.
     pub client: Arc<dyn Client>,
     /// The call.
@@ -222,7 +229,7 @@ impl<T: Tool> AnyTool for Typed<T> {
         ToolSpec {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            parameters: T::parameters(),
+            parameters: closed(T::parameters()),
         }
     }
 
@@ -235,10 +242,22 @@ impl<T: Tool> AnyTool for Typed<T> {
         T::EFFECT
     }
 
+    fn is_offered(&self) -> bool {
+        T::LISTED
+    }
+
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
         match serde_json::from_value::<T>(arguments) {
             Ok(call) => Ok(Box::new(call)),
             Err(error) => Err(ToolError::message(format!("Invalid arguments for '{}': {error}", T::NAME))),
         }
     }
+}
+
+/// A schema that says that there are no other arguments: what a model makes up is refused, never ignored.
+fn closed(mut schema: Value) -> Value {
+    if let Value::Object(fields) = &mut schema {
+        fields.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    schema
 }

@@ -4,12 +4,12 @@ use crate::{
     extensions::{self, Offered},
     limits::HOOK_TIMEOUT,
 };
-use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
+use agent::{CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule, ToolProfile};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
 /// Names of providers that are built in.
-const BUILT_IN: [&str; 5] = ["openai", "anthropic", "local", "offline", "replay"];
+const BUILT_IN: [&str; 6] = ["openai", "anthropic", "gemini", "local", "offline", "replay"];
 
 /// The resolved options of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) mode: Mode,
     pub(crate) permission_mode: PermissionMode,
     pub(crate) append_system_prompt: Option<String>,
+    /// Whether calls that a model writes into its text are calls.
+    pub(crate) calls_as_text: CallsAsText,
     /// Tools that are denied in every mode.
     pub(crate) denied_tools: Vec<String>,
     /// Path patterns that are denied in every mode, beside the built-in ones.
@@ -47,9 +49,14 @@ pub(crate) struct Options {
     pub(crate) login: LoginShell,
     pub(crate) openai: Provider,
     pub(crate) anthropic: Provider,
+    pub(crate) gemini: Provider,
     /// Further providers, by the name that models of theirs begin with.
     pub(crate) custom: BTreeMap<String, Provider>,
     pub(crate) local: Local,
+    /// How long any model's server may send nothing, where its own settings say nothing.
+    pub(crate) silence: Option<Duration>,
+    /// How many tools models get; decided by each model's size when `None`.
+    pub(crate) tool_profile: Option<ToolProfile>,
     pub(crate) integrations: Integrations,
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
@@ -78,6 +85,8 @@ pub(crate) struct Provider {
     /// The key, from that variable.
     pub(crate) api_key: Option<Secret>,
     pub(crate) wire: Wire,
+    /// How long it may send nothing before a request is given up.
+    pub(crate) silence: Option<Duration>,
 }
 
 /// A command around calls, prompts or turns.
@@ -114,12 +123,14 @@ pub(crate) struct Secret(String);
 /// What is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Wire {
-    /// The vendor's own: of OpenAI's two, Responses at its own address and Chat Completions at any other.
+    /// The vendor's own. Of OpenAI's two, Responses at its own address and for models that need it, else Chat Completions; the
+    /// other where the server says so.
     #[default]
     Auto,
     Chat,
     Responses,
     Anthropic,
+    Gemini,
 }
 
 /// Model servers on this machine.
@@ -127,8 +138,12 @@ pub(crate) enum Wire {
 pub(crate) struct Local {
     /// Whether the usual ports on loopback are looked at.
     pub(crate) discover: bool,
+    /// The address of Ollama, where it is not the usual one.
+    pub(crate) ollama: Option<String>,
     /// Further servers.
     pub(crate) urls: Vec<String>,
+    /// How long any of them may send nothing before a request is given up.
+    pub(crate) silence: Option<Duration>,
 }
 
 /// Services whose functions can be called. What may be done with them is among the rules.
@@ -204,6 +219,7 @@ impl Options {
             mode: Mode::default(),
             permission_mode: PermissionMode::default(),
             append_system_prompt: None,
+            calls_as_text: CallsAsText::default(),
             denied_tools: Vec::new(),
             blocked_paths: Vec::new(),
             allowed_paths: vec![folders.temp.clone()],
@@ -219,8 +235,11 @@ impl Options {
             login: LoginShell::default(),
             openai: Provider::with_key_in("OPENAI_API_KEY"),
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
+            gemini: Provider::with_key_in("GEMINI_API_KEY"),
             custom: BTreeMap::new(),
-            local: Local { discover: true, urls: Vec::new() },
+            local: Local { discover: true, ollama: None, urls: Vec::new(), silence: None },
+            silence: None,
+            tool_profile: None,
             integrations: Integrations::default(),
             terminal: Terminal::default(),
             tools: Tools::default(),
@@ -242,7 +261,8 @@ impl Options {
 
     /// Every key that a provider has.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let providers = [&self.openai, &self.anthropic].into_iter().chain(self.custom.values());
+        let vendors = [&self.openai, &self.anthropic, &self.gemini];
+        let providers = vendors.into_iter().chain(self.custom.values());
         providers.filter_map(|provider| Some(provider.api_key.as_ref()?.reveal().to_owned())).collect()
     }
 
@@ -280,7 +300,13 @@ impl Options {
 
 impl Provider {
     fn with_key_in(variable: &str) -> Self {
-        Self { base_url: None, api_key_env: variable.to_owned(), api_key: None, wire: Wire::default() }
+        Self {
+            base_url: None,
+            api_key_env: variable.to_owned(),
+            api_key: None,
+            wire: Wire::default(),
+            silence: None,
+        }
     }
 }
 

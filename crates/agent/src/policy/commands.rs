@@ -9,6 +9,9 @@ use super::{
 use crate::{Access, PermissionMode};
 use system::{AbsPath, SandboxLevel};
 
+/// The tools whose commands are input for a command that runs already.
+const INPUT_TOOLS: &[&str] = &["shell", "shell_write"];
+
 fn shells<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = &'a Shell> {
     subject.accesses.iter().filter_map(|resolved| resolved.shell.as_ref())
 }
@@ -61,6 +64,10 @@ pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<
 
 /// Whether a command may change something, for the modes that only read.
 pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
+    if INPUT_TOOLS.contains(&subject.tool) && shells(subject).next().is_some() {
+        // What it is told was perhaps started when more was allowed.
+        return true;
+    }
     let read_only = matches!(policy.shelter, Shelter::Sandbox { level: SandboxLevel::ReadOnly, .. });
     let held = policy.shelter.holds() && read_only;
     shells(subject).any(|shell| {

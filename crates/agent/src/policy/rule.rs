@@ -40,6 +40,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("ide_write_file", Kind::Write),
     ("ide_edit", Kind::Write),
     ("bash", Kind::Run),
+    ("shell", Kind::Run),
     ("shell_start", Kind::Run),
     ("shell_write", Kind::Run),
     ("ide_terminal", Kind::Run),

@@ -1,7 +1,7 @@
 //! `file_write`: a file's whole text.
 
 use super::{
-    edit,
+    edit::{self, elision},
     path::{self, GivenPath},
     write_through::{self, Change},
 };
@@ -25,8 +25,8 @@ pub(super) struct FileWrite {
 #[async_trait]
 impl Tool for FileWrite {
     const NAME: &'static str = "file_write";
-    const DESCRIPTION: &'static str = "Creates a text file, or replaces all of an existing one (read it with file_read first). \
-        Missing folders are created. To change a part of a file use file_edit.";
+    const DESCRIPTION: &'static str = "Creates a text file and its folders, or replaces all of an existing one (read it first). To change a part use \
+        file_edit.";
     const EFFECT: Effect = Effect::Writes;
 
     fn parameters() -> Value {
@@ -104,6 +104,14 @@ impl FileWrite {
                 Some("has changed since you last read it. Read it again with file_read, then write it.")
             }
         };
+        if let Some(before) = &before
+            && let Some(line) = elision::added(&self.content, &[before])
+        {
+            return Err(ToolError::message(format!(
+                "content has the line `{line}`, which stands for lines that are left out: {name} would lose them. Nothing was written. Give the whole \
+                 text, or change only a part with file_edit."
+            )));
+        }
         match refused {
             Some(why) => Err(ToolError::message(format!("{name} {why} Nothing was written."))),
             None => Ok(Change { path, name, before, after, freshness, unsaved }),

@@ -11,11 +11,14 @@ mod file_edit;
 mod file_read;
 mod file_write;
 mod nearest;
+mod not_text;
 pub(crate) mod output;
 mod patch;
 mod path;
 mod replacements;
 mod search;
+mod shell;
+mod small;
 mod taken;
 mod task;
 mod unsaved;
@@ -26,8 +29,10 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use output::cap;
+pub use output::{cap, fit, keep_whole, within};
+pub(crate) use patch::patch_of_command;
 pub use replacements::{Replaced, edited};
+pub use small::small;
 pub use taken::{Taken, same_text, taken};
 
 use crate::{AnyTool, Typed};
@@ -52,6 +57,12 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<search::Glob>::new(),
         Typed::<search::Grep>::new(),
         Typed::<bash::Bash>::new(),
+        Typed::<shell::Shell>::new(),
+        Typed::<task::UpdatePlan>::new(),
+        Typed::<shell::ShellStart>::new(),
+        Typed::<shell::ShellWrite>::new(),
+        Typed::<shell::ShellRead>::new(),
+        Typed::<shell::ShellKill>::new(),
         Typed::<task::TaskCreate>::new(),
         Typed::<task::TaskUpdate>::new(),
         Typed::<task::TaskList>::new(),

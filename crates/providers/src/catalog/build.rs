@@ -2,27 +2,40 @@
 
 use super::Catalog;
 use crate::{
-    VendorOptions, Wire,
-    anthropic::{self, AnthropicModel},
-    catalogue,
-    chat::ChatModel,
+    VendorOptions, Wire, anthropic,
+    catalogue::{self, is_near, size},
     discovery::LocalModel,
-    http::{Endpoint, Peer, Tuning},
-    responses::ResponsesModel,
+    family, gemini,
+    http::{self, Endpoint, Peer, Tuning},
+    limits,
+    remote::{Line, Remote, RemoteModel},
 };
 use agent::{LanguageModel, ModelError, ModelInfo};
-use std::sync::Arc;
+use reqwest::Url;
+use std::{collections::BTreeMap, sync::Arc};
 
 const OPENAI_URL: &str = "https://api.openai.com/v1";
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+const GEMINI_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
+
+/// The provider of Google's own API.
+pub(super) const GEMINI: &str = "gemini";
+
+/// The provider that a name stands for: `google` is `gemini`, unless the user has a provider of that name.
+pub(super) fn provider<'a>(name: &'a str, custom: &BTreeMap<String, VendorOptions>) -> &'a str {
+    if name == "google" && !custom.contains_key(name) { GEMINI } else { name }
+}
 
 /// How one model is reached, everything decided.
 struct Route<'a> {
     provider: &'a str,
     base_url: &'a str,
-    wire: Wire,
+    /// The wires that may be tried, the most likely first.
+    wires: &'static [Wire],
     vendor: &'a VendorOptions,
     key_setting: String,
+    /// The setting that decides how long the server may send nothing.
+    silence_setting: String,
 }
 
 impl Catalog {
@@ -31,11 +44,13 @@ impl Catalog {
         let vendor = match provider {
             "openai" => &options.openai,
             "anthropic" => &options.anthropic,
+            GEMINI => &options.gemini,
             name => options.custom.get(name).ok_or_else(|| self.unknown(name))?,
         };
         let official = match provider {
             "openai" => Some((OPENAI_URL, "OPENAI_API_KEY")),
             "anthropic" => Some((ANTHROPIC_URL, "ANTHROPIC_API_KEY")),
+            GEMINI => Some((GEMINI_URL, "GEMINI_API_KEY")),
             _ => None,
         };
         let key_setting = match official {
@@ -56,74 +71,56 @@ impl Catalog {
                 )));
             }
         };
-        let wire = match vendor.wire {
-            Wire::Auto if provider == "anthropic" => Wire::Anthropic,
-            Wire::Auto if is_openai(base_url) => Wire::Responses,
-            Wire::Auto => Wire::Chat,
-            wire => wire,
+        let silence_setting = match official {
+            Some(_) => format!("providers.{provider}.silence"),
+            None => format!("providers.custom.{provider}.silence"),
         };
-        self.connect(
-            Route { provider, base_url, wire, vendor, key_setting },
-            catalogue::info(provider, model),
-            model,
-        )
+        let wires = wires(provider, vendor.wire, base_url, model);
+        let route = Route { provider, base_url, wires, vendor, key_setting, silence_setting };
+        self.connect(route, self.info(provider, vendor, model), model)
     }
 
     pub(super) fn build_local(&self, local: &LocalModel) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let vendor = VendorOptions::default();
+        let vendor = VendorOptions { silence: self.options().local.silence, ..VendorOptions::default() };
         let route = Route {
             provider: &local.server,
             base_url: &local.base_url,
-            wire: Wire::Chat,
+            wires: &[Wire::Chat],
             vendor: &vendor,
             key_setting: "the server up without a key".into(),
+            silence_setting: "providers.local.silence".into(),
         };
-        self.connect(route, local_info(local), &local.model)
+        self.connect(route, self.local_info(local), &local.model)
     }
 
     fn connect(
         &self,
         route: Route<'_>,
-        info: ModelInfo,
+        mut info: ModelInfo,
         model: &str,
     ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let key = route.vendor.api_key.clone();
-        let endpoint = match route.wire {
-            Wire::Anthropic => {
-                let endpoint = Endpoint::versioned(route.base_url, "messages")?
-                    .header("anthropic-version", anthropic::VERSION);
-                match &key {
-                    Some(key) => endpoint.secret("x-api-key", key.expose())?,
-                    None => endpoint,
-                }
-            }
-            Wire::Responses => Endpoint::new(route.base_url, "responses")?.bearer(key.as_ref())?,
-            Wire::Auto | Wire::Chat => {
-                Endpoint::new(route.base_url, "chat/completions")?.bearer(key.as_ref())?
-            }
-        };
-        let peer = Peer {
-            provider: route.provider.to_owned(),
-            model: model.to_owned(),
-            url: endpoint.shown(),
-            key_setting: route.key_setting,
-            key,
-        };
-        let http = self.http.clone();
         let options = self.options();
-        let tuning =
-            Tuning { idle: options.idle_timeout, tries: options.tries, retry_delay: options.retry_delay };
-        Ok(match route.wire {
-            Wire::Anthropic => Arc::new(AnthropicModel { info, http, endpoint, peer, tuning }),
-            Wire::Responses => Arc::new(ResponsesModel { info, http, endpoint, peer, tuning }),
-            Wire::Auto | Wire::Chat => Arc::new(ChatModel { info, http, endpoint, peer, tuning }),
-        })
+        let lines: Result<Vec<_>, _> = route.wires.iter().map(|wire| line(&route, *wire, model)).collect();
+        if let Some(told) = self.learned.of(route.base_url, model).context_size {
+            info.context_size = info.context_size.min(told);
+        }
+        let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
+        let idle = route.vendor.silence.or(options.silence).unwrap_or(usual);
+        info.silence = Some(idle);
+        Ok(Arc::new(RemoteModel(Arc::new(Remote {
+            info,
+            base_url: route.base_url.to_owned(),
+            lines: lines?,
+            http: self.http.clone(),
+            tuning: Tuning { idle, tries: options.tries, retry_delay: options.retry_delay },
+            learned: self.learned.clone(),
+        }))))
     }
 
     /// No provider has that name; the nearest one is probably meant.
     fn unknown(&self, name: &str) -> ModelError {
         let options = self.options();
-        let built_in = ["openai", "anthropic", "local", "offline", "replay"];
+        let built_in = ["openai", "anthropic", GEMINI, "local", "offline", "replay"];
         let names: Vec<&str> =
             built_in.into_iter().chain(options.custom.keys().map(String::as_str)).collect();
         let nearest = names
@@ -137,36 +134,105 @@ impl Catalog {
         };
         ModelError::NotConfigured(format!("no provider is called `{name}`: {hint}"))
     }
-}
 
-/// An id without a provider or without a model.
-pub(super) fn unnamed(id: &str) -> ModelError {
-    let hint = match catalogue::provider_of(id) {
-        Some(provider) => format!("did you mean `{provider}/{id}`?"),
-        None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
-    };
-    ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
-}
-
-/// What is known of a model that was named as the default and is in no list.
-pub(super) fn guess(id: &str) -> ModelInfo {
-    let (provider, model) = id.split_once('/').unwrap_or(("", id));
-    catalogue::info(provider, model)
+    /// An id without a provider or without a model.
+    pub(super) fn unnamed(&self, id: &str) -> ModelError {
+        let hint = match self.catalogue().provider_of(id) {
+            Some(provider) => format!("did you mean `{provider}/{id}`?"),
+            None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
+        };
+        ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
+    }
 }
 
 /// What is known of a model on this machine.
 pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
-    let guess = catalogue::info("local", &local.model);
-    let context_size = local.context_size.unwrap_or(guess.context_size);
+    let place = if is_loopback(&local.base_url) { "on this machine, in" } else { "at" };
     ModelInfo {
         name: format!("{} ({})", local.model, local.server),
-        description: Some(format!("Runs on this machine, in {}.", local.server)),
-        max_output: guess.max_output.min(context_size / 4),
-        context_size,
-        ..guess
+        description: Some(format!("Runs {place} {}.", local.server)),
+        ..with_told(catalogue::guess("local", &local.model), local)
     }
 }
 
+/// What is known of a model, with what its server told. A context that is not told is guessed, and not
+/// larger than the model can have.
+pub(super) fn with_told(known: ModelInfo, told: &LocalModel) -> ModelInfo {
+    let guess = known.context_size.min(told.most_context.unwrap_or(u64::MAX));
+    let context_size = told.context_size.unwrap_or(guess);
+    let parameters = told.parameters.or(known.parameters);
+    ModelInfo {
+        context_size,
+        // A server of the user's own shares its context between what goes in and what comes out.
+        max_output: if told.kind.is_some() {
+            known.max_output.min(context_size / 4)
+        } else {
+            known.max_output.min(context_size)
+        },
+        images: known.images || told.images,
+        parameters,
+        profile: size::profile(context_size, parameters),
+        ..known
+    }
+}
+
+/// The wires to try, the most likely first. One that was set is the only one.
+fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wire] {
+    let ends_with = |path: &str| base_url.trim_end_matches('/').ends_with(path);
+    match set {
+        Wire::Chat => &[Wire::Chat],
+        Wire::Responses => &[Wire::Responses],
+        Wire::Anthropic => &[Wire::Anthropic],
+        Wire::Gemini => &[Wire::Gemini],
+        Wire::Auto if provider == "anthropic" => &[Wire::Anthropic],
+        Wire::Auto if provider == GEMINI => &[Wire::Gemini],
+        // The whole address of one resource was given.
+        Wire::Auto if ends_with("/chat/completions") => &[Wire::Chat],
+        Wire::Auto if ends_with("/responses") => &[Wire::Responses],
+        Wire::Auto if is_openai(base_url) || (provider == "openai" && family::wants_responses(model)) => {
+            &[Wire::Responses, Wire::Chat]
+        }
+        Wire::Auto => &[Wire::Chat, Wire::Responses],
+    }
+}
+
+/// One wire to a model.
+fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> {
+    let key = route.vendor.api_key.clone();
+    let endpoint = match wire {
+        Wire::Anthropic => {
+            let endpoint = Endpoint::versioned(route.base_url, "messages")?
+                .header("anthropic-version", anthropic::VERSION);
+            match &key {
+                Some(key) => endpoint.secret("x-api-key", key.expose())?,
+                None => endpoint,
+            }
+        }
+        Wire::Gemini => {
+            let endpoint = gemini::endpoint(route.base_url, model)?;
+            match &key {
+                Some(key) => endpoint.secret("x-goog-api-key", key.expose())?,
+                None => endpoint,
+            }
+        }
+        Wire::Responses => Endpoint::new(route.base_url, "responses")?.bearer(key.as_ref())?,
+        Wire::Auto | Wire::Chat => Endpoint::new(route.base_url, "chat/completions")?.bearer(key.as_ref())?,
+    };
+    let peer = Peer {
+        provider: route.provider.to_owned(),
+        model: model.to_owned(),
+        url: endpoint.shown(),
+        key_setting: route.key_setting.clone(),
+        silence_setting: route.silence_setting.clone(),
+        key,
+    };
+    Ok(Line { wire, endpoint, peer })
+}
+
 fn is_openai(base_url: &str) -> bool {
-    reqwest::Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+    Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+}
+
+fn is_loopback(base_url: &str) -> bool {
+    Url::parse(base_url).is_ok_and(|url| http::is_loopback(&url))
 }

@@ -16,6 +16,8 @@ pub(crate) struct Peer {
     pub(crate) url: String,
     /// What a person sets to give it a key.
     pub(crate) key_setting: String,
+    /// The setting that decides how long the server may send nothing.
+    pub(crate) silence_setting: String,
     /// The key in use, to clean messages of it.
     pub(crate) key: Option<Secret>,
 }
@@ -73,6 +75,8 @@ impl Peer {
 
     /// An error object, from an error response or from the middle of a stream. Every vendor has its own shape.
     pub(crate) fn reported(&self, status: Option<u16>, value: &Value) -> Failure {
+        // Google puts the error into a list where a stream was asked for.
+        let value = value.get(0).unwrap_or(value);
         let inner = match value.get("error") {
             Some(Value::Null) | None => value,
             Some(error) => error,
@@ -92,7 +96,16 @@ impl Peer {
             kind.push(' ');
         }
         let code = inner.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-        self.classify(status.or(code.filter(|code| (400..600).contains(code))), &kind, &message)
+        let failure =
+            self.classify(status.or(code.filter(|code| (400..600).contains(code))), &kind, &message);
+        match google_delay(inner) {
+            // What is told with a time to come back at is a limit of requests, not of money.
+            Some(after) if status == Some(429) => {
+                let error = ModelError::Overloaded(failure.error.to_string());
+                Failure { after: Some(after), ..Failure::passing(error) }
+            }
+            _ => failure,
+        }
     }
 
     /// More calls in one answer than anything real has.
@@ -131,6 +144,10 @@ impl Peer {
             Some(401 | 403) => Failure::last(ModelError::Auth(format!(
                 "{provider} refused the credentials{number}: {said}; set {key_setting}"
             ))),
+            // Google calls a wrong key a wrong argument.
+            Some(400) if lower.contains("api key not valid") => Failure::last(ModelError::Auth(format!(
+                "{provider} refused the credentials{number}: {said}; set {key_setting}"
+            ))),
             _ if ["authentication_error", "invalid_api_key", "permission_error"]
                 .iter()
                 .any(|word| kind.contains(word)) =>
@@ -162,6 +179,13 @@ impl Peer {
             _ => Failure::passing(ModelError::Transport(format!("{provider} failed{number}: {said}"))),
         }
     }
+}
+
+/// When Google says to try again, in the details of its error: `{"@type": "…RetryInfo", "retryDelay": "34s"}`.
+fn google_delay(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// Shortens a text from outside to what a message may hold, on one line.
@@ -216,6 +240,7 @@ mod tests {
             model: "m".into(),
             url: "https://h/v1".into(),
             key_setting: "OPENAI_API_KEY".into(),
+            silence_setting: "providers.openai.silence".into(),
             key: Some(Secret::new("sk-7secret")),
         };
         let overflow = r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#;

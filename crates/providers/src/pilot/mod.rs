@@ -133,7 +133,7 @@ fn perform(
             list.iter().enumerate().map(|(index, step)| format!("{}. {step}", index + 1)).collect();
         script.say(format!("{count} steps:\n{}", lines.join("\n")));
     }
-    let keeps_plan = plan && script.offers("task_create") && script.offers("task_update");
+    let keeps_plan = plan && script.offers(tasks::LISTED);
     let ids = if keeps_plan { tasks::create(script, &list)? } else { vec![None; count] };
     for (index, step) in steps.iter().enumerate() {
         if count > 1 && index > 0 {

@@ -1,19 +1,8 @@
 //! Which models there are, which is the default, and what is said of those that are not there.
 
-use crate::{
-    faker::{Faker, Step},
-    support::{answer, catalog, options, vendor},
-};
+use crate::support::{answer, catalog, ids, options, vendor};
 use agent::{ModelError, Models};
 use providers::{Secret, VendorOptions, Wire};
-
-fn ids(catalog: &providers::Catalog) -> Vec<String> {
-    catalog.list().into_iter().map(|info| info.id).collect()
-}
-
-fn list(body: &str) -> Vec<Step> {
-    vec![Faker::status("200 OK", "content-type: application/json\r\n", body)]
-}
 
 #[tokio::test]
 async fn without_anything_there_is_the_pilot() {
@@ -51,38 +40,6 @@ async fn a_key_decides_and_an_explicit_default_decides_more() {
 }
 
 #[tokio::test]
-async fn servers_on_this_machine_are_found() {
-    let hello = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-    let models =
-        r#"{"data":[{"id":"qwen3:8b","meta":{"n_ctx":16384}},{"id":"nomic-embed-text"},{"id":"llama"}]}"#;
-    let server = Faker::start(vec![list(models), vec![Faker::events(hello)]]).await;
-    let silent = Faker::start(vec![vec![Step::Hang]]).await;
-    let mut options = options();
-    options.local.urls =
-        vec!["http://127.0.0.1:1".into(), silent.url(), "http://192.0.2.1:1".into(), server.url()];
-    let catalog = catalog(options);
-    assert_eq!(ids(&catalog), ["offline/pilot"], "a list never waits");
-    assert_eq!(catalog.default_id().await, "local/qwen3:8b");
-    assert_eq!(ids(&catalog), ["local/qwen3:8b", "local/llama", "offline/pilot"]);
-    assert_eq!(catalog.list()[0].context_size, 16_384);
-    let model = catalog.get("local/qwen3:8b").await.unwrap();
-    assert_eq!(answer(&*model).await, "text: hi\nstop: EndTurn");
-    assert_eq!(server.seen()[1].body["model"], "qwen3:8b");
-    assert!(!server.seen()[1].head.contains("authorization"));
-}
-
-#[tokio::test]
-async fn a_server_started_later_is_found_when_asked_for() {
-    let server = Faker::start(vec![list("{}"), list(r#"{"data":[{"id":"late"}]}"#)]).await;
-    let mut options = options();
-    options.local.urls = vec![server.url()];
-    let catalog = catalog(options);
-    catalog.discover().await;
-    assert_eq!(ids(&catalog), ["offline/pilot"]);
-    assert_eq!(catalog.get("local/late").await.unwrap().info().id, "local/late");
-}
-
-#[tokio::test]
 async fn what_is_missing_is_named_with_what_to_do() {
     let mut options = options();
     options.custom.insert("groq".into(), vendor("http://127.0.0.1:1/openai/v1".into(), Wire::Auto));
@@ -97,7 +54,7 @@ async fn what_is_missing_is_named_with_what_to_do() {
         ("anthropic/x", "set ANTHROPIC_API_KEY"),
         ("opnai/gpt-5", "did you mean `openai`?"),
         ("grok/x", "did you mean `groq`?"),
-        ("mistral/x", "there are: openai, anthropic, local, offline, replay, bad, groq, half"),
+        ("mistral/x", "there are: openai, anthropic, gemini, local, offline, replay, bad, groq, half"),
         ("half/x", "has no base URL"),
         ("bad/x", "write it as http://"),
         ("gpt-5", "did you mean `openai/gpt-5`?"),

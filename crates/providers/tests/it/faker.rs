@@ -1,8 +1,10 @@
 //! An HTTP server made of a raw socket: the script decides about every byte, every cut, every silence.
 
+use crate::refusals::{Rule, refuse};
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -20,6 +22,8 @@ pub(crate) enum Step {
     Trickle(Vec<u8>, usize),
     /// A part of a chunked body.
     Chunk(Vec<u8>),
+    /// These bytes, so often, at an even pace.
+    Ping(Vec<u8>, u32, Duration),
     /// The end of a chunked body.
     EndChunks,
     /// Wait until the peer goes away; tells so.
@@ -35,11 +39,12 @@ pub(crate) struct Seen {
     pub(crate) head: String,
     /// The body.
     pub(crate) body: serde_json::Value,
-    /// The body as it came.
-    pub(crate) raw: String,
+    /// The body byte for byte.
+    pub(crate) text: String,
 }
 
-/// The server. Connection by connection it plays the scripts; past the last it repeats the last.
+/// The server. Connection by connection it plays the scripts; past the last it repeats the last. It
+/// lists no models: for that there is [`crate::lister::Lister`].
 pub(crate) struct Faker {
     pub(crate) addr: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -48,23 +53,56 @@ pub(crate) struct Faker {
 }
 
 impl Faker {
-    #[expect(clippy::disallowed_methods, reason = "the test's own server")]
     pub(crate) async fn start(scripts: Vec<Vec<Step>>) -> Self {
+        let mut number = 0;
+        Self::serve(move |_| {
+            let script = scripts[number.min(scripts.len() - 1)].clone();
+            number += 1;
+            script
+        })
+        .await
+    }
+
+    /// A server that refuses what these rules refuse, and answers everything else in the form of the path that was asked.
+    pub(crate) async fn strict(rules: &[Rule]) -> Self {
+        let rules = rules.to_vec();
+        Self::serve(move |seen| {
+            let path = seen.head.split(' ').nth(1).unwrap_or_default();
+            match rules.iter().find_map(|rule| refuse(*rule, path, &seen.body)) {
+                Some((status, body)) => {
+                    vec![Self::status(
+                        &format!("{status} X"),
+                        "content-type: application/json\r\n",
+                        &body.to_string(),
+                    )]
+                }
+                None => vec![Self::events(hello(path))],
+            }
+        })
+        .await
+    }
+
+    /// A server whose answer depends on the request.
+    #[expect(clippy::disallowed_methods, reason = "the test's own server")]
+    pub(crate) async fn serve(mut choose: impl FnMut(&Seen) -> Vec<Step> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (tell, gone) = mpsc::unbounded_channel();
         let log = seen.clone();
         let accepting = tokio::spawn(async move {
-            let mut number = 0;
             loop {
                 let (mut socket, _) = listener.accept().await.unwrap();
                 socket.set_nodelay(true).unwrap();
                 // A bare connection that asks nothing is a probe and uses up no script.
                 let Some(request) = read_request(&mut socket).await else { continue };
+                if request.head.starts_with("get ") {
+                    // It is asked for its list of models, and has none.
+                    tokio::spawn(play(socket, vec![Self::status("404 Not Found", "", "")], tell.clone()));
+                    continue;
+                }
+                let script = choose(&request);
                 log.lock().unwrap().push(request);
-                let script = scripts[number.min(scripts.len() - 1)].clone();
-                number += 1;
                 tokio::spawn(play(socket, script, tell.clone()));
             }
         });
@@ -107,6 +145,19 @@ impl Drop for Faker {
     }
 }
 
+/// An answer that says hello, in the form of the wire of a path.
+fn hello(path: &str) -> &'static str {
+    if path.ends_with("/responses") {
+        "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hello\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\n\n"
+    } else if path.ends_with("/messages") {
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
+    } else if path.contains(":streamgeneratecontent") {
+        "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hello\"}]},\"finishReason\":\"STOP\"}]}\n\n"
+    } else {
+        "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+    }
+}
+
 pub(crate) const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 pub(crate) const CHUNKED: &str =
@@ -130,9 +181,9 @@ async fn read_request(socket: &mut TcpStream) -> Option<Seen> {
     while bytes.len() < head_end + 4 + length {
         socket.read_buf(&mut bytes).await.unwrap();
     }
-    let raw = String::from_utf8(bytes[head_end + 4..].to_vec()).unwrap();
-    let body = serde_json::from_str(&raw).unwrap_or_default();
-    Some(Seen { head, body, raw })
+    let text = String::from_utf8_lossy(&bytes[head_end + 4..]).into_owned();
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    Some(Seen { head, body, text })
 }
 
 async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSender<()>) {
@@ -144,6 +195,7 @@ async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSen
                 let framed = [format!("{:x}\r\n", bytes.len()).as_bytes(), &bytes, b"\r\n"].concat();
                 socket.write_all(&framed).await
             }
+            Step::Ping(bytes, times, pace) => ping(&mut socket, &bytes, times, pace).await,
             Step::EndChunks => socket.write_all(b"0\r\n\r\n").await,
             Step::Hang => {
                 let mut rest = [0; 1];
@@ -164,6 +216,15 @@ async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSen
         }
     }
     let _ = socket.shutdown().await;
+}
+
+async fn ping(socket: &mut TcpStream, bytes: &[u8], times: u32, pace: Duration) -> std::io::Result<()> {
+    let mut pace = tokio::time::interval(pace);
+    for _ in 0..times {
+        pace.tick().await;
+        socket.write_all(bytes).await?;
+    }
+    Ok(())
 }
 
 async fn trickle(socket: &mut TcpStream, bytes: &[u8], size: usize) -> std::io::Result<()> {

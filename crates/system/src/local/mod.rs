@@ -23,10 +23,10 @@ mod watchdog;
 
 use crate::{
     AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes, Sandbox,
-    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions, text::Written,
 };
 use async_trait::async_trait;
-pub use launch::private_temp;
+pub use launch::{OUTPUTS, private_temp};
 use leftovers::Leftovers;
 pub use leftovers::TemporaryFolder;
 pub use login::LoginShell;
@@ -175,6 +175,18 @@ impl System for LocalSystem {
         blocking(move || replace::private(&path, &leftovers, &bytes)).await
     }
 
+    async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        let (path, bytes) = (path.clone(), bytes.to_vec());
+        let leftovers = Arc::clone(&self.leftovers);
+        blocking(move || {
+            let folder = path.parent().unwrap_or_else(|| path.clone());
+            let own = launch::private_directory(&folder);
+            own.map_err(|source| SystemError::from_io("make", &folder, source))?;
+            replace::private(&path, &leftovers, &bytes)
+        })
+        .await
+    }
+
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
         let (path, text, pinned) = (path.clone(), text.to_owned(), self.pinned.clone());
         let leftovers = Arc::clone(&self.leftovers);
@@ -273,9 +285,9 @@ impl System for LocalSystem {
         let (path, pinned) = (path.clone(), self.pinned.clone());
         blocking(move || {
             let metadata = files::metadata(&path);
-            let read = read::marked_text(&path, pinned.as_deref());
-            let marked = matches!(read, Ok((_, true)));
-            Look { text: text_on_disk(read.map(|(text, _)| text)), marked, metadata }
+            let read = read::written_text(&path, pinned.as_deref());
+            let Written { encoding, marked } = read.as_ref().map(|(_, written)| *written).unwrap_or_default();
+            Look { text: text_on_disk(read.map(|(text, _)| text)), marked, encoding, metadata }
         })
         .await
     }

@@ -14,7 +14,11 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("TILLER_PERMISSION_MODE", "tools.default_permission_mode"),
     ("OPENAI_BASE_URL", "providers.openai.base_url"),
     ("ANTHROPIC_BASE_URL", "providers.anthropic.base_url"),
+    ("GEMINI_BASE_URL", "providers.gemini.base_url"),
 ];
+
+/// Where Ollama is, as its own programs have it; sets `providers.local.ollama`.
+const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
 /// Lays the environment over the options, and takes the keys from the variables that hold them, or else from those that are stored.
 pub(super) fn apply(
@@ -31,11 +35,25 @@ pub(super) fn apply(
             problem,
         })?;
     }
+    // It is another program's variable: what cannot be read there is Ollama's to complain about.
+    match environment.get(OLLAMA_HOST).map(providers::ollama_address) {
+        Some(Ok(address)) => options.local.ollama = Some(address),
+        Some(Err(problem)) => {
+            tracing::warn!("the environment variable {OLLAMA_HOST} {problem}; it is passed over")
+        }
+        None => {}
+    }
     options.login = environment.login_shell(options.ask_login_shell);
-    let vendors = [("openai", &mut options.openai), ("anthropic", &mut options.anthropic)];
+    let vendors = [
+        ("openai", &mut options.openai),
+        ("anthropic", &mut options.anthropic),
+        ("gemini", &mut options.gemini),
+    ];
     let custom = options.custom.iter_mut().map(|(name, provider)| (name.as_str(), provider));
     for (name, provider) in vendors.into_iter().chain(custom) {
-        let key = environment.get(&provider.api_key_env).map(Secret::new);
+        // Google's own programs take either name.
+        let other = (provider.api_key_env == "GEMINI_API_KEY").then(|| environment.get("GOOGLE_API_KEY"));
+        let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
         provider.api_key = key.or_else(|| stored.of(name));
     }
     Ok(())

@@ -33,6 +33,7 @@ mod mcp_faults;
 mod mcp_login;
 mod mcp_serve;
 mod model_server;
+mod models;
 mod native;
 mod native_servers;
 mod parity;
@@ -40,6 +41,10 @@ mod permissions;
 mod protocol;
 mod providers;
 mod readers;
+/// What vendors refuse: the rules and words that the providers' own tests use.
+#[expect(dead_code, reason = "the tests of this crate need some of the rules")]
+#[path = "../../../providers/tests/it/refusals.rs"]
+mod refusals;
 mod samples;
 mod sandbox;
 mod scripts;

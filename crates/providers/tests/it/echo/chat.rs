@@ -155,9 +155,9 @@ async fn signatures_and_details_keep_their_bytes() {
     talk.prompt("go").await;
     for request in talk.go_on().await {
         let call = r#""tool_calls":[{"id":"c1","type":"function","function":{"name":"file_read","arguments":"{\"path\": \"a.txt\"}","x":[ 1.0 ]},"extra_content":{ "google":{"thought_signature":"\u0041+/="} }}]"#;
-        assert!(request.raw.contains(call), "{}", request.raw);
+        assert!(request.text.contains(call), "{}", request.text);
         let details = r#""reasoning":"Hm so","reasoning_details":[{"type":"reasoning.text","text":"Hm so","format":"x","index":0,"signature":"c2ln"}]"#;
-        assert!(request.raw.contains(details), "{}", request.raw);
+        assert!(request.text.contains(details), "{}", request.text);
     }
 }
 
@@ -175,7 +175,7 @@ async fn another_model_gets_plain_text_and_calls() {
     talk.prompt("go").await;
     talk.session.set_model("openai/other").await.unwrap();
     for request in talk.go_on().await {
-        assert!(request.raw.contains("Looking.") && request.raw.contains("a_1"), "{}", request.raw);
-        assert!(!request.raw.contains("secret"), "{}", request.raw);
+        assert!(request.text.contains("Looking.") && request.text.contains("a_1"), "{}", request.text);
+        assert!(!request.text.contains("secret"), "{}", request.text);
     }
 }

@@ -52,10 +52,10 @@ fn echo(parts: &[Part]) -> Option<String> {
             // The API refuses blank texts.
             Part::Text(text) if text.trim().is_empty() => continue,
             Part::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, quoted(text)),
-            Part::Thinking(text) => (
-                &json!({"type": "thinking", "thinking": text, "signature": format!("c2ln{index}==")}),
-            ),
-            Part::Hidden => json!({"type": "redacted_thinking", "data": format!("eA{index}+/=")})),
+            Part::Thinking(text) => {
+                json!({"type": "thinking", "thinking": text, "signature": format!("c2ln{index}==")}).to_string()
+            }
+            Part::Hidden => json!({"type": "redacted_thinking", "data": format!("eA{index}+/=")}).to_string(),
             Part::Call(arguments) => {
                 let input = match *arguments {
                     "" => "{}".to_owned(),
@@ -66,7 +66,7 @@ fn echo(parts: &[Part]) -> Option<String> {
                     r#"{{"type":"tool_use","id":"toolu_{index}","name":"file_read","input":{input},"caller":{{"type":"direct"}}}}"#
                 )
             }
-            Part::Unknown => json!({"type": "container_upload", "file_id": format!("f{index}")})),
+            Part::Unknown => json!({"type": "container_upload", "file_id": format!("f{index}")}).to_string(),
         });
         ends_thinking = matches!(part, Part::Thinking(_) | Part::Hidden);
     }
@@ -87,8 +87,10 @@ fn every_block_goes_back_in_its_place_and_as_it_came() {
         talk.prompt("go").await;
         for request in talk.go_on().await {
             match echo(&parts) {
-                Some(echo) => assert!(request.raw.contains(&echo), "{parts:?}: no {echo} in {}", request.raw),
-                None => assert!(!request.raw.contains("container_upload"), "{}", request.raw),
+                Some(echo) => {
+                    assert!(request.text.contains(&echo), "{parts:?}: no {echo} in {}", request.text)
+                }
+                None => assert!(!request.text.contains("container_upload"), "{}", request.text),
             }
         }
     });
@@ -101,8 +103,8 @@ fn thinks_and_reads(number: usize) -> String {
 }
 
 /// The thoughts that a request holds.
-fn thoughts(raw: &str) -> Vec<usize> {
-    (0..9).filter(|number| raw.contains(&format!("thought {number}"))).collect()
+fn thoughts(text: &str) -> Vec<usize> {
+    (0..9).filter(|number| text.contains(&format!("thought {number}"))).collect()
 }
 
 #[tokio::test]
@@ -115,10 +117,14 @@ async fn thinking_after_results_that_were_left_out_is_not_sent_any_more() {
     let talk = Talk::with_limits(MODEL, Wire::Anthropic, &answers, limits).await;
     talk.prompt("go").await;
     for request in talk.go_on().await {
-        assert!(request.raw.contains("(Left out to make room"), "{}", request.raw);
-        assert!(request.raw.contains("Reading 1.") && request.raw.contains("Reading 2."), "{}", request.raw);
+        assert!(request.text.contains("(Left out to make room"), "{}", request.text);
+        assert!(
+            request.text.contains("Reading 1.") && request.text.contains("Reading 2."),
+            "{}",
+            request.text
+        );
         // The first stands before the change, the last was written after it.
-        assert_eq!(thoughts(&request.raw), [0, 3], "{}", request.raw);
+        assert_eq!(thoughts(&request.text), [0, 3], "{}", request.text);
     }
 }
 
@@ -140,7 +146,7 @@ async fn the_tail_that_a_summary_keeps_goes_without_its_thinking() {
         talk.prompt(prompt).await;
     }
     for request in talk.go_on().await {
-        assert!(request.raw.contains("A summary.") && request.raw.contains("P4"), "{}", request.raw);
-        assert_eq!(thoughts(&request.raw), [4], "{}", request.raw);
+        assert!(request.text.contains("A summary.") && request.text.contains("P4"), "{}", request.text);
+        assert_eq!(thoughts(&request.text), [4], "{}", request.text);
     }
 }

@@ -54,7 +54,7 @@ fn every_item_goes_back_in_its_place_and_as_it_came() {
         let led = parts.iter().rposition(|part| !matches!(part, Part::Thinking(_) | Part::Hidden));
         let echo = items(&parts[..led.map_or(0, |last| last + 1)]).join(",");
         for request in talk.go_on().await {
-            assert!(request.raw.contains(&echo), "{parts:?}: no {echo} in {}", request.raw);
+            assert!(request.text.contains(&echo), "{parts:?}: no {echo} in {}", request.text);
         }
     });
 }
@@ -67,7 +67,7 @@ async fn two_messages_are_two_paragraphs_and_go_back_with_their_phases() {
     assert_eq!(talk.client.text(), "First I look.\n\nThen I grep.");
     assert_eq!(talk.stored_text(), "First I look.\n\nThen I grep.");
     for request in talk.go_on().await {
-        assert!(request.raw.contains(&items(&parts).join(",")), "{}", request.raw);
+        assert!(request.text.contains(&items(&parts).join(",")), "{}", request.text);
     }
 }
 
@@ -83,7 +83,7 @@ async fn reasoning_that_only_a_storing_server_knows_stays_here() {
     let talk = Talk::new(MODEL, Wire::Responses, &[first, said("Done.")]).await;
     talk.prompt("go").await;
     for request in talk.go_on().await {
-        assert!(request.raw.contains(&format!("{open},{message}")), "{}", request.raw);
-        assert!(!request.raw.contains("rs_1"), "{}", request.raw);
+        assert!(request.text.contains(&format!("{open},{message}")), "{}", request.text);
+        assert!(!request.text.contains("rs_1"), "{}", request.text);
     }
 }
