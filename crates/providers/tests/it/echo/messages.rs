@@ -43,7 +43,8 @@ fn answer(parts: &[Part]) -> String {
     stream(&events)
 }
 
-/// The same answer as it is sent back; `None` where nothing of it is.
+/// The same answer as it is sent back, but for what follows it in the same message; `None` where nothing
+/// of it is.
 fn echo(parts: &[Part]) -> Option<String> {
     let mut blocks: Vec<String> = Vec::new();
     let mut ends_thinking = false;
@@ -73,7 +74,7 @@ fn echo(parts: &[Part]) -> Option<String> {
     if ends_thinking {
         blocks.push(r#"{"type":"text","text":"(The answer ended here.)"}"#.to_owned());
     }
-    (!blocks.is_empty()).then(|| format!(r#"{{"role":"assistant","content":[{}]}}"#, blocks.join(",")))
+    (!blocks.is_empty()).then(|| format!(r#"{{"role":"assistant","content":[{}"#, blocks.join(",")))
 }
 
 fn said(text: &str) -> String {
