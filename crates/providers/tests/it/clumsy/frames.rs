@@ -73,7 +73,9 @@ fn streamed(text: &str) -> Vec<String> {
 fn chat(answer: &Answer) -> Vec<Value> {
     let delta = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] });
     let mut events = Vec::new();
-    events.extend(streamed(&answer.thought).into_iter().map(|text| delta(json!({ "reasoning_content": text }))));
+    events.extend(
+        streamed(&answer.thought).into_iter().map(|text| delta(json!({ "reasoning_content": text }))),
+    );
     events.extend(streamed(&answer.text).into_iter().map(|text| delta(json!({ "content": text }))));
     for (index, call) in answer.calls.iter().enumerate() {
         let (first, rest) = call.pieces();
@@ -106,12 +108,18 @@ fn messages(answer: &Answer) -> Vec<Value> {
         index += 1;
     };
     if !answer.thought.is_empty() {
-        let deltas = streamed(&answer.thought).into_iter().map(|text| json!({ "type": "thinking_delta", "thinking": text }));
+        let deltas = streamed(&answer.thought)
+            .into_iter()
+            .map(|text| json!({ "type": "thinking_delta", "thinking": text }));
         let signed = json!({ "type": "signature_delta", "signature": "c2ln" });
-        block(json!({ "type": "thinking", "thinking": "", "signature": "" }), deltas.chain([signed]).collect());
+        block(
+            json!({ "type": "thinking", "thinking": "", "signature": "" }),
+            deltas.chain([signed]).collect(),
+        );
     }
     if !answer.text.is_empty() {
-        let deltas = streamed(&answer.text).into_iter().map(|text| json!({ "type": "text_delta", "text": text }));
+        let deltas =
+            streamed(&answer.text).into_iter().map(|text| json!({ "type": "text_delta", "text": text }));
         block(json!({ "type": "text", "text": "" }), deltas.collect());
     }
     for (index, call) in answer.calls.iter().enumerate() {

@@ -10,7 +10,9 @@ use crate::{
     support::{Pilot, options, vendor},
 };
 use agent::fake::{FakeClient, MemoryStore};
-use agent::{Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, Surface, ToolStatus};
+use agent::{
+    Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, Surface, ToolStatus,
+};
 use frames::{Answer, Call};
 use providers::{Catalog, Wire};
 use serde::Deserialize;
@@ -130,7 +132,7 @@ async fn play(case: &Case, wire: Wire) -> Played {
     let system = Arc::new(LocalSystem::new());
     let catalog = Arc::new(Catalog::new(options, system.clone(), Arc::new(Pilot::new())));
     let options = RuntimeOptions {
-        permission_mode: PermissionMode::Yolo,
+        permission_mode: PermissionMode::Prometheus,
         model: Some("clumsy/test".to_owned()),
         ..RuntimeOptions::default()
     };
@@ -146,7 +148,14 @@ async fn play(case: &Case, wire: Wire) -> Played {
         _ => None,
     });
     let (results, statuses) = ended.unzip();
-    Played { results, statuses, shown: client.text(), requests: faker.seen(), failed: outcome.is_err(), folder }
+    Played {
+        results,
+        statuses,
+        shown: client.text(),
+        requests: faker.seen(),
+        failed: outcome.is_err(),
+        folder,
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test's own files")]
