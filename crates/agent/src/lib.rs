@@ -6,6 +6,7 @@
 mod access;
 mod attachments;
 mod bounded;
+mod briefing;
 mod calls;
 mod checkpoint;
 mod client;
@@ -37,6 +38,7 @@ mod model;
 mod outside;
 mod plain;
 mod policy;
+mod prefix;
 mod prompt;
 mod recent;
 mod redact;
@@ -99,6 +101,7 @@ pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern,
 };
+pub use prefix::{Briefing, Prefix};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
