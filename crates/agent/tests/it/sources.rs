@@ -16,7 +16,7 @@ use std::{
 };
 use system::{AbsPath, FakeSystem};
 
-struct Echo(&'static str);
+pub(crate) struct Echo(pub(crate) &'static str);
 
 impl AnyTool for Echo {
     fn spec(&self) -> ToolSpec {
