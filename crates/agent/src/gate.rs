@@ -30,6 +30,8 @@ pub(crate) struct Gate {
     pub(crate) settings: Arc<Live>,
     /// The session's own temporary directories.
     pub(crate) temp: Vec<PrivateTemp>,
+    /// Where its long results are kept whole, to be read without a question.
+    pub(crate) outputs: Option<AbsPath>,
 }
 
 /// A call in front of the gate.
@@ -139,7 +141,7 @@ impl Gate {
     pub(crate) async fn look(&self, applicant: &Applicant<'_>, cwd: &AbsPath) -> Vec<Resolved> {
         let mut accesses = Vec::new();
         for access in applicant.call.accesses(cwd) {
-            accesses.push(resolved(self.system.as_ref(), access, applicant.executor).await);
+            accesses.push(resolved(self.system.as_ref(), access, applicant.executor, cwd).await);
         }
         accesses
     }
@@ -166,7 +168,7 @@ impl Gate {
     /// over secret files; and its reads and writes go where the ruling saw them go, or fail.
     pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
         let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
-        let confined = Confined::new(system, ruling.sandbox.clone());
+        let confined = Confined::new(system, ruling.sandbox.clone()).with_own(self.outputs.clone());
         // Decided about as one that nothing confines: in the client's terminal nothing does.
         Arc::new(if ruling.shelter == Shelter::Delegated { confined.here_only() } else { confined })
     }
@@ -316,6 +318,7 @@ impl Gate {
             mode: state.mode,
             permission_mode: state.permission_mode,
             allowed_paths: &now.allowed_paths,
+            outputs: self.outputs.as_ref(),
             blocked_paths: &now.blocked_paths,
             denied_tools: &now.denied_tools,
             rules: &now.rules,
@@ -403,7 +406,7 @@ impl<'a> Hypothesis<'a> {
         let roots = [cwd.clone()];
         let mut accesses = Vec::with_capacity(question.accesses.len());
         for access in &question.accesses {
-            accesses.push(resolved(system, access.clone(), None).await);
+            accesses.push(resolved(system, access.clone(), None, cwd).await);
         }
         let bounds = Bounds {
             options: &options.sandbox,
@@ -424,6 +427,7 @@ impl<'a> Hypothesis<'a> {
             mode: options.mode,
             permission_mode: options.permission_mode,
             allowed_paths: &options.allowed_paths,
+            outputs: None,
             blocked_paths: &options.blocked_paths,
             denied_tools: &options.denied_tools,
             rules: &options.rules,
@@ -447,11 +451,21 @@ fn places(accesses: &[Resolved]) -> Vec<(AbsPath, AbsPath)> {
     accesses.iter().filter_map(place).collect()
 }
 
-async fn resolved(system: &dyn System, access: crate::Access, executor: Option<Route>) -> Resolved {
+/// An access with what is looked up about it, in a session with this folder.
+async fn resolved(
+    system: &dyn System,
+    access: crate::Access,
+    executor: Option<Route>,
+    folder: &AbsPath,
+) -> Resolved {
     let canonical = match &access {
         // A link on another machine cannot be seen from here.
         crate::Access::Read(path) | crate::Access::Write(path) if executor.is_none() => {
             system.resolve(path).await.ok()
+        }
+        // The session's own folder needs no look: it is what the boundary is.
+        crate::Access::Execute { cwd, .. } if executor.is_none() && cwd != folder => {
+            system.resolve(cwd).await.ok()
         }
         _ => None,
     };

@@ -185,6 +185,7 @@ impl Hooks {
             output_limit: HOOK_OUTPUT_BYTES,
             confinement: Confinement::Lifted,
             input: Some(input),
+            interactive: false,
         };
         let run = async {
             let mut process = system.spawn(command).await.map_err(|error| error.to_string())?;

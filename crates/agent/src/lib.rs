@@ -35,10 +35,12 @@ mod memory;
 mod mentions;
 mod mode;
 mod model;
+mod outputs;
 mod outside;
 mod plain;
 mod policy;
 mod prefix;
+mod price;
 mod prompt;
 mod recent;
 mod redact;
@@ -51,6 +53,7 @@ mod session;
 mod session_locks;
 mod session_task;
 mod settings;
+mod shells;
 mod shown;
 mod source;
 mod steering;
@@ -81,7 +84,7 @@ pub use event::{
     ToolResult, ToolStatus, TurnEnd, UsageUpdate,
 };
 pub use event_pages::EventPages;
-pub use explain::{Step, decision_time, explain};
+pub use explain::{Step, decision_time, explain, explained_as_path};
 pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use halves::without_halves;
@@ -94,14 +97,16 @@ pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, Models, ToolSpec, Usage,
+    ModelRequest, ModelStop, Models, ToolProfile, ToolSpec, Usage,
 };
+pub use outputs::Outputs;
 pub use outside::{Outside, Refusal};
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern,
 };
 pub use prefix::{Briefing, Prefix};
+pub use price::{Cost, LongPrompt, Price, Rates};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
@@ -110,6 +115,7 @@ pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use server::{ClientServer, ClientServerKind};
 pub use session::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
 pub use settings::{FollowedSettings, Settings, SettingsNews};
+pub use shells::Shells;
 pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };

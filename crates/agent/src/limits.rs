@@ -123,12 +123,20 @@ pub(crate) const READ_LINES_MAX: usize = 5_000;
 pub(crate) const READ_AHEAD_LINES: usize = 1_000;
 /// Characters of one line that a read shows.
 pub(crate) const READ_LINE_CHARS: usize = 2_000;
-/// Paths that one glob returns.
+/// Paths that one glob returns when the model does not say.
 pub(crate) const GLOB_PATHS: usize = 200;
-/// Matching lines of one file that a search returns.
+/// Paths that one glob returns at the most.
+pub(crate) const GLOB_PATHS_MAX: usize = 5_000;
+/// Matches of one file that a search of a folder returns when the model does not say how many.
 pub(crate) const GREP_PER_FILE: usize = 50;
-/// Lines that one search returns.
-pub(crate) const GREP_LINES: usize = 100;
+/// Matches that one search returns when the model does not say.
+pub(crate) const GREP_MATCHES: usize = 100;
+/// Matches that one search returns at the most.
+pub(crate) const GREP_MATCHES_MAX: usize = 2_000;
+/// Matches beyond those shown that a search counts, to say how many more there are.
+pub(crate) const GREP_COUNTED: usize = 1_000;
+/// Lines around a match that a search shows at the most.
+pub(crate) const GREP_CONTEXT: usize = 50;
 /// How long one search may take.
 pub(crate) const GREP_TIME: Duration = Duration::from_secs(30);
 /// Files that one walk visits.
@@ -153,8 +161,11 @@ pub(crate) const BRANCH_BYTES: u64 = 4 * 1024;
 pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);
 /// How long it may take to get at a model that is to be asked.
 pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
-/// How long a model may say nothing while it answers. Providers give up before that by themselves.
+/// How long a model may say nothing while it answers, where it does not watch that itself.
 pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);
+/// How much longer than its own limit a model may say nothing that watches its server itself: longer
+/// than the longest wait before a request is tried again.
+pub(crate) const SILENCE_GRACE: Duration = Duration::from_secs(120);
 /// How long the files around a prompt may take: what is attached, where a path leads.
 pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
 /// How long a call that writes may take: the user may review what is written.
@@ -182,6 +193,36 @@ pub(crate) const CHECKPOINT_FILE_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) const GREP_LINE_CHARS: usize = 500;
 /// Bytes at the start of a file in which a NUL byte makes it binary for a search.
 pub(crate) const BINARY_PROBE_BYTES: usize = 8_192;
+/// Bytes of one long result that are kept whole in a file: its first and its last half.
+pub(crate) const WHOLE_BYTES: usize = 8 * 1024 * 1024;
+/// Files of long results that one session keeps; the oldest goes when there is another.
+pub(crate) const WHOLE_FILES: usize = 32;
+/// Bytes of a command's output that wait to be taken, where it runs on this machine.
+pub(crate) const COMMAND_PENDING_BYTES: usize = 4 * 1024 * 1024;
+/// A `timeout` from here on is meant in milliseconds: no command runs for ten thousand seconds.
+pub(crate) const TIMEOUT_IN_MILLISECONDS: u64 = 10_000;
+/// Commands that one session runs in the background at a time.
+pub(crate) const SHELLS: usize = 8;
+/// Commands of the background that have ended and of which a session still has the output.
+pub(crate) const SHELLS_ENDED: usize = 16;
+/// Bytes of output of a command in the background that wait to be read; of more, the newest.
+pub(crate) const SHELL_BYTES: usize = 1024 * 1024;
+/// How long a command that begins in the background is watched for a failure, unless the call says.
+pub(crate) const SHELL_START_WAIT: Duration = Duration::from_secs(1);
+/// How long a call waits for output of a command in the background, unless it says.
+pub(crate) const SHELL_WAIT: Duration = Duration::from_millis(500);
+/// The longest of those waits that a call can ask for.
+pub(crate) const SHELL_WAIT_MAX: Duration = Duration::from_secs(60);
+/// How long a command in the background may take to read its input.
+pub(crate) const SHELL_INPUT_WAIT: Duration = Duration::from_secs(5);
+/// How long the end of a session waits for its commands in the background to end.
+pub(crate) const SHELLS_END_WAIT: Duration = Duration::from_secs(4);
+/// Lines and bytes of output that the model is told when a command in the background has ended.
+pub(crate) const SHELL_NEWS_LINES: usize = 10;
+/// See [`SHELL_NEWS_LINES`].
+pub(crate) const SHELL_NEWS_BYTES: usize = 1_000;
+/// Characters of a command's line where commands in the background are listed.
+pub(crate) const SHELL_LINE_CHARS: usize = 80;
 /// Characters of a command that its title shows.
 pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
 /// Bytes of a command that the title of a question shows whole; a longer one is in a block below

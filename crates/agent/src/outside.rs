@@ -89,6 +89,8 @@ impl Outside {
             cwd: self.cwd.clone(),
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
+            shells: Arc::default(),
+            outputs: Arc::default(),
             client: Arc::new(Nobody),
             call: ToolCallId(String::new()),
             progress: Arc::new(|_| {}),

@@ -2,7 +2,7 @@
 
 use crate::{
     Checkpoint, Client, ClientServer, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
-    PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
+    Outputs, PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
     SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, TaskList,
     ToolProviders,
     checkpoint::Timeline,
@@ -416,6 +416,25 @@ impl Runtime {
         }
     }
 
+    /// The same, each with the time at which it was stored, in milliseconds since the epoch: 0 where
+    /// the store does not keep it.
+    pub async fn replay_timed(
+        &self,
+        id: &SessionId,
+        each: &mut (dyn FnMut(i64, &SessionEvent) + Send),
+    ) -> Result<(), StoreError> {
+        let times: HashMap<u64, i64> = self.store.event_times(id).await?.into_iter().collect();
+        let mut pages = self.shown_events(id, u64::MAX);
+        loop {
+            let page = pages.next_numbered().await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            page.iter()
+                .for_each(|(number, event)| each(times.get(number).copied().unwrap_or_default(), event));
+        }
+    }
+
     /// The turns of a session in which tools changed files, in order; reads its whole log.
     pub async fn checkpoints(&self, id: &SessionId) -> Result<Vec<Checkpoint>, StoreError> {
         Ok(Timeline::read(self.store.as_ref(), id).await?.checkpoints())
@@ -480,6 +499,7 @@ impl Runtime {
         let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
         let told = log.told().clone();
         let grants = Arc::new(Grants::default());
+        let outputs = options.sandbox.outputs_of(&id);
         let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
         let session = Session {
             id: id.clone(),
@@ -492,6 +512,7 @@ impl Runtime {
                 roots,
                 settings: settings.clone(),
                 temp: options.sandbox.temp_of(&id),
+                outputs: outputs.clone(),
             },
             log: log.clone(),
             watchers: watchers.clone(),
@@ -502,6 +523,8 @@ impl Runtime {
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),
             tasks: Arc::new(TaskList::default()),
+            shells: Arc::default(),
+            outputs: Arc::new(Outputs::new(outputs)),
             models: models.clone(),
             current_model: None,
             model_of: None,

@@ -70,6 +70,7 @@ impl SessionTask {
             // Whoever asked may have stopped waiting.
             let _ = reply.send(result);
         }
+        self.session.shells.end().await;
         if let Err(error) = self.session.log.release().await {
             tracing::warn!(session = %self.session.id, %error, "the lease could not be given back");
         }

@@ -33,9 +33,13 @@ pub struct Task {
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the words say it")]
 pub enum TaskStatus {
+    #[serde(alias = "todo", alias = "open", alias = "not_started")]
     Pending,
+    #[serde(alias = "in-progress", alias = "inprogress", alias = "active", alias = "doing")]
     InProgress,
+    #[serde(alias = "done", alias = "complete", alias = "finished")]
     Completed,
+    #[serde(alias = "canceled")]
     Cancelled,
     Failed,
 }

@@ -1,8 +1,8 @@
 //! The seam to tools: typed where they are written, erased where they are called.
 
 use crate::{
-    Access, Client, FileTracker, InnerCalls, Location, SessionEvent, TaskList, ToolCallId, ToolCallUpdate,
-    ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
+    Access, Client, FileTracker, InnerCalls, Location, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
+    ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -20,6 +20,9 @@ pub trait Tool: DeserializeOwned + Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     /// What it does to the world.
     const EFFECT: Effect;
+    /// Whether models are told of it. One that is not listed can be called all the same: by models
+    /// and scripts that know its name.
+    const LISTED: bool = true;
 
     /// JSON Schema of the arguments, an object.
     fn parameters() -> Value;
@@ -75,6 +78,10 @@ pub struct ToolContext {
     pub files: Arc<FileTracker>,
     /// The session's tasks.
     pub tasks: Arc<TaskList>,
+    /// The session's commands in the background.
+    pub shells: Arc<Shells>,
+    /// Where long results are kept whole.
+    pub outputs: Arc<Outputs>,
     /// Who can be asked a question.
     pub client: Arc<dyn Client>,
     /// The call.
@@ -233,6 +240,10 @@ impl<T: Tool> AnyTool for Typed<T> {
 
     fn effect(&self) -> Effect {
         T::EFFECT
+    }
+
+    fn is_offered(&self) -> bool {
+        T::LISTED
     }
 
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {

@@ -130,7 +130,7 @@ impl AnyCall for InTurn {
                     Value::String(text) => text,
                     data => data.to_string(),
                 };
-                Ok(ToolOutput::text(agent::tools::cap(text, &cx.limits)))
+                Ok(ToolOutput::text(agent::tools::within(cx, text).await))
             }
         }
     }

@@ -27,6 +27,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// The text with nothing left out.
+    pub fn whole(&self) -> String {
+        self.text(&ToolLimits { output_bytes: usize::MAX, output_lines: usize::MAX, ..ToolLimits::default() })
+    }
+
     /// The text for a model, within the limits: what was printed is cut before what was returned.
     pub fn text(&self, limits: &ToolLimits) -> String {
         let share = |tenths: usize| ToolLimits {

@@ -8,7 +8,8 @@ use crate::{
 };
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Effect, Offer, SessionScope, ToolContent, ToolContext,
-    ToolError, ToolKind, ToolOutput, ToolProvider, ToolSource, ToolSpec, tools::cap,
+    ToolError, ToolKind, ToolOutput, ToolProvider, ToolSource, ToolSpec,
+    tools::{keep_whole, within},
 };
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -93,10 +94,9 @@ impl Which {
                 "Read a page of the Lua docs: a guide (overview, context, errors, examples), `tools`, a namespace such as `mcp.SERVER`, or a function."
             }
             Self::Execute => {
-                "Run a Lua 5.3 script in a fresh sandbox: no files, no network, no clock. It calls tools with app.tools.NAME{...}, MCP servers with \
-                 app.mcp.SERVER.TOOL{...} and integrations with app.integrations.PROVIDER.FUNCTION{...}; print(...) and return give text back. Calls \
-                 that would need the user's approval fail: make those directly. Good for several calls that feed each other and for large results. \
-                 See lua_read_doc with page `overview`."
+                "Runs a Lua 5.3 script without files, network or clock. app.tools.NAME{...} calls tools, app.mcp.SERVER.TOOL{...} MCP servers, \
+                 app.integrations.PROVIDER.FUNCTION{...} integrations; print and return give text back. Calls that need the user's approval fail. For \
+                 calls that feed each other. print(docs.list()) and print(docs.read('overview')) say more."
             }
         }
     }
@@ -123,9 +123,9 @@ impl Which {
             Self::Execute => json!({
                 "type": "object",
                 "properties": {
-                    "code": { "type": "string", "description": "The script." },
-                    "memoryLimit": { "type": "integer", "description": "Memory in MB; 32 by default, 256 at the most." },
-                    "cpuLimit": { "type": "number", "description": "Seconds of computing; 30 by default, 300 at the most." },
+                    "code": { "type": "string" },
+                    "memoryLimit": { "type": "integer", "description": "MB (default 32, at most 256)" },
+                    "cpuLimit": { "type": "number", "description": "Seconds (default 30, at most 300)" },
                 },
                 "required": ["code"],
             }),
@@ -149,6 +149,12 @@ impl AnyTool for LuaTool {
 
     fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.which.name())
+    }
+
+    /// Scripts read the docs themselves, and models that know the names of the other tools can call
+    /// them.
+    fn is_offered(&self) -> bool {
+        self.which == Which::Execute
     }
 
     fn effect(&self) -> Effect {
@@ -266,15 +272,16 @@ impl AnyCall for LuaCall {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let limits = &cx.limits;
-        let page = |text: String| Ok(ToolOutput::text(cap(text, limits)));
+        let page = async |text: String| Ok(ToolOutput::text(within(cx, text).await));
         match self.which {
-            Which::List => page(self.docs(cx).await.list(self.given.namespace.as_deref())),
+            Which::List => page(self.docs(cx).await.list(self.given.namespace.as_deref())).await,
             Which::Search => {
                 let query = self.given.query.as_deref().unwrap_or_default();
-                page(self.docs(cx).await.search(query, self.given.limit))
+                page(self.docs(cx).await.search(query, self.given.limit)).await
             }
-            Which::Read => page(self.docs(cx).await.read(self.given.page.as_deref().unwrap_or_default())),
+            Which::Read => {
+                page(self.docs(cx).await.read(self.given.page.as_deref().unwrap_or_default())).await
+            }
             Which::Execute => {
                 let script = Script {
                     name: "lua".to_owned(),
@@ -284,7 +291,13 @@ impl AnyCall for LuaCall {
                 };
                 let reach = Arc::new(InTurn(cx.inner.clone()));
                 let report = run(script, self.functions.clone(), reach, &cx.cancel).await;
-                let text = report.text(limits);
+                let mut text = report.text(&cx.limits);
+                let whole = report.whole();
+                if text != whole
+                    && let Some(place) = keep_whole(cx, &whole).await
+                {
+                    text.push_str(&format!("\n({place})"));
+                }
                 if report.cancelled {
                     return Err(ToolError::Cancelled(Some(text)));
                 }

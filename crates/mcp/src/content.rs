@@ -1,11 +1,11 @@
 //! What a server's answers become: text and images for the model, the same for the user.
 
 use crate::limits::{ATTACHED_BYTES, IMAGE_BYTES, IMAGES};
-use agent::{Content, Redactor, ToolContent, ToolLimits, ToolOutput, ToolResult};
+use agent::{Content, Redactor, ToolContent, ToolOutput, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, ResourceContents, Role};
 
 /// The result of a call.
-pub(crate) fn of_call(result: CallToolResult, limits: &ToolLimits) -> ToolOutput {
+pub(crate) fn of_call(result: CallToolResult) -> ToolOutput {
     let mut parts = Parts::default();
     result.content.into_iter().for_each(|block| parts.block(block));
     if parts.texts.is_empty()
@@ -14,14 +14,14 @@ pub(crate) fn of_call(result: CallToolResult, limits: &ToolLimits) -> ToolOutput
     {
         parts.texts.push(structured.to_string());
     }
-    parts.output(result.is_error == Some(true), limits)
+    parts.output(result.is_error == Some(true))
 }
 
 /// What a resource holds.
-pub(crate) fn of_resource(contents: Vec<ResourceContents>, limits: &ToolLimits) -> ToolOutput {
+pub(crate) fn of_resource(contents: Vec<ResourceContents>) -> ToolOutput {
     let mut parts = Parts::default();
     contents.into_iter().for_each(|contents| parts.resource(contents));
-    parts.output(false, limits)
+    parts.output(false)
 }
 
 /// What a prompt says, as the user says it to the model. What it lets the assistant say is marked as that.
@@ -144,9 +144,9 @@ impl Parts {
         }
     }
 
-    fn output(self, is_error: bool, limits: &ToolLimits) -> ToolOutput {
+    fn output(self, is_error: bool) -> ToolOutput {
         let Self { texts, images } = self;
-        let mut text = agent::tools::cap(texts.join("\n"), limits);
+        let mut text = texts.join("\n");
         if text.is_empty() {
             text = match images.len() {
                 0 => "The call returned nothing.".to_owned(),
@@ -176,7 +176,7 @@ mod tests {
             { "type": "resource", "resource": { "uri": "a://c", "mimeType": "x/y", "blob": "AAAA" } },
             { "type": "resource_link", "uri": "a://d", "name": "d", "description": "more" },
         ] }));
-        let output = of_call(result.unwrap(), &ToolLimits::default());
+        let output = of_call(result.unwrap());
         assert_eq!(
             output.result.text,
             "one\n[image, text/html, about 3 bytes, left out]\n[audio, audio/wav, about 6 bytes]\n[resource a://b]\ntwo\n\
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(output.result.images.len(), 1);
         assert_eq!(output.shown.unwrap().len(), 2);
         let structured = json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true });
-        let output = of_call(serde_json::from_value(structured).unwrap(), &ToolLimits::default());
+        let output = of_call(serde_json::from_value(structured).unwrap());
         assert_eq!((output.result.text.as_str(), output.result.is_error), (r#"{"a":1}"#, true));
     }
 }

@@ -131,7 +131,7 @@ impl AnyCall for Asking {
         match asked {
             Ok(said) => {
                 let text = self.redactor.redact_value(said).to_string();
-                Ok(ToolOutput::text(agent::tools::cap(text, &cx.limits)))
+                Ok(ToolOutput::text(agent::tools::within(cx, text).await))
             }
             Err(why) => {
                 let text = format!("MCP server '{}': {why}", self.server);

@@ -147,10 +147,10 @@ impl Call {
                 (cx.progress)(update);
             };
             let result = client.call_showing(&self.definition.tool, self.arguments.clone(), &show).await?;
-            return Ok(content::of_call(result, &cx.limits));
+            return Ok(content::of_call(result));
         }
         if let Some(uri) = self.arguments["uri"].as_str() {
-            return Ok(content::of_resource(client.read(uri).await?, &cx.limits));
+            return Ok(content::of_resource(client.read(uri).await?));
         }
         let lines = client.resources().await?.into_iter().map(|resource| {
             let about = resource.description.or(resource.title).unwrap_or_default();
@@ -158,7 +158,7 @@ impl Call {
         });
         let text = lines.collect::<Vec<_>>().join("\n");
         let text = if text.is_empty() { "There are no resources.".to_owned() } else { text };
-        Ok(ToolOutput::text(agent::tools::cap(text, &cx.limits)))
+        Ok(ToolOutput::text(text))
     }
 }
 
@@ -188,7 +188,7 @@ impl AnyCall for Call {
         };
         match result {
             // A server knows the secrets that it was given, and may repeat them.
-            Ok(output) => Ok(content::redacted(output, &self.redactor)),
+            Ok(output) => Ok(agent::tools::fit(cx, content::redacted(output, &self.redactor)).await),
             Err(why) => {
                 let text = format!("MCP server '{}': {why}", self.server.config.name);
                 Err(ToolError::message(self.redactor.redact(&text)))

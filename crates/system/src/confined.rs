@@ -14,17 +14,28 @@ pub struct Confined {
     inner: Arc<dyn System>,
     sandbox: Sandbox,
     here_only: bool,
+    own: Option<AbsPath>,
 }
 
 impl Confined {
     /// Confines the commands of a system. With [`SandboxLevel::Off`] nothing is confined.
     pub fn new(inner: Arc<dyn System>, sandbox: Sandbox) -> Self {
-        Self { inner, sandbox, here_only: false }
+        Self { inner, sandbox, here_only: false, own: None }
     }
 
     /// The same, but for commands in a client's terminal, which stay as they are.
     pub fn here_only(self) -> Self {
         Self { here_only: true, ..self }
+    }
+
+    /// The same; text below this folder is this program's own and is always read from disk, whoever
+    /// else reads text.
+    pub fn with_own(self, folder: Option<AbsPath>) -> Self {
+        Self { own: folder, ..self }
+    }
+
+    fn is_own(&self, path: &AbsPath) -> bool {
+        self.own.as_ref().is_some_and(|own| path.starts_with(own))
     }
 }
 
@@ -61,11 +72,25 @@ impl System for Confined {
     }
 
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
+        if self.is_own(path) {
+            let bytes = self.inner.read(path).await?;
+            let text = String::from_utf8_lossy(&bytes);
+            return Ok(match range {
+                None => text.into_owned(),
+                Some(TextRange { line, limit }) => {
+                    text.split_inclusive('\n').skip(line.saturating_sub(1)).take(limit).collect()
+                }
+            });
+        }
         self.inner.read_text(&self.source(path).await, range).await
     }
 
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         self.inner.write(&self.target(path).await, bytes).await
+    }
+
+    async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.inner.write_own(path, bytes).await
     }
 
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {

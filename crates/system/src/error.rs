@@ -83,6 +83,9 @@ pub enum SystemError {
         /// What was to be run.
         program: String,
     },
+    /// The process has no open standard input that this program could write to.
+    #[error("the process takes no input from here: its standard input is closed or belongs to a terminal")]
+    NoInput,
     /// The editor answered with an error; its message is kept.
     #[error("the editor failed {operation} of {path}: {message}")]
     Client {

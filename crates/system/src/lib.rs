@@ -33,7 +33,7 @@ pub use fake::FakeSystem;
 pub use folded::{Folded, Spelled, is_within, pattern_matches};
 pub use found::{FoundRules, read_found, resolve_inside};
 pub use local::{
-    FileStamp, LocalOptions, LocalSystem, LoginShell, ProcessState, ProcessTable, TemporaryFolder,
+    FileStamp, LocalOptions, LocalSystem, LoginShell, OUTPUTS, ProcessState, ProcessTable, TemporaryFolder,
     private_temp, read_regular, run_in_terminal, run_sandboxed,
 };
 pub use path::{AbsPath, PathError};

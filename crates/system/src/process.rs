@@ -21,6 +21,9 @@ pub struct Command {
     pub confinement: Confinement,
     /// What it reads from its standard input, which is empty without it. A command in a client's terminal does not get it.
     pub input: Option<String>,
+    /// Whether its standard input stays open for [`Process::write_input`] instead. Has no meaning for a
+    /// command in a client's terminal.
+    pub interactive: bool,
 }
 
 /// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at
@@ -63,6 +66,7 @@ impl Command {
             output_limit,
             confinement: Confinement::Session,
             input: None,
+            interactive: false,
         }
     }
 }
@@ -153,6 +157,16 @@ pub trait Process: Send {
     ///
     /// Cancel-safe: a dropped call loses nothing.
     async fn next_output(&mut self) -> Option<Output>;
+
+    /// Gives the process more of its standard input. Waits while the process does not read; a call
+    /// that is dropped may have written a part.
+    ///
+    /// # Errors
+    /// [`SystemError::NoInput`] for a process that was not started as [`Command::interactive`], that
+    /// runs in a client's terminal, or that reads no more.
+    async fn write_input(&mut self, _text: &str) -> Result<(), SystemError> {
+        Err(SystemError::NoInput)
+    }
 
     /// Waits for the end. Output not taken by [`Process::next_output`] stays there to be taken. Cancel-safe.
     async fn wait(&mut self) -> Result<ExitStatus, SystemError>;

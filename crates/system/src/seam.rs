@@ -120,6 +120,12 @@ pub trait System: Send + Sync {
         Err(SystemError::NotPrivate(path.clone()))
     }
 
+    /// The same for a file that this program keeps for itself, in a folder that is made where it is
+    /// missing: a folder that somebody else could write to or replace is refused.
+    async fn write_own(&self, path: &AbsPath, _bytes: &[u8]) -> Result<(), SystemError> {
+        Err(SystemError::NotPrivate(path.clone()))
+    }
+
     /// Replaces a file's text, in the editor where writes are delegated. Missing folders are created.
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError>;
 

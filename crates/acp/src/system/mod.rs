@@ -332,6 +332,10 @@ impl System for AcpSystem {
         self.local.write(path, bytes).await
     }
 
+    async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.local.write_own(path, bytes).await
+    }
+
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
         if self.routes().write_text != Route::Client {
             return self.local.write_text(path, text).await;

@@ -74,6 +74,7 @@ impl FakeModel {
                 max_output: 4_096,
                 images: true,
                 disclosure: None,
+                ..ModelInfo::default()
             },
             script,
         )
@@ -155,8 +156,14 @@ pub fn check_request(request: &ModelRequest) {
 
 /// What the user said of a message: without what Tiller itself tells the model.
 pub fn said(content: &[Content]) -> &[Content] {
-    const TOLD: [&str; 5] =
-        ["<environment>", "<environment_update>", "<instructions ", "<new_tools>", "<removed_tools>"];
+    const TOLD: [&str; 6] = [
+        "<environment>",
+        "<environment_update>",
+        "<instructions ",
+        "<new_tools>",
+        "<removed_tools>",
+        "<background>",
+    ];
     let is_told = |piece: &&Content| match piece {
         Content::Text(text) => TOLD.iter().any(|tag| text.starts_with(tag)),
         _ => false,

@@ -77,6 +77,8 @@ pub(crate) struct Policy<'a> {
     pub(crate) permission_mode: PermissionMode,
     /// Paths outside the project that are not asked about.
     pub(crate) allowed_paths: &'a [AbsPath],
+    /// Where the session's long results are kept whole: read without a question.
+    pub(crate) outputs: Option<&'a AbsPath>,
     /// Blocked path patterns beside the built-in ones.
     pub(crate) blocked_paths: &'a [String],
     /// Tools that are denied.
@@ -114,6 +116,9 @@ const SAFE_TOOLS: &[&str] = &[
     "task_update",
     "task_list",
     "task_get",
+    "update_plan",
+    "shell_read",
+    "shell_kill",
     "ask_user",
     "ask_choice",
     "tool_search",
@@ -127,6 +132,9 @@ const APPROVAL_REQUIRED: &[&str] = &[
     "file_edit",
     "apply_patch",
     "bash",
+    "shell",
+    "shell_start",
+    "shell_write",
     "ide_write_file",
     "ide_edit",
     "ide_terminal",
@@ -136,7 +144,8 @@ const APPROVAL_REQUIRED: &[&str] = &[
 const NOT_IN_ASK: &[&str] = &["execute_lua"];
 
 /// What asks in every mode, and is asked about each time: nothing that is remembered answers it.
-const EVERY_TIME: &[&str] = &["ProtectedPath", "AskRule", "Publishing", "History", "Unclear"];
+const EVERY_TIME: &[&str] =
+    &["ProtectedPath", "AskRule", "Publishing", "History", "Unclear", "OutsideFolder"];
 
 /// Whether "always" can be remembered of an answer to a rule's question.
 pub(crate) fn remembers(rule: &str) -> bool {
@@ -147,7 +156,7 @@ pub(crate) fn remembers(rule: &str) -> bool {
 pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     if let Some(denial) = mode_denial(policy, subject)
         .or_else(|| blocked_path(policy, subject))
-        .or_else(|| commands::denied(subject))
+        .or_else(|| commands::denied(policy, subject))
         .or_else(|| denied_tool(policy, subject))
         .or_else(|| settings::denied(policy, subject))
     {
@@ -156,7 +165,8 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     // What decides about running things asks every time; what a rule asks about, in every mode.
     let always = protected_path(policy, subject)
         .or_else(|| settings::asks(policy, subject))
-        .or_else(|| commands::irrevocable(policy, subject));
+        .or_else(|| commands::irrevocable(policy, subject))
+        .or_else(|| outside_folder(policy, subject));
     let asks = always
         .clone()
         .or_else(|| project_boundary(policy, subject))
@@ -188,12 +198,13 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
     let mut steps: Vec<_> = [
         ("Mode", mode_denial(policy, subject)),
         ("BlockedPath", blocked_path(policy, subject)),
-        ("DenyPattern", commands::denied(subject)),
+        ("DenyPattern", commands::denied(policy, subject)),
         ("DeniedTools", denied_tool(policy, subject)),
         ("DenyRule", settings::denied(policy, subject)),
         ("ProtectedPath", protected_path(policy, subject)),
         ("AskRule", settings::asks(policy, subject)),
         ("Irrevocable", commands::irrevocable(policy, subject)),
+        ("OutsideFolder", outside_folder(policy, subject)),
         ("ProjectBoundary", project_boundary(policy, subject)),
         ("AllowRule", allowed),
         ("ToolLists", approval_required(policy, subject)),
@@ -308,10 +319,30 @@ fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisi
     }
     subject.accesses.iter().find_map(|resolved| {
         let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
-        let allowed = inside(subject.roots, resolved) || inside(policy.allowed_paths, resolved);
+        let own = matches!(resolved.access, Access::Read(_))
+            && policy.outputs.is_some_and(|outputs| inside(std::slice::from_ref(outputs), resolved));
+        let allowed = own || inside(subject.roots, resolved) || inside(policy.allowed_paths, resolved);
         (!allowed).then(|| Decision::Ask {
             rule: "ProjectBoundary",
             question: format!("Path '{path}' is outside the project root. Allow?"),
+        })
+    })
+}
+
+/// The question about a command that is to run in another folder than the session's and outside of
+/// all that it works in. What was allowed of the same words inside is no answer to it.
+fn outside_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
+    if policy.permission_mode == PermissionMode::Prometheus {
+        return None;
+    }
+    subject.accesses.iter().find_map(|resolved| {
+        let Access::Execute { cwd, .. } = &resolved.access else { return None };
+        let folder = resolved.canonical.as_ref().unwrap_or(cwd);
+        let below = |roots: &[AbsPath]| roots.iter().any(|root| folder.starts_with(root));
+        let allowed = below(subject.roots) || below(policy.allowed_paths);
+        (!allowed).then(|| {
+            let why = format!("It is to run in '{folder}', outside the project root.");
+            Decision::Ask { rule: "OutsideFolder", question: question::of(policy, subject, &why) }
         })
     })
 }
@@ -324,7 +355,10 @@ pub(crate) fn inside(roots: &[AbsPath], resolved: &Resolved) -> bool {
 }
 
 fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    if SAFE_TOOLS.contains(&subject.tool) {
+    // What reads, lists and stops commands in the background; what they are told is a command.
+    let looks = |a: &Resolved| matches!(a.access, Access::Call { read_only: true, .. });
+    let harmless = subject.tool == "shell" && subject.accesses.iter().all(looks);
+    if harmless || SAFE_TOOLS.contains(&subject.tool) {
         return Some(Decision::Allow { rule: "SafeTools" });
     }
     (APPROVAL_REQUIRED.contains(&subject.tool) || rule::function(subject.tool).is_some()).then(|| {

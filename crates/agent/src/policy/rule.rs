@@ -40,6 +40,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("ide_write_file", Kind::Write),
     ("ide_edit", Kind::Write),
     ("bash", Kind::Run),
+    ("shell", Kind::Run),
     ("shell_start", Kind::Run),
     ("shell_write", Kind::Run),
     ("ide_terminal", Kind::Run),
@@ -139,6 +140,11 @@ impl PermissionRule {
     pub(super) fn kind(&self) -> Option<Kind> {
         self.pattern.as_ref()?;
         KINDS.iter().find(|(tool, _)| *tool == self.tool).map(|(_, kind)| *kind)
+    }
+
+    /// Whether its pattern is this text itself, without a star that stands for more.
+    pub(super) fn is_exactly(&self, text: &str) -> bool {
+        matches!(&self.pattern, Some(Pattern::Text(pattern)) if pattern == text && !pattern.contains(['*', '?', '[']))
     }
 
     /// Whether its pattern fits a text: a command, a path or an address. Without a pattern, everything does.

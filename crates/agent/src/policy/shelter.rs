@@ -32,6 +32,12 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
+    /// Where the long results of one session are kept whole.
+    pub(crate) fn outputs_of(&self, session: &SessionId) -> Option<AbsPath> {
+        let temp = self.temp.as_ref()?;
+        Some(temp.join(session.to_string()).join(system::OUTPUTS))
+    }
+
     /// The temporary directories of one session.
     pub(crate) fn temp_of(&self, session: &SessionId) -> Vec<PrivateTemp> {
         let Some(temp) = &self.temp else { return Vec::new() };

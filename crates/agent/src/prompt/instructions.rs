@@ -102,8 +102,7 @@ impl Instructions {
 
 impl File {
     fn fact(&self, shown: usize) -> Fact {
-        // Nothing in the file ends the block that it stands in.
-        let text = self.text[..shown].replace("</instructions", "< /instructions");
+        let text = super::within("instructions", &self.text[..shown]);
         let cut = match self.text.len() - shown {
             0 => String::new(),
             _ => format!(

@@ -40,6 +40,11 @@ pub(crate) async fn look_around(system: &dyn System, cwd: &AbsPath, rules: &Foun
     })
 }
 
+/// A text of somebody else's that cannot end the block that it stands in.
+pub(crate) fn within(tag: &str, text: &str) -> String {
+    text.replace(&format!("</{tag}"), &format!("< /{tag}"))
+}
+
 /// Whether scripts are told of a tool in a mode, and stand-ins for a model.
 pub(crate) fn offered(tool: &dyn AnyTool, mode: Mode) -> bool {
     tool.is_offered() && available(tool, mode)

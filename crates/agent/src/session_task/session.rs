@@ -2,9 +2,9 @@
 
 use super::{Controls, reading::read_log};
 use crate::{
-    AnyTool, FileTracker, InnerCalls, LanguageModel, Models, RewindError, RewindReport, RewindTarget,
-    RuntimeOptions, SessionEvent, SessionId, SessionState, SessionStore, StoreError, TaskList, ToolCallId,
-    ToolCallUpdate, ToolContext, Usage,
+    AnyTool, FileTracker, InnerCalls, LanguageModel, Models, Outputs, RewindError, RewindReport,
+    RewindTarget, RuntimeOptions, SessionEvent, SessionId, SessionState, SessionStore, Shells, StoreError,
+    TaskList, ToolCallId, ToolCallUpdate, ToolContext, Usage,
     checkpoint::restore,
     conversation::Conversation,
     gate::{Gate, Ruling},
@@ -41,6 +41,10 @@ pub(crate) struct Session {
     pub(crate) sources: Sources,
     pub(crate) files: Arc<FileTracker>,
     pub(crate) tasks: Arc<TaskList>,
+    /// Its commands in the background.
+    pub(crate) shells: Arc<Shells>,
+    /// Where its long results are kept whole.
+    pub(crate) outputs: Arc<Outputs>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) current_model: Option<(String, Arc<dyn LanguageModel>)>,
     /// The settings that the current model was made by.
@@ -90,6 +94,8 @@ impl Session {
             cwd: self.cwd.clone(),
             files: self.files.clone(),
             tasks: self.tasks.clone(),
+            shells: self.shells.clone(),
+            outputs: self.outputs.clone(),
             client: self.log.client().clone(),
             call: call.clone(),
             progress: Arc::new(move |update: ToolCallUpdate| {
@@ -114,6 +120,8 @@ impl Session {
             cwd: self.cwd.clone(),
             files: self.files.clone(),
             tasks: self.tasks.clone(),
+            shells: self.shells.clone(),
+            outputs: self.outputs.clone(),
             client: self.log.client().clone(),
             call: ToolCallId(String::new()),
             progress: Arc::new(|_| {}),

@@ -6,12 +6,16 @@ use crate::ToolSpec;
 /// What is true of `file_read` only where files are read through the editor.
 pub(super) const READS_BUFFERS: &str = "Unsaved changes in the editor are included.";
 /// The same of `grep`.
-pub(super) const SEARCHES_BUFFERS: &str = "Where the editor gives out its buffers, files with matches, files of this session and a file given as path \
-                                           are searched as the editor shows them.";
+pub(super) const SEARCHES_BUFFERS: &str =
+    "Unsaved changes in the editor are searched where it gives them out.";
 
 /// The specification of one of the agent's own tools; others are left as they are.
 pub(crate) fn on_agents_machine(mut spec: ToolSpec) -> ToolSpec {
     let (place, instead) = match spec.name.as_str() {
+        "shell" => (
+            "Deals with commands of the agent's machine, NOT of the user's.",
+            "Commands of 'ide_terminal' are not among them.",
+        ),
         "bash" => (
             "Executes a command on the agent's machine. It runs WHERE TILLER IS RUNNING, not on the user's machine: use it for the agent's own work \
              and files.",
@@ -55,7 +59,7 @@ mod tests {
             let (own, name) = (tool.spec(), tool.name().into_owned());
             let apart = on_agents_machine(tool.spec());
             assert_eq!(own.parameters, apart.parameters);
-            if name.starts_with("task_") {
+            if name.starts_with("task_") || name.starts_with("shell_") || name == "update_plan" {
                 assert_eq!(own, apart);
                 continue;
             }

@@ -1,4 +1,4 @@
-//! `ask_user` and `ask_choice`: what only the user can say.
+//! `ask_user`, and `ask_choice` as the contract has it: what only the user can say.
 
 use super::args;
 use crate::{
@@ -12,10 +12,13 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use system::AbsPath;
 
-/// Asks for a text.
+/// Asks for a text, or for one of several answers.
 #[derive(Debug, Deserialize)]
 pub(super) struct AskUser {
     question: String,
+    /// A list, or its JSON text; nothing for a text.
+    #[serde(default, alias = "options")]
+    choices: Value,
 }
 
 /// Asks for one of several answers.
@@ -29,13 +32,16 @@ pub(super) struct AskChoice {
 #[async_trait]
 impl Tool for AskUser {
     const NAME: &'static str = "ask_user";
-    const DESCRIPTION: &'static str = "Asks the user a question and waits for the answer. Use it only for what you cannot find out yourself and cannot go on without.";
+    const DESCRIPTION: &'static str = "Asks the user a question and waits. Only for what you cannot find out yourself and cannot go on without.";
     const EFFECT: Effect = Effect::Session;
 
     fn parameters() -> Value {
         json!({
             "type": "object",
-            "properties": {"question": {"type": "string", "description": "The question, whole and clear by itself"}},
+            "properties": {
+                "question": {"type": "string"},
+                "choices": {"type": "array", "description": "Answers to choose from, if there are only a few", "items": {"type": "string"}}
+            },
             "required": ["question"]
         })
     }
@@ -49,7 +55,14 @@ impl Tool for AskUser {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        ask(cx, &self.question, Vec::new()).await
+        let none = match &self.choices {
+            Value::Null => true,
+            Value::Array(list) => list.is_empty(),
+            Value::String(text) => text.trim().is_empty(),
+            _ => false,
+        };
+        let choices = if none { Vec::new() } else { choices(&self.choices)? };
+        ask(cx, &self.question, choices).await
     }
 }
 
@@ -58,6 +71,7 @@ impl Tool for AskChoice {
     const NAME: &'static str = "ask_choice";
     const DESCRIPTION: &'static str = "Lets the user choose one of several answers to a question and waits for it. Use it when there are a few ways to go on that only the user can decide between.";
     const EFFECT: Effect = Effect::Session;
+    const LISTED: bool = false;
 
     fn parameters() -> Value {
         json!({

@@ -1,44 +1,64 @@
-//! `bash`: a command, run where the session's commands run.
+//! `bash`: a command, run where the session's commands run, to its end or in the background.
 
-use super::{args, cancel::unless_cancelled, command, unsaved};
+use super::{
+    args,
+    cancel::unless_cancelled,
+    command, output,
+    path::{self, GivenPath},
+    unsaved,
+};
 use crate::{
     Access, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    limits::{SHELL_START_WAIT, SHELL_WAIT_MAX},
+    shells::{NewShell, ShellEnd, Taken, ending},
     titles,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use system::{AbsPath, Command, Confinement, ExitStatus, SystemError};
+use std::time::Duration;
+use system::{AbsPath, Command, Confinement, ExitStatus, Process, SystemError};
 
 /// Runs a shell line.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, Default, serde::Deserialize)]
 pub(super) struct Bash {
     #[serde(default)]
-    command: String,
-    /// Seconds.
+    pub(super) command: String,
+    /// Where it runs, relative to the session's folder.
+    #[serde(default, deserialize_with = "path::optional")]
+    pub(super) cwd: Option<GivenPath>,
+    /// Seconds; from 10,000 on milliseconds.
     #[serde(default, deserialize_with = "args::count")]
-    timeout: Option<u64>,
-    #[serde(default)]
-    outside_sandbox: bool,
+    pub(super) timeout: Option<u64>,
+    #[serde(default, deserialize_with = "args::flag")]
+    pub(super) background: bool,
+    /// Milliseconds that a command in the background is watched before the call returns.
+    #[serde(default, deserialize_with = "args::count")]
+    pub(super) wait_ms: Option<u64>,
+    #[serde(default, deserialize_with = "args::flag")]
+    pub(super) outside_sandbox: bool,
     /// Why it has to leave the sandbox, for the user.
     #[serde(default)]
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
 }
 
 #[async_trait]
 impl Tool for Bash {
     const NAME: &'static str = "bash";
-    const DESCRIPTION: &'static str = "Runs a command line in the project folder, with bash where there is one and else with sh (the system prompt says which), and returns its \
-        output (stdout and stderr in one stream) and exit code. Standard input is closed. Each call is a new shell. Long output keeps its end.";
+    const DESCRIPTION: &'static str = "Runs a command line in the project folder and returns its output (stdout and stderr in one stream) and exit code. Each call is a new shell \
+        without standard input. Start servers and watchers with background: true, then use shell.";
     const EFFECT: Effect = Effect::Executes;
 
     fn parameters() -> Value {
         json!({
             "type": "object",
             "properties": {
-                "command": {"type": "string", "description": "The command"},
-                "timeout": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "Seconds it may run (default 120)"},
-                "outside_sandbox": {"type": "boolean", "description": "Run outside of the sandbox, with the network and the user's files; the user is asked. Only after the sandbox stood in the way"},
-                "reason": {"type": "string", "description": "With outside_sandbox: what it needs from outside, in one sentence for the user"}
+                "command": {"type": "string"},
+                "cwd": {"type": "string", "description": "Folder to run in, relative to the project"},
+                "timeout": {"type": "integer", "description": "Seconds (default 120, at most 7200)"},
+                "background": {"type": "boolean", "description": "Return at once with an id for shell; it runs until it ends, is stopped, or the session ends"},
+                "wait_ms": {"type": "integer", "description": "With background: how long to watch for an early failure"},
+                "outside_sandbox": {"type": "boolean", "description": "Run with the network and the user's files; the user is asked. Only after the sandbox stood in the way"},
+                "reason": {"type": "string", "description": "With outside_sandbox: what it needs from outside, for the user"}
             },
             "required": ["command"]
         })
@@ -57,7 +77,7 @@ impl Tool for Bash {
             true => args::touches_nothing(Self::NAME),
             false => vec![Access::Execute {
                 command: self.command.clone(),
-                cwd: cwd.clone(),
+                cwd: self.folder(cwd),
                 unconfined: self.outside_sandbox,
                 reason: self.reason.clone().filter(|_| self.outside_sandbox),
             }],
@@ -75,38 +95,19 @@ impl Tool for Bash {
         if self.is_empty() {
             return Err(ToolError::message("No command provided"));
         }
-        let limit = command::limit(cx, self.timeout);
-        let mut command =
-            Command::line(cx.system.shell(), &self.command, cx.cwd.clone(), cx.limits.command_output_bytes);
-        if self.outside_sandbox {
-            command.confinement = Confinement::Lifted;
+        if self.background {
+            cx.shells.expect_room().map_err(ToolError::message)?;
         }
         // Before it starts: what it changes itself is no unsaved change.
         let unsaved = unsaved::note(&unsaved::unsaved(cx).await?);
-        let process = match unless_cancelled(cx, cx.system.spawn(command)).await? {
+        let process = match unless_cancelled(cx, cx.system.spawn(self.to_run(cx))).await? {
             Ok(process) => process,
             Err(error) => return Err(self.not_started(cx, error).await),
         };
-        let ran = command::follow(cx, Self::NAME, process, limit).await?;
-        let said = ran.said.as_str();
-        let (text, success) = match &ran.exit {
-            Some(status) => {
-                let hint = if cx.confined && !self.outside_sandbox { sandbox_hint(said, status) } else { "" };
-                (format!("{}\n{}{hint}", or_nothing(said), ending(status)), status.success())
-            }
-            None if said.is_empty() => (command::timed_out(limit), false),
-            None => (format!("{said}\n{}", command::timed_out(limit)), false),
-        };
-        let text = format!("{text}{unsaved}");
-        let output = match ran.terminal {
-            Some(terminal) if unsaved.is_empty() => ToolOutput::shown(text, vec![terminal]),
-            Some(terminal) => {
-                let note = ToolContent::Content(Content::text(unsaved.trim()));
-                ToolOutput::shown(text, vec![terminal, note])
-            }
-            None => ToolOutput::text(text),
-        };
-        Ok(if success { output } else { output.failed() })
+        match self.background {
+            true => self.in_background(cx, process, &unsaved).await,
+            false => self.to_its_end(cx, process, &unsaved).await,
+        }
     }
 }
 
@@ -115,27 +116,123 @@ impl Bash {
         self.command.trim().is_empty()
     }
 
+    /// Where it runs.
+    fn folder(&self, cwd: &AbsPath) -> AbsPath {
+        self.cwd.as_ref().map_or_else(|| cwd.clone(), |given| given.at(cwd))
+    }
+
+    fn to_run(&self, cx: &ToolContext) -> Command {
+        let pending = command::pending_bytes(cx);
+        let mut command = Command::line(cx.system.shell(), &self.command, self.folder(&cx.cwd), pending);
+        if self.outside_sandbox {
+            command.confinement = Confinement::Lifted;
+        }
+        command.interactive = self.background;
+        command
+    }
+
+    async fn to_its_end(
+        &self,
+        cx: &ToolContext,
+        process: Box<dyn Process>,
+        unsaved: &str,
+    ) -> Result<ToolOutput, ToolError> {
+        let limit = command::limit(cx, self.timeout);
+        let ran = command::follow(cx, Self::NAME, process, limit).await?;
+        let said = ran.said.as_str();
+        let (mut text, success) = match &ran.exit {
+            Some(status) => (self.ended(cx, said, status), status.success()),
+            None if said.is_empty() => (command::timed_out(limit), false),
+            None => (format!("{said}\n{}", command::timed_out(limit)), false),
+        };
+        if let Some(note) = command::limit_note(cx, self.timeout) {
+            text = format!("{note}\n{text}");
+        }
+        text.push_str(unsaved);
+        Ok(shown(text, success, ran.terminal, unsaved))
+    }
+
+    /// Watches it for a while, and leaves it to the session.
+    async fn in_background(
+        &self,
+        cx: &ToolContext,
+        process: Box<dyn Process>,
+        unsaved: &str,
+    ) -> Result<ToolOutput, ToolError> {
+        let new = NewShell {
+            line: self.command.clone(),
+            confined: cx.confined && !self.outside_sandbox,
+            lifted: self.outside_sandbox,
+            limit: self.timeout.map(|_| command::limit(cx, self.timeout)),
+        };
+        let confined = new.confined;
+        let shell = cx.shells.add(new, process);
+        let terminal = shell.terminal().cloned().map(ToolContent::Terminal);
+        let wait = self.wait_ms.map_or(SHELL_START_WAIT, Duration::from_millis).min(SHELL_WAIT_MAX);
+        unless_cancelled(cx, shell.ended_within(wait)).await?;
+        let Taken { said, end } = shell.take();
+        let said = output::within(cx, said).await;
+        let said = said.trim_end_matches('\n');
+        let (mut text, success) = match end {
+            Some(ShellEnd::NotConfined(why)) => return Err(ToolError::message(why)),
+            Some(ShellEnd::Exited(status)) => (self.ended(cx, said, &status), status.success()),
+            Some(end) => (format!("{}\n{}", or_nothing(said), end.words()), false),
+            None => {
+                let reach = if confined { UNREACHED } else { "" };
+                (
+                    format!(
+                        "Runs in the background as {}.{reach} Its output so far:\n{}",
+                        shell.id(),
+                        or_nothing(said)
+                    ),
+                    true,
+                )
+            }
+        };
+        text.push_str(unsaved);
+        Ok(shown(text, success, terminal, unsaved))
+    }
+
+    /// The result of a command that has ended by itself.
+    fn ended(&self, cx: &ToolContext, said: &str, status: &ExitStatus) -> String {
+        let hint = if cx.confined && !self.outside_sandbox { sandbox_hint(said, status) } else { "" };
+        format!("{}\n{}{hint}", or_nothing(said), ending(status))
+    }
+
     /// Why a command did not start. A folder that is gone looks like a program that is gone.
     async fn not_started(&self, cx: &ToolContext, error: SystemError) -> ToolError {
+        let folder = self.folder(&cx.cwd);
         let gone = matches!(error, SystemError::Spawn { .. } | SystemError::NotFound(_))
-            && matches!(cx.system.metadata(&cx.cwd).await, Err(SystemError::NotFound(_)));
+            && matches!(cx.system.metadata(&folder).await, Err(SystemError::NotFound(_)));
+        let machine = if cx.system.is_apart() { "on the agent's machine" } else { "on this machine" };
         match gone {
+            true if folder != cx.cwd => ToolError::message(format!(
+                "Not run: the folder {folder} does not exist {machine}. cwd is relative to the project folder {}.",
+                cx.cwd
+            )),
             true => ToolError::message(format!(
-                "Not run: the project folder {} does not exist {} (any more). Ask the user where the project is now.",
-                cx.cwd,
-                if cx.system.is_apart() { "on the agent's machine" } else { "on this machine" },
+                "Not run: the project folder {folder} does not exist {machine} (any more). Ask the user where the project is now.",
             )),
             false => error.into(),
         }
     }
 }
 
-fn ending(status: &ExitStatus) -> String {
-    match (&status.signal, status.code) {
-        (Some(signal), _) => format!("Killed by signal: {signal}"),
-        (None, Some(code)) => format!("Exit code: {code}"),
-        (None, None) => "Exit status unknown".to_owned(),
-    }
+/// What is true of a command in the background that a sandbox holds.
+const UNREACHED: &str =
+    " It runs in the sandbox: unless the settings give that the network, nothing else can reach its ports.";
+
+/// A result with the terminal that shows the command, where one does.
+fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &str) -> ToolOutput {
+    let output = match terminal {
+        Some(terminal) if unsaved.is_empty() => ToolOutput::shown(text, vec![terminal]),
+        Some(terminal) => {
+            let note = ToolContent::Content(Content::text(unsaved.trim()));
+            ToolOutput::shown(text, vec![terminal, note])
+        }
+        None => ToolOutput::text(text),
+    };
+    if success { output } else { output.failed() }
 }
 
 /// What the model is told when a failure looks like the sandbox's doing.

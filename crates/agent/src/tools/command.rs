@@ -1,20 +1,23 @@
 //! A command's run, whoever carries it out: its output is taken as it comes and shown, it is ended when its time or the turn is over.
 
-use super::output;
+use super::output::{self, Lost};
 use crate::{
     LiveOutput, ToolCallUpdate, ToolContent, ToolContext, ToolError,
-    limits::{LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES},
+    limits::{
+        COMMAND_PENDING_BYTES, LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES,
+        TIMEOUT_IN_MILLISECONDS, WHOLE_BYTES,
+    },
     plain::PlainOutput,
 };
 use std::time::Duration;
-use system::{ExitStatus, Output, Process, SystemError};
+use system::{ExitStatus, Output, Process, Route, SystemError};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// What it said as plain text (no sequences, carriage returns applied), within the limits,
-    /// without line ends at the end; the last of it where there was too much.
+    /// without line ends at the end; its beginning and its end where there was too much.
     pub said: String,
     /// Whether something is missing in `said`.
     pub truncated: bool,
@@ -24,10 +27,41 @@ pub struct Ran {
     pub terminal: Option<ToolContent>,
 }
 
-/// How long a command may run: as asked (in seconds), within the limits.
+/// How long a command may run: as asked (in seconds, or from 10,000 on in milliseconds), within the
+/// limits.
 pub fn limit(cx: &ToolContext, asked: Option<u64>) -> Duration {
-    let asked = asked.map_or(cx.limits.command_timeout, Duration::from_secs);
+    let asked = match asked {
+        None => cx.limits.command_timeout,
+        Some(milliseconds @ TIMEOUT_IN_MILLISECONDS..) => Duration::from_millis(milliseconds),
+        Some(seconds) => Duration::from_secs(seconds),
+    };
     asked.max(Duration::from_secs(1)).min(cx.limits.command_timeout_max)
+}
+
+/// How a limit was read, where the call asked for another than it got; for the model.
+pub fn limit_note(cx: &ToolContext, asked: Option<u64>) -> Option<String> {
+    let (asked, got) = (asked?, limit(cx, asked));
+    let most = cx.limits.command_timeout_max;
+    let cut = if got == most { format!("; {} s is the most", most.as_secs()) } else { String::new() };
+    match asked {
+        TIMEOUT_IN_MILLISECONDS.. => Some(format!(
+            "(timeout {asked} was read as milliseconds: the limit was {} s{cut})",
+            got.as_secs()
+        )),
+        _ if Duration::from_secs(asked) > got => {
+            Some(format!("(timeout {asked} was cut: the limit was {} s{cut})", got.as_secs()))
+        }
+        _ => None,
+    }
+}
+
+/// How many bytes of a command's output may wait to be taken: a client keeps no more of it, and
+/// what runs on this machine may be faster than whoever takes it.
+pub(super) fn pending_bytes(cx: &ToolContext) -> usize {
+    match cx.system.routes().spawn {
+        Route::Local => COMMAND_PENDING_BYTES,
+        Route::Client | Route::Refused => cx.limits.command_output_bytes,
+    }
 }
 
 /// What is said of a command whose time was up.
@@ -54,16 +88,15 @@ pub async fn follow(
         }
         None => live.tell(LiveOutput::Started { cwd: cx.cwd.clone() }),
     }
-    let mut said =
-        Said { plain: PlainOutput::default(), tail: Tail::new(cx.limits.command_output_bytes), live };
+    let mut said = Said { plain: PlainOutput::default(), kept: Kept::new(WHOLE_BYTES), live };
     let end = until_end(cx, process.as_mut(), &mut said, Instant::now() + limit).await;
     if !matches!(end, End::Exited(_)) {
         stop(cx, process.as_mut(), &mut said).await;
     }
-    let (said, truncated) = said.end(&end, limit);
-    let capped = output::cap_tail(said, &cx.limits);
-    let truncated = truncated || capped.starts_with(output::TRUNCATED);
-    let said = capped.trim_end_matches('\n').to_owned();
+    let (said, lost, gaps) = said.end(&end, limit);
+    let (said, shortened) = output::of_command(cx, said, lost).await;
+    let truncated = gaps || shortened;
+    let said = said.trim_end_matches('\n').to_owned();
     match end {
         End::Exited(status) => Ok(Ran { said, truncated, exit: Some(status), terminal }),
         End::TimedOut => Ok(Ran { said, truncated, exit: None, terminal }),
@@ -127,7 +160,7 @@ async fn stop(cx: &ToolContext, process: &mut dyn Process, said: &mut Said<'_>) 
 /// What a command says: as plain text, for the result and for those who watch.
 struct Said<'a> {
     plain: PlainOutput,
-    tail: Tail,
+    kept: Kept,
     live: Live<'a>,
 }
 
@@ -136,14 +169,14 @@ impl Said<'_> {
         match piece {
             Output::Text(text) => {
                 let ended = self.plain.push(text);
-                self.tail.push(&ended);
+                self.kept.push(&ended);
                 if !self.live.silent {
                     self.live.push(&ended, self.plain.unfinished().as_deref());
                 }
             }
             Output::Gap => {
                 self.rest();
-                self.tail.gap();
+                self.kept.gap();
                 self.live.gap();
             }
         }
@@ -152,62 +185,73 @@ impl Said<'_> {
     /// The line that has not ended is complete.
     fn rest(&mut self) {
         let rest = self.plain.rest();
-        self.tail.push(&rest);
+        self.kept.push(&rest);
         self.live.push(&rest, None);
     }
 
-    /// All of it, and whether something is missing in it.
-    fn end(mut self, end: &End, limit: Duration) -> (String, bool) {
+    /// All of it, how much of its middle is lost, and whether something else is missing in it.
+    fn end(mut self, end: &End, limit: Duration) -> (String, Lost, bool) {
         self.rest();
         self.live.end(end, limit);
-        self.tail.text()
+        self.kept.text()
     }
 }
 
-/// The end of a command's output, at most twice the limit in memory.
-struct Tail {
-    text: String,
-    limit: usize,
-    lost: bool,
+/// A command's output: its first and its last half of what is kept, and how much is lost between.
+struct Kept {
+    head: String,
+    tail: String,
+    /// Bytes of each half.
+    half: usize,
+    lost: Lost,
     gaps: bool,
 }
 
-impl Tail {
+impl Kept {
     fn new(limit: usize) -> Self {
-        Self { text: String::new(), limit, lost: false, gaps: false }
+        let (head, tail) = (String::new(), String::new());
+        Self { head, tail, half: limit / 2, lost: Lost::default(), gaps: false }
     }
 
     fn push(&mut self, text: &str) {
-        self.text.push_str(text);
+        let mut rest = text;
+        if self.tail.is_empty() && self.head.len() < self.half {
+            let at = output::floor(text, self.half - self.head.len());
+            self.head.push_str(&text[..at]);
+            rest = &text[at..];
+        }
+        self.tail.push_str(rest);
         // Cut only now and then: the cost of a cut is shared by all that was added since the last one.
-        if self.text.len() > self.limit * 2 {
+        if self.tail.len() > self.half * 2 {
             self.cut();
         }
     }
 
     fn gap(&mut self) {
         self.gaps = true;
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
-            self.text.push('\n');
-        }
-        self.push(output::TRUNCATED);
-        self.push("\n");
+        let last = if self.tail.is_empty() { &self.head } else { &self.tail };
+        let breaks = if last.is_empty() || last.ends_with('\n') { "" } else { "\n" };
+        self.push(&format!("{breaks}{}\n", output::LOST));
     }
 
     fn cut(&mut self) {
-        if self.text.len() > self.limit {
-            self.text.drain(..output::ceil(&self.text, self.text.len() - self.limit));
-            self.lost = true;
+        if self.tail.len() > self.half {
+            let at = output::ceil(&self.tail, self.tail.len() - self.half);
+            let cut = &self.tail[..at];
+            self.lost.lines += cut.bytes().filter(|byte| *byte == b'\n').count();
+            self.lost.bytes += cut.len();
+            self.tail.drain(..at);
         }
     }
 
-    /// The text, and whether something is missing in it.
-    fn text(mut self) -> (String, bool) {
+    /// The text, how much is lost in its middle, and whether anything else is missing in it.
+    fn text(mut self) -> (String, Lost, bool) {
         self.cut();
-        match self.lost && !self.text.starts_with(output::TRUNCATED) {
-            true => (format!("{}\n{}", output::TRUNCATED, self.text), true),
-            false => (self.text, self.lost || self.gaps),
+        if self.lost.bytes > 0 {
+            self.head.push_str(&format!("\n[{} bytes are not kept]\n", self.lost.bytes));
         }
+        self.head.push_str(&self.tail);
+        (self.head, self.lost, self.gaps)
     }
 }
 
@@ -283,7 +327,7 @@ impl<'a> Live<'a> {
         if self.silent {
             return;
         }
-        let mark = format!("\n{}\n", output::TRUNCATED);
+        let mark = format!("\n{}\n", output::LOST);
         if !self.pending.ends_with(&mark) {
             self.pending.push_str(&mark);
         }

@@ -15,7 +15,10 @@ mod nearest;
 pub(crate) mod output;
 mod patch;
 mod path;
+mod replacements;
 mod search;
+mod shell;
+mod small;
 mod taken;
 mod task;
 mod unsaved;
@@ -26,8 +29,9 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use file_edit::edited;
-pub use output::cap;
+pub use output::{cap, fit, keep_whole, within};
+pub use replacements::{Replaced, edited};
+pub use small::small;
 pub use taken::{Taken, same_text, taken};
 
 use crate::{AnyTool, Typed};
@@ -52,6 +56,12 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<search::Glob>::new(),
         Typed::<search::Grep>::new(),
         Typed::<bash::Bash>::new(),
+        Typed::<shell::Shell>::new(),
+        Typed::<task::UpdatePlan>::new(),
+        Typed::<shell::ShellStart>::new(),
+        Typed::<shell::ShellWrite>::new(),
+        Typed::<shell::ShellRead>::new(),
+        Typed::<shell::ShellKill>::new(),
         Typed::<task::TaskCreate>::new(),
         Typed::<task::TaskUpdate>::new(),
         Typed::<task::TaskList>::new(),

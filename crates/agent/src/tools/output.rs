@@ -1,47 +1,154 @@
 //! The one place that keeps a result within the limits.
 
-use crate::ToolLimits;
+use crate::{Content, ToolContent, ToolContext, ToolLimits, ToolOutput};
+use std::fmt::Write as _;
+use system::AbsPath;
 
-/// What stands where text was left out.
-pub(super) const TRUNCATED: &str = "[output truncated]";
+/// How every note begins that stands where text was left out.
+pub(crate) const TRUNCATED: &str = "[output truncated";
 
-/// Bytes kept free for the note that says what was left out, and for what a tool adds after it.
+/// Where output was lost before it could be read.
+pub(crate) const LOST: &str = "[output truncated]";
+
+/// Bytes kept free for what a tool adds after a text: how a command ended.
+const ENDING_BYTES: usize = 200;
+
+/// Bytes of the note that says what was left out, without the path of the whole.
 const NOTE_BYTES: usize = 200;
 
-/// A text cut to the limits, its beginning kept; a note at the end says what is missing. Never longer than the limits, note included.
+/// How much of a shortened text is its beginning, in tenths; the rest is its end, where failures
+/// are told.
+const HEAD_TENTHS: usize = 3;
+
+/// A text within the limits: its beginning and its end, with a note between them that says how many
+/// lines and bytes are left out. Never longer than the limits, note included.
 pub fn cap(text: String, limits: &ToolLimits) -> String {
     if fits(&text, limits) {
         return text;
     }
-    let total = text.lines().count();
-    let lines = limits.output_lines.saturating_sub(1);
-    let bytes = limits.output_bytes.saturating_sub(NOTE_BYTES);
-    let end = text.match_indices('\n').nth(lines.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
-    let kept = &text[..floor(&text, end.min(bytes))];
-    let shown = kept.lines().count();
-    format!("{kept}\n{TRUNCATED} {shown} of {total} lines shown, {} of {} bytes", kept.len(), text.len())
+    shorten(&text, Lost::default(), limits, None)
 }
 
-/// A text cut to the limits, its end kept. Leaves room for a last line that a tool adds.
-pub(super) fn cap_tail(text: String, limits: &ToolLimits) -> String {
-    let lines = limits.output_lines.saturating_sub(3);
-    let bytes = limits.output_bytes.saturating_sub(NOTE_BYTES);
-    if text.len() <= bytes && text.lines().count() <= lines {
+/// The same for a result of a call; what is left out can be read in a file that holds all of it,
+/// where the session keeps such files.
+pub async fn within(cx: &ToolContext, text: String) -> String {
+    if fits(&text, &cx.limits) {
         return text;
     }
-    let by_bytes = ceil(&text, text.len().saturating_sub(bytes));
-    let body = text.trim_end_matches('\n').len();
+    let whole = cx.outputs.keep(cx.system.as_ref(), &cx.call, &text).await;
+    shorten(&text, Lost::default(), &cx.limits, whole.as_ref())
+}
+
+/// The same for the output of a call; what is shown of its text is cut with it.
+pub async fn fit(cx: &ToolContext, mut output: ToolOutput) -> ToolOutput {
+    if fits(&output.result.text, &cx.limits) {
+        return output;
+    }
+    let whole = std::mem::take(&mut output.result.text);
+    output.result.text = within(cx, whole.clone()).await;
+    for shown in output.shown.iter_mut().flatten() {
+        if let ToolContent::Content(Content::Text(text)) = shown
+            && *text == whole
+        {
+            text.clone_from(&output.result.text);
+        }
+    }
+    output
+}
+
+/// Keeps a text whole in a file where the session keeps such files; a sentence for the model that
+/// says where.
+pub async fn keep_whole(cx: &ToolContext, text: &str) -> Option<String> {
+    let path = cx.outputs.keep(cx.system.as_ref(), &cx.call, text).await?;
+    Some(format!("All of it is in {path}: read it with file_read or grep"))
+}
+
+/// What was taken out of the middle of a text before it came here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) lines: usize,
+    pub(super) bytes: usize,
+}
+
+/// The output of a command within the limits, with room for the line that says how it ended, and
+/// whether anything is missing in it.
+pub(super) async fn of_command(cx: &ToolContext, text: String, lost: Lost) -> (String, bool) {
+    let ToolLimits { output_lines, output_bytes, .. } = cx.limits;
+    let limits = ToolLimits {
+        output_lines: output_lines.saturating_sub(2),
+        output_bytes: output_bytes.saturating_sub(ENDING_BYTES),
+        ..cx.limits.clone()
+    };
+    if lost.bytes == 0 && fits(&text, &limits) {
+        return (text, false);
+    }
+    let whole = cx.outputs.keep(cx.system.as_ref(), &cx.call, &text).await;
+    (shorten(&text, lost, &limits, whole.as_ref()), true)
+}
+
+/// The beginning and the end of a text.
+fn shorten(text: &str, lost: Lost, limits: &ToolLimits, whole: Option<&AbsPath>) -> String {
+    let path = whole.map_or(0, |path| path.as_str().len());
+    let bytes = limits.output_bytes.saturating_sub(NOTE_BYTES + path);
+    let lines = limits.output_lines.saturating_sub(1);
+    let (head_bytes, head_lines) = (bytes / 10 * HEAD_TENTHS, lines * HEAD_TENTHS / 10);
+    let head = head(text, head_lines, head_bytes);
+    let rest = &text[head.len()..];
+    let tail = tail(rest, lines - head_lines, bytes - head_bytes);
+    let left_out = &rest[..rest.len() - tail.len()];
+    if left_out.is_empty() && lost.bytes == 0 {
+        return text.to_owned();
+    }
+    let (count, size) = (left_out.lines().count() + lost.lines, left_out.len() + lost.bytes);
+    let mut note = format!("{TRUNCATED}: {count} lines ({size} bytes) are left out here");
+    if let Some(whole) = whole {
+        let all = if lost.bytes == 0 { "All of it is" } else { "More of it is" };
+        let _ = write!(note, ". {all} in {whole}: read it with file_read or grep");
+    }
+    note.push(']');
+    let breaks = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+    let mut short = format!("{head}{breaks}{note}\n{tail}");
+    // Limits that have no room for the note.
+    short.truncate(floor(&short, limits.output_bytes));
+    short
+}
+
+/// The last of a text: at most so many lines and bytes, without line ends at the end.
+pub(crate) fn last_lines(text: &str, lines: usize, bytes: usize) -> &str {
+    tail(text.trim_end(), lines, bytes)
+}
+
+/// At most so much of the beginning, whole lines where it has any.
+fn head(text: &str, lines: usize, bytes: usize) -> &str {
+    let by_lines = match lines {
+        0 => 0,
+        _ => text.match_indices('\n').nth(lines - 1).map_or(text.len(), |(at, _)| at + 1),
+    };
+    if by_lines <= bytes {
+        return &text[..by_lines];
+    }
+    let cut = &text[..floor(text, bytes)];
+    cut.rfind('\n').map_or(cut, |end| &cut[..=end])
+}
+
+/// At most so much of the end, whole lines where it has any.
+fn tail(text: &str, lines: usize, bytes: usize) -> &str {
+    let body = text.strip_suffix('\n').unwrap_or(text);
     let by_lines = match lines {
         0 => text.len(),
-        _ => text[..body].rmatch_indices('\n').nth(lines - 1).map_or(0, |(at, _)| at + 1),
+        _ => body.rmatch_indices('\n').nth(lines - 1).map_or(0, |(at, _)| at + 1),
     };
-    let kept = &text[by_bytes.max(by_lines)..];
-    let kept = kept.strip_prefix(TRUNCATED).unwrap_or(kept).trim_start_matches('\n');
-    format!("{TRUNCATED}\n{kept}")
+    if text.len() - by_lines <= bytes {
+        return &text[by_lines..];
+    }
+    let from = ceil(text, text.len().saturating_sub(bytes));
+    let cut = &text[from..];
+    let inner = cut.strip_suffix('\n').unwrap_or(cut);
+    inner.find('\n').map_or(cut, |end| &cut[end + 1..])
 }
 
 /// The first `chars` characters of a line, with `...` when something was cut.
-pub(super) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
+pub(crate) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
     match line.char_indices().nth(chars) {
         Some((at, _)) => format!("{}...", &line[..at]).into(),
         None => line.into(),
@@ -54,7 +161,7 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
 }
 
 /// The first character boundary at or after a byte.
-pub(super) fn ceil(text: &str, at: usize) -> usize {
+pub(crate) fn ceil(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
@@ -71,13 +178,16 @@ mod tests {
     }
 
     #[test]
-    fn stays_within_the_limits_at_either_end() {
+    fn stays_within_the_limits() {
+        let path = AbsPath::new("/var/tmp/a-folder/of-a-session/outputs/tool_1.txt").unwrap();
         for text in
             ["", "a", &"ü".repeat(5_000), &"line\n".repeat(3_000), &"\n".repeat(9_000), &"🦀\n".repeat(900)]
         {
-            for (lines, bytes) in [(2_000, 50_000), (10, 50_000), (2_000, 1_000), (5, 400), (3, 201)] {
+            for (lines, bytes) in [(2_000, 50_000), (10, 50_000), (2_000, 1_000), (5, 400), (3, 201), (3, 90)]
+            {
                 let limits = limits(lines, bytes);
-                for capped in [cap(text.to_owned(), &limits), cap_tail(text.to_owned(), &limits)] {
+                let lost = Lost { lines: 7, bytes: 99 };
+                for capped in [cap(text.to_owned(), &limits), shorten(text, lost, &limits, Some(&path))] {
                     assert!(capped.len() <= bytes, "{} bytes of {bytes}", capped.len());
                     assert!(capped.lines().count() <= lines, "{} lines of {lines}", capped.lines().count());
                 }
@@ -86,15 +196,25 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_missing() {
-        let text = "one\ntwo\nthree\nfour".to_owned();
+    fn a_long_text_keeps_its_beginning_and_its_end_and_counts_what_is_left_out() {
+        let text: String = (1..=100).map(|line| format!("line {line}\n")).collect();
+        let short = cap(text.clone(), &limits(11, 10_000));
         assert_eq!(
-            cap(text.clone(), &limits(3, 1_000)),
-            "one\ntwo\n[output truncated] 2 of 4 lines shown, 7 of 18 bytes"
+            short,
+            "line 1\nline 2\nline 3\n[output truncated: 90 lines (714 bytes) are left out here]\n\
+             line 94\nline 95\nline 96\nline 97\nline 98\nline 99\nline 100\n"
         );
-        assert_eq!(cap(text.clone(), &limits(4, 1_000)), text);
-        assert_eq!(cap_tail(text.clone(), &limits(5, 1_000)), "[output truncated]\nthree\nfour");
-        assert_eq!(cap_tail(text.clone(), &limits(7, 1_000)), text);
+        assert_eq!(cap(text.clone(), &limits(100, 10_000)), text);
+        let one_line = "x".repeat(9_000);
+        let short = cap(one_line, &limits(10, 1_000));
+        assert!(
+            short.contains("x\n[output truncated: 1 lines (8200 bytes) are left out here]\nx"),
+            "{short}"
+        );
+        let path = AbsPath::new("/v/tool_1.txt").unwrap();
+        let short = shorten(&text, Lost { lines: 10, bytes: 100 }, &limits(11, 10_000), Some(&path));
+        let note = "100 lines (814 bytes) are left out here. More of it is in /v/tool_1.txt: read it with";
+        assert!(short.contains(note), "{short}");
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub(super) enum Step {
     Sleep(std::time::Duration),
     /// Goes on until it is killed; then says this.
     Hang(&'static str),
+    /// Goes on until it is given input; then says this.
+    Await(&'static str),
 }
 
 #[derive(Default, Clone)]
@@ -105,6 +107,8 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
         cwd: path(""),
         files: Arc::new(FileTracker::default()),
         tasks: Arc::new(TaskList::default()),
+        shells: Arc::default(),
+        outputs: Arc::default(),
         client: crate::fake::FakeClient::new([]),
         call: "tool_0".into(),
         progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
@@ -199,6 +203,10 @@ impl System for Memory {
         Ok(())
     }
 
+    async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        self.write(path, bytes).await
+    }
+
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         let world = self.world();
         let kind = match world.disk.contains_key(path) {
@@ -260,7 +268,8 @@ impl System for Memory {
 
     async fn spawn(&self, command: Command) -> Result<Box<dyn Process>, SystemError> {
         let mut world = self.world();
-        world.log.push(format!("spawn {} {}", command.program, command.args.join(" ")));
+        let place = if command.cwd == path("") { String::new() } else { format!(" in {}", command.cwd) };
+        world.log.push(format!("spawn {} {}{place}", command.program, command.args.join(" ")));
         let script = world.scripts.pop_front().ok_or_else(|| SystemError::Spawn {
             program: command.program,
             source: std::io::Error::other("no script"),
@@ -320,7 +329,7 @@ impl Process for Scripted {
                     tokio::time::sleep(*time).await;
                     self.script.steps.pop_front();
                 }
-                Step::Hang(_) => std::future::pending().await,
+                Step::Hang(_) | Step::Await(_) => std::future::pending().await,
                 Step::Say(_) => match self.script.steps.pop_front() {
                     Some(Step::Say(output)) => return Some(output),
                     _ => unreachable!("looked at just now"),
@@ -331,6 +340,19 @@ impl Process for Scripted {
 
     async fn wait(&mut self) -> Result<ExitStatus, SystemError> {
         Ok(self.script.status.clone().unwrap_or_default())
+    }
+
+    async fn write_input(&mut self, text: &str) -> Result<(), SystemError> {
+        if self.script.terminal.is_some() {
+            return Err(SystemError::NoInput);
+        }
+        self.world.world().log.push(format!("input {text:?}"));
+        if let Some(Step::Await(answer)) = self.script.steps.front() {
+            let answer = Step::Say(Output::Text((*answer).to_owned()));
+            self.script.steps.pop_front();
+            self.script.steps.push_front(answer);
+        }
+        Ok(())
     }
 
     async fn kill(&mut self) {

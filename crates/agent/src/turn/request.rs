@@ -2,7 +2,8 @@
 //! once, and what has changed since, which is told as a part of the conversation.
 
 use crate::{
-    Effort, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity, ToolSpec, ToolSpecs,
+    Briefing, Effort, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity, ToolSpec,
+    ToolSpecs,
     briefing::{self, Fact, Known, instruction_files},
     limits::INSTRUCTIONS_FILE_BYTES,
     prompt::{self, Profile},
@@ -101,6 +102,10 @@ impl Session {
                     description: None,
                 });
             }
+        }
+        if let Some(news) = self.shells.take_news() {
+            let text = format!("<background>\n{}\n</background>", prompt::within("background", &news));
+            events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
         }
         let unused = std::mem::take(&mut self.surroundings.instructions.unused);
         for (file, why) in unused {

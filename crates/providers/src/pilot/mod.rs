@@ -67,6 +67,7 @@ impl Default for OfflinePilot {
                 max_output: limits::OUTPUT_TOKENS,
                 images: false,
                 disclosure: Some(disclosure.to_owned()),
+                ..ModelInfo::default()
             },
         }
     }
@@ -134,7 +135,7 @@ fn perform(
             list.iter().enumerate().map(|(index, step)| format!("{}. {step}", index + 1)).collect();
         script.say(format!("{count} steps:\n{}", lines.join("\n")));
     }
-    let keeps_plan = plan && script.offers("task_create") && script.offers("task_update");
+    let keeps_plan = plan && script.offers(tasks::LISTED);
     let ids = if keeps_plan { tasks::create(script, &list)? } else { vec![None; count] };
     for (index, step) in steps.iter().enumerate() {
         if count > 1 && index > 0 {

@@ -111,7 +111,7 @@ impl Step {
             Self::Search(_) => &["grep"],
             Self::List(_) => &["glob"],
             Self::Run(_) => &["bash"],
-            Self::Tasks(_) => &["task_create"],
+            Self::Tasks(_) => &[tasks::LISTED],
         }
     }
 

@@ -16,6 +16,10 @@ pub(crate) const COMMAND: Command = Command {
     parse,
 };
 
+/// The tool of the plan that models are told of. Where it is, `task_create` and `task_update` can be
+/// called too: they add to a plan that may be there already and need not know it.
+pub(crate) const LISTED: &str = "update_plan";
+
 /// Tasks to note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tasks {

@@ -2,10 +2,10 @@
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Location,
-    MalformedArguments, MessageId, ModelResponse, PlanEntry, Prefix, Reasoning, ResultsLeftOut, Rewound,
-    SessionEvent, Snapshot, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec,
-    TurnEnd, TurnId, Usage, UsageUpdate,
+    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange,
+    Location, MalformedArguments, MessageId, ModelResponse, PlanEntry, Prefix, Reasoning, ResultsLeftOut,
+    Rewound, SessionEvent, Snapshot, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
+    ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -51,12 +51,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 model,
                 context_used,
                 context_size,
-                total: Usage {
-                    input: total.input,
-                    output: total.output,
-                    cache_read: total.cache_read,
-                    cache_write: total.cache_write,
-                },
+                total: tokens(&total),
                 turn: Usage::default(),
                 counted,
             })
@@ -189,4 +184,18 @@ fn file_change(change: v1::FileChange) -> Result<FileChange, String> {
 
 fn snapshot(snapshot: v1::Snapshot) -> Snapshot {
     Snapshot { hash: ContentHash(snapshot.hash), size: snapshot.size, bytes: None }
+}
+
+fn tokens(total: &v1::Tokens) -> Usage {
+    let used = Usage {
+        input: total.input,
+        output: total.output,
+        cache_read: total.cache_read,
+        cache_write: total.cache_write,
+        ..Usage::default()
+    };
+    match total.cost {
+        Some(cost) => Usage { cost: Some(Cost(cost)), unpriced: total.unpriced.unwrap_or_default(), ..used },
+        None => used.priced(None),
+    }
 }

@@ -102,6 +102,7 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
         output_limit: ROOMY,
         confinement: Confinement::Session,
         input: None,
+        interactive: false,
     };
     match s.system.spawn(command).await {
         Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),

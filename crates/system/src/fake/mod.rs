@@ -176,6 +176,13 @@ impl System for FakeSystem {
         lock(&self.tree).write(path, bytes)
     }
 
+    async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        if let Some(folder) = path.parent() {
+            self.create_dir_all(&folder).await?;
+        }
+        self.write_private(path, bytes).await
+    }
+
     async fn write_private(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         self.write(path, bytes).await
     }

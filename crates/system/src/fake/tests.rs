@@ -74,6 +74,7 @@ async fn finds_scripts_by_the_line() {
             output_limit: 100,
             confinement: crate::Confinement::Session,
             input: None,
+            interactive: false,
         })
     };
     let mut process = run("cargo", &["test", "-q"]).await.unwrap();

@@ -23,6 +23,10 @@ pub fn private_temp() -> Option<AbsPath> {
     usable.then(path)
 }
 
+/// The folder, beside a session's temporary files, of what this program itself keeps for it: long
+/// results whole. Commands do not see it, and it is swept with them.
+pub const OUTPUTS: &str = "outputs";
+
 impl LocalSystem {
     /// Prepares a command for the launcher; `None` where there is none and none is needed. With
     /// `elsewhere` the launcher is started by somebody else, in an environment that is not this
@@ -46,7 +50,7 @@ impl LocalSystem {
             },
             hiding: if elsewhere { self.options.hiding() } else { None },
             input: command.input.clone(),
-            piped: false,
+            piped: command.interactive && !elsewhere,
             command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
         };
         let (Confinement::Required(sandbox) | Confinement::HereOnly(sandbox)) = &command.confinement else {
@@ -136,7 +140,9 @@ pub(super) fn sweep(sandbox: &Sandbox) {
                 used.and_then(|used| used.elapsed().ok()).is_none_or(|age| age > TEMP_AGE)
             };
             let sessions = entry.path().join("0");
-            let old = is_old(sessions.join("upper")) && is_old(entry.path()) && sessions.is_dir();
+            let outputs = entry.path().join(OUTPUTS);
+            let used = [sessions.join("upper"), outputs.clone(), entry.path()];
+            let old = used.into_iter().all(is_old) && (sessions.is_dir() || outputs.is_dir());
             if old && entry.path() != own.as_std() {
                 // The kernel makes a directory in it that its owner must open first.
                 for work in [sessions.join("work/work"), entry.path().join("1/work/work")] {

@@ -27,7 +27,7 @@ use crate::{
     SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
-pub use launch::private_temp;
+pub use launch::{OUTPUTS, private_temp};
 use leftovers::Leftovers;
 pub use leftovers::TemporaryFolder;
 pub use login::LoginShell;
@@ -174,6 +174,18 @@ impl System for LocalSystem {
         self.still(&path).await?;
         let leftovers = Arc::clone(&self.leftovers);
         blocking(move || replace::private(&path, &leftovers, &bytes)).await
+    }
+
+    async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
+        let (path, bytes) = (path.clone(), bytes.to_vec());
+        let leftovers = Arc::clone(&self.leftovers);
+        blocking(move || {
+            let folder = path.parent().unwrap_or_else(|| path.clone());
+            let own = launch::private_directory(&folder);
+            own.map_err(|source| SystemError::from_io("make", &folder, source))?;
+            replace::private(&path, &leftovers, &bytes)
+        })
+        .await
     }
 
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {

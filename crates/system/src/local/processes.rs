@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use rustix::process::Signal;
 use std::io::{self, PipeReader};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
@@ -19,6 +19,8 @@ pub(super) struct LocalProcess {
     group: Group,
     stream: Arc<Stream>,
     pump: tokio::task::JoinHandle<()>,
+    /// The standard input of an interactive command.
+    input: Option<pipe::Sender>,
 }
 
 /// Starts a command; see [`crate::System::spawn`]. With an order it is the launcher that starts it.
@@ -31,12 +33,16 @@ pub(super) async fn spawn(
     let limit = command.output_limit;
     let failed = spawn_error(&command.program);
     // What is started in there kills itself when the caller no longer waits for it.
-    let (group, end, output) = blocking(move || {
+    let (group, end, streams) = blocking(move || {
         expect_folder(&command.cwd)?;
         start::command(&command, order.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
     })
     .await?;
-    LocalProcess::new(group, end, output, limit).map_err(failed)
+    let start::Streams { output, input } = streams;
+    let input = input.map(|input| pipe::Sender::from_owned_fd(input.into())).transpose().map_err(&failed)?;
+    let mut process = LocalProcess::new(group, end, output, limit).map_err(&failed)?;
+    process.input = input;
+    Ok(process)
 }
 
 /// Starts a program that is talked to; see [`crate::System::spawn_piped`].
@@ -85,7 +91,7 @@ impl LocalProcess {
         let output = pipe::Receiver::from_owned_fd(output.into())?;
         let stream = Arc::new(Stream::new(limit));
         let pump = tokio::spawn(pump(output, end, Arc::clone(&stream)));
-        Ok(Self { group, stream, pump })
+        Ok(Self { group, stream, pump, input: None })
     }
 }
 
@@ -191,6 +197,12 @@ impl Process for LocalProcess {
 
     async fn next_output(&mut self) -> Option<Output> {
         self.stream.next().await
+    }
+
+    async fn write_input(&mut self, text: &str) -> Result<(), SystemError> {
+        let input = self.input.as_mut().ok_or(SystemError::NoInput)?;
+        // A pipe that nobody reads is broken for good.
+        input.write_all(text.as_bytes()).await.map_err(|_| SystemError::NoInput)
     }
 
     async fn wait(&mut self) -> Result<ExitStatus, SystemError> {

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 /// shell writes nothing by itself; both its outputs are the shell's standard error. The command and
 /// its arguments are the arguments of the shell.
 const GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@" <&1 >&2"#;
-/// The gate of a program that is talked to: what it reads follows the line.
+/// The gate of a program that is talked to, and of an interactive command: what it reads follows the line.
 const PIPED_GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@""#;
 /// The line that opens a gate.
 const GO: &[u8] = b"go\n";
@@ -40,6 +40,12 @@ pub(super) struct Pipes {
     pub(super) errors: PipeReader,
 }
 
+/// What is read from a command, and written to one that is interactive.
+pub(super) struct Streams {
+    pub(super) output: PipeReader,
+    pub(super) input: Option<PipeWriter>,
+}
+
 /// Starts a command: through the launcher with an order, else at a gate. Both outputs are one pipe,
 /// so that their order is that of the writes.
 ///
@@ -50,8 +56,9 @@ pub(super) fn command(
     order: Option<&Order>,
     watchdog: Arc<Watchdog>,
     options: &LocalOptions,
-) -> io::Result<Started<PipeReader>> {
+) -> io::Result<Started<Streams>> {
     let (output, theirs) = io::pipe()?;
+    let streams = |input| Streams { output, input };
     let path = own_path(&command.env).or_else(|| std::env::var_os("PATH"));
     expect_program(&command.program, &command.cwd, path)?;
     let prepare = |child: &mut std::process::Command| {
@@ -64,19 +71,27 @@ pub(super) fn command(
         let mut launcher = launcher(options)?;
         prepare(&mut launcher);
         launcher.stdout(theirs.try_clone()?).stderr(theirs);
-        let (group, end) = launch(launcher, order, None)?;
-        return Ok((group, end, output));
+        let (their_input, input) = match command.interactive {
+            true => io::pipe().map(|(reader, writer)| (Some(reader), Some(writer)))?,
+            false => (None, None),
+        };
+        let (group, end) = launch(launcher, order, their_input)?;
+        return Ok((group, end, streams(input)));
     }
     let (reader, gate) = io::pipe()?;
-    let mut shell = at_gate(GATE, &command.program, &command.args);
+    let line = if command.interactive { PIPED_GATE } else { GATE };
+    let mut shell = at_gate(line, &command.program, &command.args);
     prepare(&mut shell);
-    shell.current_dir(command.cwd.as_std());
-    shell.stdin(reader).stdout(input(command.input.as_deref())?).stderr(theirs);
+    shell.current_dir(command.cwd.as_std()).stdin(reader);
+    match command.interactive {
+        true => shell.stdout(theirs.try_clone()?).stderr(theirs),
+        false => shell.stdout(input(command.input.as_deref())?).stderr(theirs),
+    };
     let child = shell.spawn()?;
     drop(shell);
     let (group, end) = Group::adopt(child, watchdog)?;
-    open(gate);
-    Ok((group, end, output))
+    let gate = open(gate);
+    Ok((group, end, streams(command.interactive.then_some(gate))))
 }
 
 /// Starts a program that is talked to. What it gets of this process is the variables that are

@@ -286,6 +286,7 @@ async fn a_command_ends_when_this_process_is_killed() {
         output_limit: 1 << 16,
         confinement: crate::Confinement::Session,
         input: None,
+        interactive: false,
     };
     let mut helper = system.spawn(helper).await.unwrap();
     let mut said = String::new();

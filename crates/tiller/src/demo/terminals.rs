@@ -77,6 +77,7 @@ impl Terminals {
             output_limit: limit,
             confinement: Confinement::Session,
             input: None,
+            interactive: false,
         };
         let process = self.system.spawn(command).await.map_err(|error| Refusal(-32603, error.to_string()))?;
         self.created += 1;

@@ -81,6 +81,7 @@ async fn open((system, cwd): (Arc<dyn System>, AbsPath), argv: Vec<String>) {
         output_limit: BROWSER,
         confinement: Confinement::Lifted,
         input: None,
+        interactive: false,
     };
     match system.spawn(command).await {
         Ok(mut process) => drop(process.wait().await),

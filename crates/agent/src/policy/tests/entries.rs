@@ -178,6 +178,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
         mode: Mode::Edit,
         permission_mode: PermissionMode::Prometheus,
         allowed_paths: &[],
+        outputs: None,
         blocked_paths: &blocked,
         denied_tools: &[],
         rules: &none,

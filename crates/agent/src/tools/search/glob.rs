@@ -1,10 +1,15 @@
 //! `glob`: files by their paths.
 
-use super::pattern::{Pattern, split_absolute};
+use super::{
+    page::Page,
+    pattern::{Pattern, split_absolute},
+};
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
-    limits::{GLOB_PATHS, WALK_FILES},
+    limits::{GLOB_PATHS, GLOB_PATHS_MAX, WALK_FILES},
     tools::{
+        args,
+        cancel::unless_cancelled,
         output,
         path::{self, GivenPath},
     },
@@ -20,13 +25,30 @@ pub(in crate::tools) struct Glob {
     pattern: String,
     #[serde(default, deserialize_with = "path::optional")]
     path: Option<GivenPath>,
+    #[serde(default)]
+    sort: Sort,
+    #[serde(default, deserialize_with = "args::count")]
+    limit: Option<u64>,
+    #[serde(default, deserialize_with = "args::count")]
+    offset: Option<u64>,
+}
+
+/// In which order the paths come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Sort {
+    #[default]
+    Path,
+    /// The file that was changed last comes first.
+    #[serde(alias = "mtime", alias = "time")]
+    Modified,
 }
 
 #[async_trait]
 impl Tool for Glob {
     const NAME: &'static str = "glob";
-    const DESCRIPTION: &'static str = "Finds files by path: `**/*.rs`, `src/*.{ts,tsx}`; a pattern without `/` matches file names at any depth. Returns at most 200 \
-        paths, sorted. Hidden and ignored files, node_modules, vendor and target are skipped unless the pattern names them.";
+    const DESCRIPTION: &'static str = "Finds files by path: `**/*.rs`, `src/*.{ts,tsx}`; a pattern without `/` matches names at any depth. Hidden and ignored files \
+        are skipped unless the pattern names them.";
     const EFFECT: Effect = Effect::Reads;
 
     fn parameters() -> Value {
@@ -34,7 +56,10 @@ impl Tool for Glob {
             "type": "object",
             "properties": {
                 "pattern": {"type": "string", "description": "Glob pattern, relative to path"},
-                "path": {"type": "string", "description": "Folder to search (default: the project folder)"}
+                "path": {"type": "string", "description": "Folder (default: the project)"},
+                "sort": {"type": "string", "enum": ["path", "modified"]},
+                "limit": {"type": "integer", "description": "Paths to return (default 200)"},
+                "offset": {"type": "integer", "description": "Paths to skip"}
             },
             "required": ["pattern"]
         })
@@ -52,25 +77,32 @@ impl Tool for Glob {
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let pattern = Pattern::new(split_absolute(&self.pattern).1)?;
         let files = super::files(cx, &self.root(&cx.cwd), pattern.include_ignored).await?;
-        let found: Vec<_> = files.paths.iter().filter(|file| pattern.matches(file, &files.base)).collect();
-        let mut text = match found.is_empty() {
-            true => {
+        let mut found = files.paths;
+        found.retain(|file| pattern.matches(file, &files.base));
+        if self.sort == Sort::Modified {
+            found = newest_first(cx, found).await?;
+        }
+        let page = Page::new(self.offset, self.limit, GLOB_PATHS, GLOB_PATHS_MAX);
+        let shown: Vec<_> = found.iter().skip(page.offset()).take(page.limit()).collect();
+        let shown: Vec<_> = shown.into_iter().map(|file| path::shown(file, &cx.cwd)).collect();
+        let mut text = match (found.len(), shown.is_empty()) {
+            (0, _) => {
                 let place = self.path.as_ref().map_or_else(|| ".".to_owned(), ToString::to_string);
                 format!("No files matching '{}' in {place}", self.pattern)
             }
-            false => {
-                let shown: Vec<_> =
-                    found.iter().take(GLOB_PATHS).map(|file| path::shown(file, &cx.cwd)).collect();
-                shown.join("\n")
+            (all, true) => {
+                format!("No more than {all} files match '{}'; pass a smaller offset", self.pattern)
             }
+            (_, false) => shown.join("\n"),
         };
-        if found.len() > GLOB_PATHS {
-            let _ = write!(text, "\n... {} more files (use a narrower pattern)", found.len() - GLOB_PATHS);
+        let more = found.len().saturating_sub(page.end());
+        if more > 0 {
+            let _ = write!(text, "\n... {more} more files; pass offset {} or a narrower pattern", page.end());
         }
         if files.partial {
             let _ = write!(text, "\n(only the first {WALK_FILES} files were looked at; pass a deeper path)");
         }
-        Ok(ToolOutput::text(output::cap(text, &cx.limits)))
+        Ok(ToolOutput::text(output::within(cx, text).await))
     }
 }
 
@@ -81,6 +113,15 @@ impl Glob {
             None => root(self.path.as_ref(), cwd),
         }
     }
+}
+
+/// The files with the one first that was changed last. One of which nothing is known comes last.
+async fn newest_first(cx: &ToolContext, files: Vec<AbsPath>) -> Result<Vec<AbsPath>, ToolError> {
+    let known = unless_cancelled(cx, cx.system.metadata_of(&files)).await?;
+    let times = known.into_iter().map(|found| found.ok().and_then(|found| found.modified));
+    let mut timed: Vec<_> = times.zip(files).collect();
+    timed.sort_by(|one, other| other.0.cmp(&one.0));
+    Ok(timed.into_iter().map(|(_, file)| file).collect())
 }
 
 /// The folder or file that a search was pointed at.

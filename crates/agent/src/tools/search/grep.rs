@@ -1,11 +1,18 @@
 //! `grep`: lines by a regular expression.
 
-use super::{Files, glob::root, pattern::Pattern};
+use super::{
+    Files,
+    glob::root,
+    matching::{Entry, Kind, Searching},
+    page::Page,
+    pattern::Pattern,
+    reading::{Reading, read},
+};
 use crate::{
     Access, Description, Effect, Location, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{
-        BINARY_PROBE_BYTES, EDITOR_READ_WITHIN, EDITOR_READS, GREP_EDITOR_FILES, GREP_LINE_CHARS, GREP_LINES,
-        GREP_PER_FILE, GREP_TIME, WALK_FILES,
+        EDITOR_READ_WITHIN, EDITOR_READS, GREP_CONTEXT, GREP_COUNTED, GREP_EDITOR_FILES, GREP_MATCHES,
+        GREP_MATCHES_MAX, GREP_PER_FILE, GREP_TIME, WALK_FILES,
     },
     tools::{
         args,
@@ -16,42 +23,81 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
 use serde_json::{Value, json};
 use std::{
-    borrow::Cow,
     fmt::Write as _,
     sync::atomic::{AtomicUsize, Ordering},
 };
 use system::{AbsPath, Route, SystemError};
 use tokio::time::Instant;
 
-/// Finds lines that match a regular expression.
+/// Finds lines that match a regular expression. The further names are those that other tools of
+/// this kind have for the same.
 #[derive(Debug, serde::Deserialize)]
 pub(in crate::tools) struct Grep {
     pattern: String,
     #[serde(default, deserialize_with = "path::optional")]
     path: Option<GivenPath>,
-    #[serde(default, deserialize_with = "args::optional")]
+    #[serde(default, deserialize_with = "args::optional", alias = "include")]
     glob: Option<String>,
+    /// A kind of file, by its extension.
+    #[serde(default, rename = "type", deserialize_with = "args::optional")]
+    file_type: Option<String>,
+    #[serde(default, alias = "output_mode")]
+    mode: Mode,
+    #[serde(default, alias = "-i", alias = "case_insensitive", deserialize_with = "args::flag")]
+    ignore_case: bool,
+    #[serde(default, deserialize_with = "args::flag")]
+    multiline: bool,
+    #[serde(default, alias = "-C", deserialize_with = "args::count")]
+    context: Option<u64>,
+    #[serde(default, alias = "-B", deserialize_with = "args::count")]
+    before: Option<u64>,
+    #[serde(default, alias = "-A", deserialize_with = "args::count")]
+    after: Option<u64>,
+    #[serde(default, alias = "head_limit", deserialize_with = "args::count")]
+    limit: Option<u64>,
+    #[serde(default, deserialize_with = "args::count")]
+    offset: Option<u64>,
+}
+
+/// What is returned of the matches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// The lines.
+    #[default]
+    Content,
+    /// The files that have any.
+    #[serde(alias = "files")]
+    FilesWithMatches,
+    /// How many each file has.
+    Count,
 }
 
 #[async_trait]
 impl Tool for Grep {
     const NAME: &'static str = "grep";
-    const DESCRIPTION: &'static str = "Searches file contents with a regular expression (Rust syntax, one line at a time). Returns `path:line:text`, at most 50 lines a file \
-        and 100 in all. Where the editor gives out its buffers, files with matches, files of this session and a file given as path are searched as the \
-        editor shows them.";
+    const DESCRIPTION: &'static str = "Searches file contents with a regular expression (Rust syntax). Returns `path:line:text`. \
+        Unsaved changes in the editor are searched where it gives them out.";
     const EFFECT: Effect = Effect::Reads;
 
     fn parameters() -> Value {
         json!({
             "type": "object",
             "properties": {
-                "pattern": {"type": "string", "description": "Regular expression; (?i) ignores case"},
-                "path": {"type": "string", "description": "Folder or file to search (default: the project folder)"},
-                "glob": {"type": "string", "description": "Only files that match, such as *.rs or src/**; !pattern leaves files out"}
+                "pattern": {"type": "string"},
+                "path": {"type": "string", "description": "Folder or file (default: the project)"},
+                "glob": {"type": "string", "description": "Only such files: *.rs, src/**; !pattern leaves out"},
+                "type": {"type": "string", "description": "Only files of a type: rust, py, ts"},
+                "mode": {"type": "string", "enum": ["content", "files_with_matches", "count"]},
+                "ignore_case": {"type": "boolean"},
+                "multiline": {"type": "boolean", "description": "Match across lines; . matches line ends"},
+                "context": {"type": "integer", "description": "Lines around each match"},
+                "before": {"type": "integer"},
+                "after": {"type": "integer"},
+                "limit": {"type": "integer", "description": "Matches to return (default 100)"},
+                "offset": {"type": "integer", "description": "Matches to skip"}
             },
             "required": ["pattern"]
         })
@@ -67,139 +113,269 @@ impl Tool for Grep {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let matcher = self.matcher()?;
-        let glob = self.glob.as_deref().map(Pattern::new).transpose()?;
-        let include_ignored = glob.as_ref().is_some_and(|glob| glob.include_ignored);
-        let deadline = Instant::now() + GREP_TIME;
-        let mut files = super::files(cx, &root(self.path.as_ref(), &cx.cwd), include_ignored).await?;
-        if let Some(glob) = &glob {
-            let base = files.base.clone();
-            files.paths.retain(|file| glob.matches(file, &base));
-        }
-        let mut found = search(cx, &matcher, &files, deadline).await?;
-        if found.lines.is_empty() {
-            found.lines.push(format!("No matches found for '{}'", self.pattern));
-        }
-        let mut text = found.lines.join("\n");
-        for note in &found.notes {
-            let _ = write!(text, "\n({note})");
-        }
-        Ok(ToolOutput::text(output::cap(text, &cx.limits)))
-    }
-}
-
-impl Grep {
-    fn matcher(&self) -> Result<RegexMatcher, ToolError> {
         if self.pattern.is_empty() {
             return Err(ToolError::message("pattern cannot be empty."));
         }
-        RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&self.pattern).map_err(|error| {
-            ToolError::message(format!("Invalid regular expression '{}': {error}", self.pattern))
-        })
+        let deadline = Instant::now() + GREP_TIME;
+        let files = self.files(cx).await?;
+        let readings = read(&self.pattern, self.ignore_case, self.multiline)?;
+        let mut found = Found::default();
+        let mut as_read = String::new();
+        for Reading { matcher, multiline, note, is_guess } in readings {
+            let (before, after) = self.context();
+            let searching = Searching { matcher, multiline, before, after, most: self.most() };
+            found = self.search(cx, &searching, &files, deadline).await?;
+            if found.matches > 0 || !is_guess {
+                as_read = note;
+            }
+            if found.matches > 0 {
+                break;
+            }
+        }
+        let mut text = self.report(&found);
+        let as_read = Some(as_read).filter(|note| !note.is_empty());
+        for note in as_read.iter().chain(&found.notes) {
+            let _ = write!(text, "\n({note})");
+        }
+        Ok(ToolOutput::text(output::within(cx, text).await))
     }
 }
 
+/// What a search found.
 #[derive(Default)]
 struct Found {
+    /// The lines of the result.
     lines: Vec<String>,
+    /// Matches, or files with matches, in all, as far as they were counted.
+    matches: usize,
+    /// Whether there are more than were counted.
+    uncounted: bool,
     notes: Vec<String>,
 }
 
-async fn search(
-    cx: &ToolContext,
-    matcher: &RegexMatcher,
-    files: &Files,
-    deadline: Instant,
-) -> Result<Found, ToolError> {
-    let mut found = Found::default();
-    let mut unread = 0;
-    let mut capped = Vec::new();
-    if files.partial {
-        found.notes.push(format!("only the first {WALK_FILES} files were looked at; pass a deeper path"));
+impl Grep {
+    fn page(&self) -> Page {
+        Page::new(self.offset, self.limit, GREP_MATCHES, GREP_MATCHES_MAX)
     }
-    let asked = AtomicUsize::new(0);
-    // Several at a time, since an editor takes a while to answer; in their order all the same.
-    let matched = (0..files.paths.len()).map(|at| matches(cx, matcher, &files.paths[at], files, &asked));
-    let mut matched = std::pin::pin!(stream::iter(matched).buffered(EDITOR_READS));
-    let mut names = files.paths.iter();
-    loop {
-        let lines = tokio::select! {
-            biased;
-            () = tokio::time::sleep_until(deadline) => {
-                let limit = GREP_TIME.as_secs();
-                found.notes.push(format!("stopped after {limit} s; there may be more matches: pass a deeper path or a glob"));
-                break;
-            }
-            next = matched.next() => match next {
-                Some(lines) => lines?,
-                None => break,
-            },
+
+    /// Lines before and after each match.
+    fn context(&self) -> (usize, usize) {
+        let lines = |own: Option<u64>| {
+            let lines = own.or(self.context).unwrap_or(0);
+            usize::try_from(lines).unwrap_or(GREP_CONTEXT).min(GREP_CONTEXT)
         };
-        let name = names.next().map_or("", |file| path::shown(file, &cx.cwd));
-        match lines {
-            Some(mut lines) => {
-                if lines.len() > GREP_PER_FILE {
-                    lines.truncate(GREP_PER_FILE);
+        match self.mode {
+            Mode::Content => (lines(self.before), lines(self.after)),
+            Mode::FilesWithMatches | Mode::Count => (0, 0),
+        }
+    }
+
+    /// Matches that are looked for in one file.
+    fn most(&self) -> usize {
+        match self.mode {
+            Mode::FilesWithMatches => 1,
+            Mode::Content | Mode::Count => self.page().end() + GREP_COUNTED,
+        }
+    }
+
+    async fn files(&self, cx: &ToolContext) -> Result<Files, ToolError> {
+        let glob = self.glob.as_deref().map(Pattern::new).transpose()?;
+        let kind = self.file_type.as_deref().map(Pattern::of_type).transpose()?;
+        let include_ignored = glob.as_ref().is_some_and(|glob| glob.include_ignored);
+        let mut files = super::files(cx, &root(self.path.as_ref(), &cx.cwd), include_ignored).await?;
+        let base = files.base.clone();
+        files
+            .paths
+            .retain(|file| [&glob, &kind].into_iter().flatten().all(|pattern| pattern.matches(file, &base)));
+        Ok(files)
+    }
+
+    /// Whether a file shows only its first matches: only where nobody asked for a number of them.
+    fn caps_files(&self, files: &Files) -> bool {
+        self.limit.is_none() && self.offset.is_none() && files.paths.len() > 1
+    }
+
+    async fn search(
+        &self,
+        cx: &ToolContext,
+        searching: &Searching,
+        files: &Files,
+        deadline: Instant,
+    ) -> Result<Found, ToolError> {
+        let mut found = Found::default();
+        let (mut unread, mut capped) = (0, Vec::new());
+        if files.partial {
+            found.notes.push(format!("only the first {WALK_FILES} files were looked at; pass a deeper path"));
+        }
+        let asked = AtomicUsize::new(0);
+        // Several at a time, since an editor takes a while to answer; in their order all the same.
+        let entries =
+            (0..files.paths.len()).map(|at| entries(cx, searching, &files.paths[at], files, &asked));
+        let mut entries = std::pin::pin!(stream::iter(entries).buffered(EDITOR_READS));
+        let mut names = files.paths.iter();
+        let caps = self.caps_files(files);
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(deadline) => {
+                    let limit = GREP_TIME.as_secs();
+                    found.notes.push(format!("stopped after {limit} s; there may be more matches: pass a deeper path or a glob"));
+                    break;
+                }
+                next = entries.next() => match next {
+                    Some(entries) => entries?,
+                    None => break,
+                },
+            };
+            let name = names.next().map_or("", |file| path::shown(file, &cx.cwd));
+            match next {
+                Some(entries) if caps && self.take(&mut found, name, &entries, GREP_PER_FILE) => {
                     capped.push(name.to_owned());
                 }
-                found.lines.append(&mut lines);
+                Some(entries) if !caps => drop(self.take(&mut found, name, &entries, usize::MAX)),
+                Some(_) => {}
+                None => unread += 1,
             }
-            None => unread += 1,
+            if found.matches >= self.page().end() + GREP_COUNTED {
+                found.uncounted = true;
+                break;
+            }
         }
-        if found.lines.len() > GREP_LINES {
-            found.lines.truncate(GREP_LINES);
+        if !capped.is_empty() {
+            let (list, most) = (capped.join(", "), GREP_PER_FILE);
             found.notes.push(format!(
-                "only the first {GREP_LINES} lines are shown; use a narrower pattern, path or glob"
+                "only the first {most} matches of each are shown: {list}; pass limit or path for more"
             ));
-            break;
         }
+        if unread > 0 {
+            found.notes.push(format!("{unread} files could not be read"));
+        }
+        let unasked = asked.load(Ordering::Relaxed).saturating_sub(GREP_EDITOR_FILES);
+        if unasked > 0 {
+            found.notes.push(format!(
+                "{unasked} files with matches were searched as they are on disk, not as the editor shows them"
+            ));
+        }
+        Ok(found)
     }
-    if !capped.is_empty() {
-        found
-            .notes
-            .push(format!("only the first {GREP_PER_FILE} lines of each are shown: {}", capped.join(", ")));
+
+    /// Takes what one file has into the result; whether it has more matches than `most`.
+    fn take(&self, found: &mut Found, name: &str, entries: &[Entry], most: usize) -> bool {
+        let page = self.page();
+        let count = entries.iter().filter(|entry| entry.kind == Kind::Match).count();
+        match self.mode {
+            _ if count == 0 => {}
+            Mode::FilesWithMatches | Mode::Count => {
+                if page.has(found.matches) {
+                    found.lines.push(match self.mode {
+                        Mode::Count => format!("{name}:{count}"),
+                        _ => name.to_owned(),
+                    });
+                }
+                found.matches += 1;
+                return false;
+            }
+            Mode::Content => {
+                let shown = entries_of_page(found.matches, page, entries, most, self.context().0);
+                // Matches of another file are apart from these.
+                let apart = entries.iter().any(|entry| entry.kind != Kind::Match) && !found.lines.is_empty();
+                if apart && !shown.is_empty() {
+                    found.lines.push("--".to_owned());
+                }
+                found.lines.extend(shown.into_iter().map(|entry| entry.line(name)));
+                found.matches += count.min(most);
+            }
+        }
+        count > most
     }
-    if unread > 0 {
-        found.notes.push(format!("{unread} files could not be read"));
+
+    fn report(&self, found: &Found) -> String {
+        let (page, noun) = (self.page(), if self.mode == Mode::Content { "matches" } else { "files" });
+        if found.matches == 0 {
+            return format!("No matches found for '{}'", self.pattern);
+        }
+        if found.lines.is_empty() {
+            return format!(
+                "No more than {} {noun} for '{}'; pass a smaller offset",
+                found.matches, self.pattern
+            );
+        }
+        let mut text = found.lines.join("\n");
+        let more = found.matches.saturating_sub(page.end());
+        if more > 0 {
+            let least = if found.uncounted { "at least " } else { "" };
+            let _ = write!(
+                text,
+                "\n... {least}{more} more {noun}; pass offset {} or a narrower pattern, path or glob",
+                page.end()
+            );
+        }
+        text
     }
-    let unasked = asked.load(Ordering::Relaxed).saturating_sub(GREP_EDITOR_FILES);
-    if unasked > 0 {
-        found.notes.push(format!(
-            "{unasked} files with matches were searched as they are on disk, not as the editor shows them"
-        ));
-    }
-    Ok(found)
 }
 
-/// The matching lines of the editor's text; none when the editor does not tell.
+/// The entries of one file that a page shows: its matches on the page with the lines around them.
+/// `before` counts the matches of the files before it; at most `most` matches of this one count.
+fn entries_of_page<'a>(
+    before: usize,
+    page: Page,
+    entries: &'a [Entry],
+    most: usize,
+    lines_before: usize,
+) -> Vec<&'a Entry> {
+    let (mut shown, mut matches, mut on_page) = (Vec::new(), 0, false);
+    // What stands between two matches, and belongs to the second where it is near enough.
+    let mut between: Vec<&Entry> = Vec::new();
+    for entry in entries {
+        match entry.kind {
+            Kind::Match => {
+                on_page = matches < most && page.has(before + matches);
+                matches += 1;
+                if on_page {
+                    between.retain(|line| match line.kind {
+                        Kind::Break => !shown.is_empty(),
+                        _ => line.number + lines_before as u64 >= entry.number,
+                    });
+                    shown.append(&mut between);
+                    shown.push(entry);
+                }
+                between.clear();
+            }
+            Kind::After if on_page => shown.push(entry),
+            Kind::Break | Kind::Before | Kind::After => between.push(entry),
+        }
+    }
+    shown
+}
+
+/// The entries of the editor's text; none when the editor does not tell.
 async fn held(
     cx: &ToolContext,
-    matcher: &RegexMatcher,
+    searching: &Searching,
     file: &AbsPath,
-) -> Result<Option<Vec<String>>, ToolError> {
+) -> Result<Option<Vec<Entry>>, ToolError> {
     let read = tokio::time::timeout(EDITOR_READ_WITHIN, cx.system.read_text(file, None));
     let read = unless_cancelled(cx, read).await?;
     let text = read.ok().and_then(Result::ok);
-    Ok(text.map(|text| in_file(matcher, path::shown(file, &cx.cwd), text.as_bytes())))
+    Ok(text.map(|text| searching.entries(text.as_bytes())))
 }
 
-/// A file's matching lines: in the editor's text where the editor may hold another than the disk;
-/// none when it cannot be read. `asked` counts the files with matches on disk.
-async fn matches(
+/// What a file has: in the editor's text where the editor may hold another than the disk; none when
+/// it cannot be read. `asked` counts the files with matches on disk.
+async fn entries(
     cx: &ToolContext,
-    matcher: &RegexMatcher,
+    searching: &Searching,
     file: &AbsPath,
     files: &Files,
     asked: &AtomicUsize,
-) -> Result<Option<Vec<String>>, ToolError> {
-    let name = path::shown(file, &cx.cwd);
+) -> Result<Option<Vec<Entry>>, ToolError> {
     if files.overlaid.contains(file)
-        && let Some(lines) = held(cx, matcher, file).await?
+        && let Some(entries) = held(cx, searching, file).await?
     {
-        return Ok(Some(lines));
+        return Ok(Some(entries));
     }
-    let lines = match unless_cancelled(cx, cx.system.read(file)).await? {
-        Ok(bytes) => in_file(matcher, name, &bytes),
+    let entries = match unless_cancelled(cx, cx.system.read(file)).await? {
+        Ok(bytes) => searching.entries(&bytes),
         // One that is gone by now is empty.
         Err(SystemError::NotFound(_)) => Vec::new(),
         Err(_) => return Ok(None),
@@ -207,49 +383,8 @@ async fn matches(
     // The work between two reads holds the thread; others get their turn here.
     tokio::task::yield_now().await;
     let by_editor = cx.system.routes().read_text == Route::Client;
-    if lines.is_empty() || !by_editor || asked.fetch_add(1, Ordering::Relaxed) >= GREP_EDITOR_FILES {
-        return Ok(Some(lines));
+    if entries.is_empty() || !by_editor || asked.fetch_add(1, Ordering::Relaxed) >= GREP_EDITOR_FILES {
+        return Ok(Some(entries));
     }
-    Ok(Some(held(cx, matcher, file).await?.unwrap_or(lines)))
-}
-
-/// A file's matching lines, one more than are shown at the most. Binary files have none.
-fn in_file(matcher: &RegexMatcher, name: &str, bytes: &[u8]) -> Vec<String> {
-    let mut lines = Vec::new();
-    if bytes[..bytes.len().min(BINARY_PROBE_BYTES)].contains(&0) {
-        return lines;
-    }
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let bytes = unified(bytes);
-    let sink = Lossy(|number, line| {
-        let line = line.strip_suffix('\n').unwrap_or(line);
-        lines.push(format!("{name}:{number}:{}", output::cut(line, GREP_LINE_CHARS)));
-        Ok(true)
-    });
-    if let Err(error) = searcher().search_slice(matcher, &bytes, sink) {
-        tracing::debug!(%error, name, "search gave up on a file");
-    }
-    lines
-}
-
-/// The bytes with `\n` for every `\r\n`: an editor shows `\n` where the disk has `\r\n`, and `$` must mean the same in both.
-fn unified(bytes: &[u8]) -> Cow<'_, [u8]> {
-    if !bytes.windows(2).any(|pair| pair == b"\r\n") {
-        return bytes.into();
-    }
-    let mut out = Vec::with_capacity(bytes.len());
-    for (at, &byte) in bytes.iter().enumerate() {
-        if byte != b'\r' || bytes.get(at + 1) != Some(&b'\n') {
-            out.push(byte);
-        }
-    }
-    out.into()
-}
-
-fn searcher() -> Searcher {
-    SearcherBuilder::new()
-        .line_number(true)
-        .binary_detection(BinaryDetection::quit(0))
-        .max_matches(Some(GREP_PER_FILE as u64 + 1))
-        .build()
+    Ok(Some(held(cx, searching, file).await?.unwrap_or(entries)))
 }

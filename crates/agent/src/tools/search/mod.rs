@@ -2,7 +2,10 @@
 
 mod glob;
 mod grep;
+mod matching;
+mod page;
 mod pattern;
+mod reading;
 
 pub(super) use glob::Glob;
 pub(super) use grep::Grep;

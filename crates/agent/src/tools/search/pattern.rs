@@ -4,6 +4,24 @@ use crate::ToolError;
 use globset::{GlobBuilder, GlobMatcher};
 use system::AbsPath;
 
+/// Names of types of files, and the extensions that they have. Another name is an extension.
+const TYPES: &[(&[&str], &str)] = &[
+    (&["rust"], "rs"),
+    (&["python", "py"], "py,pyi"),
+    (&["typescript", "ts"], "ts,tsx,mts,cts"),
+    (&["javascript", "js"], "js,jsx,mjs,cjs"),
+    (&["c"], "c,h"),
+    (&["cpp", "c++", "cxx"], "cpp,cc,cxx,hpp,hh,hxx,h"),
+    (&["csharp", "c#"], "cs"),
+    (&["golang"], "go"),
+    (&["ruby"], "rb"),
+    (&["kotlin"], "kt,kts"),
+    (&["markdown", "md"], "md,markdown"),
+    (&["yaml", "yml"], "yaml,yml"),
+    (&["html"], "html,htm"),
+    (&["shell", "sh", "bash"], "sh,bash"),
+];
+
 /// A pattern for paths below a folder. `*` stays within a folder, `**` does not; without a slash it is a pattern for names at any depth.
 #[derive(Debug)]
 pub(super) struct Pattern {
@@ -38,6 +56,14 @@ impl Pattern {
             negated,
             include_ignored,
         })
+    }
+
+    /// A pattern for the files of a type: the name of a language or an extension.
+    pub(super) fn of_type(given: &str) -> Result<Self, ToolError> {
+        let name = given.trim().trim_start_matches('.').to_ascii_lowercase();
+        let known = TYPES.iter().find(|(names, _)| names.contains(&name.as_str()));
+        let extensions = known.map_or(name.as_str(), |(_, extensions)| extensions);
+        Self::new(&format!("*.{{{extensions}}}"))
     }
 
     pub(super) fn matches(&self, path: &AbsPath, base: &AbsPath) -> bool {
@@ -92,6 +118,22 @@ mod tests {
             ("../x", "Invalid glob '../x': '..' is not matched; pass the folder as path."),
         ] {
             assert_eq!(Pattern::new(pattern).unwrap_err().to_string(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_type_is_a_language_or_an_extension() {
+        let base = AbsPath::new("/w").unwrap();
+        for (kind, file, expected) in [
+            ("rust", "a.rs", true),
+            ("py", "src/a.pyi", true),
+            ("ts", "a.tsx", true),
+            ("ts", "a.js", false),
+            ("zig", "a.zig", true),
+            (".toml", "Cargo.toml", true),
+        ] {
+            let pattern = Pattern::of_type(kind).unwrap();
+            assert_eq!(pattern.matches(&base.join(file), &base), expected, "{kind} {file}");
         }
     }
 

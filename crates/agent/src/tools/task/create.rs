@@ -35,6 +35,7 @@ impl Tool for TaskCreate {
     const NAME: &'static str = "task_create";
     const DESCRIPTION: &'static str = "Adds a task to the session's list, or several with `tasks`. Use it to plan work of three or more steps.";
     const EFFECT: Effect = Effect::Session;
+    const LISTED: bool = false;
 
     fn parameters() -> Value {
         json!({
@@ -123,7 +124,7 @@ fn added(tasks: &[Task], news: &[NewTask]) -> Result<Vec<Task>, ToolError> {
 }
 
 /// Eight hexadecimal digits that no task has yet: the random end of a UUID.
-fn fresh_id(taken: impl Fn(&str) -> bool) -> String {
+pub(super) fn fresh_id(taken: impl Fn(&str) -> bool) -> String {
     loop {
         let id = uuid::Uuid::now_v7().simple().to_string().split_off(24);
         if !taken(&id) {

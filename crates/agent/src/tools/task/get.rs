@@ -20,6 +20,7 @@ impl Tool for TaskGet {
     const NAME: &'static str = "task_get";
     const DESCRIPTION: &'static str = "Shows one task with its description, parts and what it waits for.";
     const EFFECT: Effect = Effect::Reads;
+    const LISTED: bool = false;
 
     fn parameters() -> Value {
         json!({

@@ -18,6 +18,7 @@ impl Tool for TaskList {
     const DESCRIPTION: &'static str =
         "Shows the session's tasks: ○ pending, ◎ in progress, ● completed, ✗ cancelled, ☠ failed.";
     const EFFECT: Effect = Effect::Reads;
+    const LISTED: bool = false;
 
     fn parameters() -> Value {
         json!({"type": "object", "properties": {}})

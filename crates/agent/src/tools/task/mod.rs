@@ -3,11 +3,13 @@
 mod create;
 mod get;
 mod list;
+mod plan;
 mod update;
 
 pub(super) use create::TaskCreate;
 pub(super) use get::TaskGet;
 pub(super) use list::TaskList;
+pub(super) use plan::UpdatePlan;
 pub(super) use update::TaskUpdate;
 
 use super::output;
@@ -29,7 +31,11 @@ fn unknown(id: &str) -> ToolError {
 /// A change of the list: a line about it, the tree as it now is, and the new plan for the client.
 fn changed(cx: &ToolContext, said: &str, tasks: &[Task]) -> ToolOutput {
     let text = format!("{said}\n{}", task::tree(tasks));
-    let mut output = ToolOutput::text(output::cap(text, &cx.limits));
+    told(ToolOutput::text(output::cap(text, &cx.limits)), tasks)
+}
+
+/// The same output, which tells the client of the plan as it now is.
+fn told(mut output: ToolOutput, tasks: &[Task]) -> ToolOutput {
     output.events.push(SessionEvent::Plan(task::plan(tasks)));
     output
 }

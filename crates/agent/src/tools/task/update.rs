@@ -31,6 +31,7 @@ impl Tool for TaskUpdate {
     const NAME: &'static str = "task_update";
     const DESCRIPTION: &'static str = "Changes a task: set `in_progress` when you begin it and `completed` when it is done. A task whose parts are all done is done too.";
     const EFFECT: Effect = Effect::Session;
+    const LISTED: bool = false;
 
     fn parameters() -> Value {
         json!({

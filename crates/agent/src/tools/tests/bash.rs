@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tools::testing::{Script, Step, call};
-use crate::{Content, LiveOutput, ToolCallUpdate, ToolContent, ToolError, ToolOutput};
+use crate::{Content, LiveOutput, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolOutput};
 use std::time::Duration;
 use system::{ExitStatus, Output, TerminalId};
 
@@ -184,7 +184,7 @@ async fn shows_extracts_of_a_flood() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_timeout_kills_and_keeps_what_was_said() {
+async fn a_timeout_kills_and_keeps_what_was_said_and_says_how_it_was_read() {
     for (steps, expected) in [
         (
             vec![say("partial\n"), Step::Hang("last words\n")],
@@ -202,7 +202,19 @@ async fn a_timeout_kills_and_keeps_what_was_said() {
     let script = || Script { steps: vec![Step::Hang("")].into(), ..Script::default() };
     for (arguments, expected) in [
         (json!({"command": "x"}), "Process timed out after 120s"),
-        (json!({"command": "x", "timeout": 99_999}), "Process timed out after 7200s"),
+        (
+            json!({"command": "x", "timeout": 9_000}),
+            "(timeout 9000 was cut: the limit was 7200 s; 7200 s is the most)\nProcess timed out after 7200s",
+        ),
+        (
+            json!({"command": "x", "timeout": 120_000}),
+            "(timeout 120000 was read as milliseconds: the limit was 120 s)\nProcess timed out after 120s",
+        ),
+        (
+            json!({"command": "x", "timeout": 99_000_000}),
+            "(timeout 99000000 was read as milliseconds: the limit was 7200 s; 7200 s is the most)\n\
+             Process timed out after 7200s",
+        ),
         (json!({"command": "x", "timeout": 0}), "Process timed out after 1s"),
     ] {
         assert_eq!(run(script(), arguments).await.0.unwrap().result.text, expected);
@@ -227,20 +239,92 @@ async fn cancel_kills_and_tells_what_was_said() {
     assert_eq!(system.world().log.last().map(String::as_str), Some("kill"));
 }
 
+/// A context whose long results are kept in a folder.
+fn keeping(system: &Memory) -> ToolContext {
+    let (mut cx, _) = context(system);
+    cx.outputs = std::sync::Arc::new(crate::Outputs::new(Some(path("/kept"))));
+    cx
+}
+
 #[tokio::test]
-async fn long_output_keeps_its_end_within_the_limits() {
+async fn long_output_keeps_its_beginning_and_its_end_and_the_whole_in_a_file() {
     for (piece, count) in [("0123456789 ü\n", 20_000), ("x", 200_000), ("\n", 9_000)] {
-        let steps = (0..count / 100).map(|_| say(&piece.repeat(100))).chain([say("the end")]).collect();
-        let (output, _) =
-            run(Script { steps, status: exit(0), terminal: None }, json!({"command": "x"})).await;
-        let text = output.unwrap().result.text;
-        assert!(
-            text.len() <= 50_000 && text.lines().count() <= 2_000,
-            "{} {}",
-            text.len(),
-            text.lines().count()
-        );
-        assert!(text.starts_with("[output truncated]\n") && text.ends_with("the end\nExit code: 0"));
-        assert_eq!(text.matches("[output truncated]").count(), 1);
+        let system = Memory::default();
+        let steps = (0..count / 100).map(|_| say(&piece.repeat(100)));
+        let steps = std::iter::once(say("the beginning\n")).chain(steps).chain([say("the end")]).collect();
+        system.world().scripts.push_back(Script { steps, status: exit(0), terminal: None });
+        let cx = keeping(&system);
+        let shown = text(&cx, "bash", json!({"command": "x"})).await;
+        assert!(shown.len() <= 50_000 && shown.lines().count() <= 2_000, "{} bytes", shown.len());
+        assert!(shown.starts_with("the beginning\n") && shown.ends_with("the end\nExit code: 0"));
+        let (_, note) = shown.split_once("[output truncated: ").unwrap();
+        let (note, _) = note.split_once(']').unwrap();
+        assert!(note.ends_with(
+            "are left out here. All of it is in /kept/tool_0.txt: read it with file_read or grep"
+        ));
+        let whole = format!("the beginning\n{}the end", piece.repeat(count));
+        assert_eq!(system.seen("/kept/tool_0.txt").as_deref(), Some(whole.as_str()));
+        let left_out: usize =
+            note.split(['(', ' ']).find_map(|word| word.parse().ok().filter(|n| *n > 100)).unwrap();
+        assert!(left_out > 1_000, "{note}");
     }
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_flood_has_an_end_and_its_count_is_right() {
+    let system = Memory::default();
+    let block = "0123456789\n".repeat(1_000);
+    let steps = (0..2_000).map(|_| say(&block)).chain([say("the end\n")]).collect();
+    system.world().scripts.push_back(Script { steps, status: exit(0), terminal: None });
+    let cx = keeping(&system);
+    let shown = text(&cx, "bash", json!({"command": "x"})).await;
+    let kept = system.seen("/kept/tool_0.txt").unwrap();
+    assert!(kept.len() < 9 * 1024 * 1024, "{} bytes", kept.len());
+    assert!(kept.contains("bytes are not kept]\n") && shown.contains("More of it is in /kept/tool_0.txt"));
+    let lines = shown.lines().count() - 2;
+    let told = format!("[output truncated: {} lines", 2_000_001 - lines);
+    // The note in the kept text is a line or two of its own.
+    let (_, rest) = shown.split_once("[output truncated: ").unwrap();
+    let count: usize = rest.split(' ').next().unwrap().parse().unwrap();
+    assert!(count.abs_diff(2_000_001 - lines) <= 4, "{told} but {count}");
+}
+
+#[tokio::test]
+async fn a_session_keeps_so_many_long_results_and_no_more() {
+    let system = Memory::default();
+    let mut cx = keeping(&system);
+    for call in 0..40 {
+        let steps = [say(&"x\n".repeat(3_000))].into();
+        system.world().scripts.push_back(Script { steps, status: exit(0), terminal: None });
+        cx.call = format!("tool_{call}").as_str().into();
+        text(&cx, "bash", json!({"command": "x"})).await;
+    }
+    let kept: Vec<_> = system.world().disk.keys().map(ToString::to_string).collect();
+    assert_eq!(kept.len(), 32, "{kept:?}");
+    assert!(kept.contains(&"/kept/tool_39.txt".to_owned()) && !kept.contains(&"/kept/tool_7.txt".to_owned()));
+}
+
+#[tokio::test]
+async fn a_command_runs_in_the_folder_that_it_names() {
+    let system = Memory::default();
+    let (cx, _) = context(&system);
+    let tool = crate::tools::builtin().into_iter().find(|tool| tool.name() == "bash").unwrap();
+    for (cwd, expected) in [("sub/dir", "/w/sub/dir"), ("../other", "/other"), ("/etc", "/etc"), ("", "/w")] {
+        let arguments = json!({"command": "ls", "cwd": cwd});
+        let call = tool.parse(arguments.clone()).unwrap();
+        let accesses = call.accesses(&path(""));
+        let [crate::Access::Execute { cwd: judged, .. }] = accesses.as_slice() else {
+            panic!("{accesses:?}")
+        };
+        assert_eq!(judged.as_str(), expected, "{cwd}");
+        system.world().scripts.push_back(Script { status: exit(0), ..Script::default() });
+        text(&cx, "bash", arguments).await;
+        let place = if expected == "/w" { String::new() } else { format!(" in {expected}") };
+        assert_eq!(system.world().log.last(), Some(&format!("spawn sh -c ls{place}")));
+    }
+    let gone = text(&cx, "bash", json!({"command": "ls", "cwd": "gone"})).await;
+    assert!(
+        gone.contains("the folder /w/gone does not exist") && gone.contains("relative to the project"),
+        "{gone}"
+    );
 }

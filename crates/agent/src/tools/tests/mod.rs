@@ -2,10 +2,12 @@
 
 mod bash;
 mod delegated;
+mod edits;
 mod files;
 mod freshness;
 mod patch;
 mod search;
+mod shells;
 mod task;
 
 use super::testing::{Memory, context, path, text};
@@ -30,6 +32,24 @@ fn describes_every_tool() {
         ("glob", json!({"pattern": "*"}), "Find files", ToolKind::Search, Effect::Reads),
         ("grep", json!({"pattern": "pat"}), "Search pat", ToolKind::Search, Effect::Reads),
         ("bash", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
+        ("shell", json!({"action": "stop", "id": "sh_1"}), "Stop sh_1", ToolKind::Execute, Effect::Executes),
+        ("update_plan", json!({"plan": []}), "Change the plan", ToolKind::Think, Effect::Session),
+        ("shell_start", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
+        (
+            "shell_write",
+            json!({"session_id": "sh_1", "input": "y"}),
+            "Tell sh_1: y",
+            ToolKind::Execute,
+            Effect::Executes,
+        ),
+        (
+            "shell_read",
+            json!({"session_id": "sh_1"}),
+            "Read the output of sh_1",
+            ToolKind::Execute,
+            Effect::Executes,
+        ),
+        ("shell_kill", json!({"session_id": "sh_1"}), "Stop sh_1", ToolKind::Execute, Effect::Executes),
         ("task_create", json!({}), "Plan a task", ToolKind::Think, Effect::Session),
         ("task_update", json!({"id": "x"}), "Change a task of the plan", ToolKind::Think, Effect::Session),
         ("task_list", json!({}), "Look at the plan", ToolKind::Think, Effect::Reads),
@@ -48,5 +68,68 @@ fn describes_every_tool() {
             "{name}"
         );
         assert!(!call.accesses(&path("")).is_empty(), "{name}");
+    }
+}
+
+/// What models are told of is part of every request of every session.
+#[test]
+fn at_most_twelve_tools_are_listed_and_they_are_short() {
+    let sent = |spec: &crate::ToolSpec| json!({"name": spec.name, "description": spec.description, "parameters": spec.parameters});
+    let bytes =
+        |specs: &[crate::ToolSpec]| json!(specs.iter().map(sent).collect::<Vec<_>>()).to_string().len();
+    let listed: Vec<_> =
+        super::offered(true).iter().filter(|tool| tool.is_offered()).map(|tool| tool.spec()).collect();
+    let names: Vec<_> = listed.iter().map(|spec| spec.name.as_str()).collect();
+    let expected = [
+        "file_read",
+        "file_write",
+        "file_edit",
+        "apply_patch",
+        "glob",
+        "grep",
+        "bash",
+        "shell",
+        "update_plan",
+        "ask_user",
+    ];
+    // With `execute_lua`, which its own crate adds, and one for what servers bring.
+    assert_eq!(names, expected);
+    // Of 7,000 in all.
+    assert!(bytes(&listed) <= 6_300, "{} bytes of tools", bytes(&listed));
+    let small = super::small();
+    assert_eq!(small.len(), 6);
+    assert!(bytes(&small) <= 1_500, "{} bytes of tools in the small profile", bytes(&small));
+}
+
+/// The small profile tells less of the same tools.
+#[test]
+fn the_small_profile_names_arguments_that_its_tools_have() {
+    let tools = super::builtin();
+    for spec in super::small() {
+        let tool = tools.iter().find(|tool| tool.name() == spec.name).expect("a built-in tool").spec();
+        for name in spec.parameters["properties"].as_object().unwrap().keys() {
+            assert!(tool.parameters["properties"].get(name).is_some(), "{} has no {name}", spec.name);
+        }
+        assert_eq!(spec.parameters["required"], tool.parameters["required"], "{}", spec.name);
+    }
+}
+
+/// What the contract names can be called whether or not models are told of it.
+#[test]
+fn the_names_of_the_contract_can_be_called() {
+    let tools = super::offered(true);
+    for name in [
+        "task_create",
+        "task_update",
+        "task_list",
+        "task_get",
+        "ask_choice",
+        "shell_start",
+        "shell_write",
+        "shell_read",
+        "shell_kill",
+    ] {
+        let tool = tools.iter().find(|tool| tool.is_called(name)).unwrap_or_else(|| panic!("{name}"));
+        assert!(!tool.is_offered(), "{name}");
     }
 }

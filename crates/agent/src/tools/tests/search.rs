@@ -66,7 +66,8 @@ async fn finds_files_and_lines() {
     .await;
     let (cx, _) = context(&Memory::default());
     let bad = text(&cx, "grep", json!({"pattern": "("})).await;
-    assert!(bad.starts_with("! Invalid regular expression '(':") && bad.contains("unclosed group"), "{bad}");
+    let expected = "No matches found for '('\n('(' is no valid regular expression (unclosed group): searched as plain text)";
+    assert_eq!(bad, expected);
 }
 
 #[tokio::test]
@@ -78,16 +79,19 @@ async fn keeps_to_the_limits() {
     system.disk("one", &"hit\n".repeat(60)).disk("fifty", &"hit\n".repeat(50));
     let (cx, _) = context(&system);
     let files = text(&cx, "glob", json!({"pattern": "many/*"})).await;
-    assert!(files.ends_with("many/199\n... 50 more files (use a narrower pattern)"), "{files}");
+    assert!(files.ends_with("many/199\n... 50 more files; pass offset 200 or a narrower pattern"), "{files}");
     let lines = text(&cx, "grep", json!({"pattern": "hit", "path": "many"})).await;
     assert!(
         lines.ends_with(
-            "many/099:1:hit\n(only the first 100 lines are shown; use a narrower pattern, path or glob)"
+            "many/099:1:hit\n... 150 more matches; pass offset 100 or a narrower pattern, path or glob"
         ),
         "{lines}"
     );
     let lines = text(&cx, "grep", json!({"pattern": "hit", "path": "one"})).await;
-    assert!(lines.ends_with("one:50:hit\n(only the first 50 lines of each are shown: one)"), "{lines}");
+    assert!(lines.ends_with("one:60:hit"), "{lines}");
+    let lines = text(&cx, "grep", json!({"pattern": "hit", "glob": "{one,fifty}"})).await;
+    let note = "one:50:hit\n(only the first 50 matches of each are shown: one; pass limit or path for more)";
+    assert!(lines.ends_with(note), "{lines}");
     let lines = text(&cx, "grep", json!({"pattern": "hit", "path": "fifty"})).await;
     assert!(lines.ends_with("fifty:50:hit"), "{lines}");
 }
@@ -132,4 +136,90 @@ async fn stops_when_the_turn_does() {
     ] {
         assert_eq!(text(&cx, name, arguments).await, "! cancelled", "{name}");
     }
+}
+
+#[tokio::test]
+async fn what_a_pattern_evidently_means_is_searched_and_said() {
+    let system = Memory::default();
+    system
+        .disk("a.rs", "fn main() {\n    foo();\n}\n")
+        .disk("b.rs", "bar\nfoo\\|bar\n")
+        .disk("d.c", "arr[0] = 1;\n");
+    let (cx, _) = context(&system);
+    for (pattern, path, expected) in [
+        // As basic regular expressions have it, where the literal reading finds nothing.
+        (
+            r"foo\|baz",
+            "a.rs",
+            "a.rs:2:    foo();\n('foo\\|baz' read as 'foo|baz': | ( ) + ? are special without a backslash here)",
+        ),
+        (r"foo\\\|bar", "b.rs", "b.rs:2:foo\\|bar"),
+        (
+            r"\(foo\|main\)",
+            "a.rs",
+            "a.rs:1:fn main() {\na.rs:2:    foo();\n('\\(foo\\|main\\)' read as '(foo|main)': | ( ) + ? are special without a backslash here)",
+        ),
+        (
+            r"none\|nothing",
+            "a.rs",
+            "No matches found for 'none\\|nothing'\n('none\\|nothing' read as 'none|nothing': | ( ) + ? are special without a backslash here)",
+        ),
+        // What is no regular expression is plain text.
+        (
+            "arr[0]",
+            "d.c",
+            "d.c:1:arr[0] = 1;\n(nothing matches 'arr[0]' as a regular expression: searched as plain text)",
+        ),
+        ("arr[5]", "d.c", "No matches found for 'arr[5]'"),
+        (
+            "main() {",
+            "a.rs",
+            "a.rs:1:fn main() {\n('main() {' is no valid regular expression (repetition quantifier expects a valid decimal): searched as plain text)",
+        ),
+        (
+            "fn main(",
+            "a.rs",
+            "a.rs:1:fn main() {\n('fn main(' is no valid regular expression (unclosed group): searched as plain text)",
+        ),
+        // Look-around is left out.
+        (
+            r"foo(?!bar)",
+            "a.rs",
+            "a.rs:2:    foo();\n(look-around is not supported: searched without (?!bar), so lines are shown that it would leave out)",
+        ),
+        (r"main\(\) \{\n +foo", "a.rs", "a.rs:1:fn main() {\na.rs-2-    foo();"),
+    ] {
+        let found = text(&cx, "grep", json!({"pattern": pattern, "path": path})).await;
+        assert_eq!(found, expected, "{pattern}");
+    }
+}
+
+#[tokio::test]
+async fn shows_lines_around_matches_files_and_counts() {
+    let system = Memory::default();
+    system.disk("a", "1\n2\nhit\n4\n5\n6\n7\nhit\n9\n").disk("b.py", "Hit\n").disk("c", "none\n");
+    let (cx, _) = context(&system);
+    for (arguments, expected) in [
+        (json!({"pattern": "hit", "context": 1}), "a-2-2\na:3:hit\na-4-4\n--\na-7-7\na:8:hit\na-9-9"),
+        (json!({"pattern": "hit", "-A": 1, "path": "a"}), "a:3:hit\na-4-4\n--\na:8:hit\na-9-9"),
+        (json!({"pattern": "hit", "before": "1", "path": "a"}), "a-2-2\na:3:hit\n--\na-7-7\na:8:hit"),
+        (json!({"pattern": "hit", "-i": true, "output_mode": "files_with_matches"}), "a\nb.py"),
+        (json!({"pattern": "hit", "ignore_case": "true", "mode": "count"}), "a:2\nb.py:1"),
+        (json!({"pattern": "hit", "ignore_case": true, "include": "*.py"}), "b.py:1:Hit"),
+        (json!({"pattern": "hit", "ignore_case": true, "type": "python"}), "b.py:1:Hit"),
+        (json!({"pattern": "4.5", "multiline": true}), "a:4:4\na-5-5"),
+        (
+            json!({"pattern": "hit", "limit": 1}),
+            "a:3:hit\n... 1 more matches; pass offset 1 or a narrower pattern, path or glob",
+        ),
+        (json!({"pattern": "hit", "limit": 1, "offset": 1}), "a:8:hit"),
+        (json!({"pattern": "hit", "limit": 1, "offset": 1, "context": 1}), "a-7-7\na:8:hit\na-9-9"),
+        (json!({"pattern": "hit", "offset": 5}), "No more than 2 matches for 'hit'; pass a smaller offset"),
+    ] {
+        assert_eq!(text(&cx, "grep", arguments.clone()).await, expected, "{arguments}");
+    }
+    let all = text(&cx, "glob", json!({"pattern": "*", "limit": 2, "offset": 1})).await;
+    assert_eq!(all, "b.py\nc");
+    let first = text(&cx, "glob", json!({"pattern": "{a,c}", "limit": 1})).await;
+    assert_eq!(first, "a\n... 1 more files; pass offset 1 or a narrower pattern");
 }

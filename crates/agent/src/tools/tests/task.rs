@@ -120,8 +120,8 @@ async fn says_what_is_wrong_and_changes_nothing() {
     }
     let bad = text(&cx, "task_create", json!({"tasks": "nonsense"})).await;
     assert!(bad.starts_with("! tasks must be a JSON array of objects"), "{bad}");
-    let bad = text(&cx, "task_update", json!({"id": "zz", "status": "done"})).await;
-    assert!(bad.starts_with("! Invalid arguments for 'task_update': unknown variant `done`"), "{bad}");
+    let bad = text(&cx, "task_update", json!({"id": "zz", "status": "begun"})).await;
+    assert!(bad.starts_with("! Invalid arguments for 'task_update': unknown variant `begun`"), "{bad}");
     let many: Vec<_> = (0..501).map(|index| json!({"subject": index.to_string()})).collect();
     assert_eq!(
         text(&cx, "task_create", json!({"tasks": many})).await,

@@ -6,17 +6,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every tool the pilot knows.
-pub(super) const ALL: &[&str] = &[
-    "file_read",
-    "file_write",
-    "file_edit",
-    "apply_patch",
-    "glob",
-    "grep",
-    "bash",
-    "task_create",
-    "task_update",
-];
+pub(super) const ALL: &[&str] =
+    &["file_read", "file_write", "file_edit", "apply_patch", "glob", "grep", "bash", "update_plan"];
 
 /// A project in memory with tools that work on it.
 pub(super) struct World {

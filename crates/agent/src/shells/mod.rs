@@ -1,0 +1,157 @@
+//! The commands that a session runs in the background: servers, watchers, programs that are talked
+//! to. They belong to the session and end with it, and with the process; a turn that is cancelled
+//! leaves them running.
+
+mod shell;
+
+use crate::{
+    limits::{SHELL_LINE_CHARS, SHELL_NEWS_BYTES, SHELL_NEWS_LINES, SHELLS, SHELLS_END_WAIT, SHELLS_ENDED},
+    tools::output,
+};
+pub(crate) use shell::{Shell, ShellEnd, Taken};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use system::{ExitStatus, Process};
+use tokio::time::timeout;
+
+/// What begins the id of a command that runs where the session's commands run.
+const INSIDE: &str = "sh_";
+/// What begins the id of a command that was started outside of the sandbox.
+const OUTSIDE: &str = "out_";
+
+/// The commands of one session. Dropping it kills them.
+#[derive(Default)]
+pub struct Shells {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many there have been.
+    begun: u32,
+    /// In the order in which they were started.
+    shells: Vec<Arc<Shell>>,
+}
+
+/// A command that is to run in the background.
+pub(crate) struct NewShell {
+    /// Its line.
+    pub(crate) line: String,
+    /// Whether a sandbox holds it.
+    pub(crate) confined: bool,
+    /// Whether it was started outside of the sandbox because the call asked for it.
+    pub(crate) lifted: bool,
+    /// When it is ended, if it has not by then.
+    pub(crate) limit: Option<Duration>,
+}
+
+impl Shells {
+    /// Whether there is room for another; the error is for the model.
+    pub(crate) fn expect_room(&self) -> Result<(), String> {
+        let running: Vec<_> = self.lock().shells.iter().filter(|shell| shell.is_running()).cloned().collect();
+        match running.len() < SHELLS {
+            true => Ok(()),
+            false => Err(format!(
+                "Not run: {SHELLS} commands run in the background already ({}). Stop one with shell first.",
+                names(&running)
+            )),
+        }
+    }
+
+    /// Takes a process that has just been started.
+    pub(crate) fn add(&self, new: NewShell, process: Box<dyn Process>) -> Arc<Shell> {
+        let mut state = self.lock();
+        state.begun += 1;
+        let id = format!("{}{}", if new.lifted { OUTSIDE } else { INSIDE }, state.begun);
+        let shell = Arc::new(Shell::start(id, new, process));
+        state.shells.push(shell.clone());
+        let ended = state.shells.iter().filter(|shell| !shell.is_running()).count();
+        if ended > SHELLS_ENDED
+            && let Some(oldest) = state.shells.iter().position(|shell| !shell.is_running())
+        {
+            state.shells.remove(oldest);
+        }
+        shell
+    }
+
+    /// One of them by its id; the error is for the model.
+    pub(crate) fn find(&self, id: &str) -> Result<Arc<Shell>, String> {
+        let state = self.lock();
+        if let Some(shell) = state.shells.iter().find(|shell| shell.id() == id) {
+            return Ok(shell.clone());
+        }
+        Err(match state.shells.as_slice() {
+            [] => format!(
+                "There is no background command '{id}': none was started since this session was opened. \
+                 Start one with bash and background: true."
+            ),
+            shells => format!("There is no background command '{id}'. There are: {}.", names(shells)),
+        })
+    }
+
+    /// A line for each of them.
+    pub(crate) fn list(&self) -> String {
+        let state = self.lock();
+        let line = |shell: &Arc<Shell>| {
+            format!("{} {}: {}", shell.id(), shell.state_words(), shell.line(SHELL_LINE_CHARS))
+        };
+        match state.shells.as_slice() {
+            [] => "No background commands.".to_owned(),
+            shells => shells.iter().map(line).collect::<Vec<_>>().join("\n"),
+        }
+    }
+
+    /// What the model has not been told of commands that have ended by themselves since this was
+    /// last asked, each once; `None` where there is nothing.
+    pub(crate) fn take_news(&self) -> Option<String> {
+        let shells = self.lock().shells.clone();
+        let news: Vec<_> = shells.iter().filter_map(|shell| news(shell)).collect();
+        (!news.is_empty()).then(|| news.join("\n"))
+    }
+
+    /// Ends all of them and waits for that, for a bounded time.
+    pub(crate) async fn end(&self) {
+        let shells = std::mem::take(&mut self.lock().shells);
+        let ends = shells.iter().filter(|shell| shell.is_running()).map(|shell| shell.stop());
+        if timeout(SHELLS_END_WAIT, futures::future::join_all(ends)).await.is_err() {
+            tracing::warn!("a command in the background did not end in time; it is killed");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether an id is that of a command outside of the sandbox: what is said to it is judged as what
+/// runs there.
+pub(crate) fn is_outside(id: &str) -> bool {
+    id.starts_with(OUTSIDE)
+}
+
+/// How a process ended, in words.
+pub(crate) fn ending(status: &ExitStatus) -> String {
+    match (&status.signal, status.code) {
+        (Some(signal), _) => format!("Killed by signal: {signal}"),
+        (None, Some(code)) => format!("Exit code: {code}"),
+        (None, None) => "Exit status unknown".to_owned(),
+    }
+}
+
+fn names(shells: &[Arc<Shell>]) -> String {
+    shells.iter().map(|shell| shell.id().to_owned()).collect::<Vec<_>>().join(", ")
+}
+
+/// What is told of a command that has ended, with the end of the output that nobody has read.
+fn news(shell: &Shell) -> Option<String> {
+    let (end, unread) = shell.take_news()?;
+    let mut text =
+        format!("The background command {} ({}) has ended. {end}", shell.id(), shell.line(SHELL_LINE_CHARS));
+    let last = output::last_lines(&unread, SHELL_NEWS_LINES, SHELL_NEWS_BYTES);
+    if !last.is_empty() {
+        text.push_str(&format!("\nThe end of its output (all of it: shell with action output):\n{last}"));
+    }
+    Some(text)
+}

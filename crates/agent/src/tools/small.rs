@@ -1,0 +1,59 @@
+//! The tools of the small profile: what models with little context or little ability are told. Only
+//! the specifications differ; the calls are those of the tools with the same names, and every other
+//! tool of the session can be called too.
+
+use crate::ToolSpec;
+use serde_json::{Value, json};
+
+/// The six tools that a small model is told of, in the order in which they are sent: under 3 KB as
+/// JSON, so that a prefill on a processor takes seconds.
+pub fn small() -> Vec<ToolSpec> {
+    let text = || json!({ "type": "string" });
+    let number = || json!({ "type": "integer" });
+    vec![
+        spec(
+            "file_read",
+            "Read a file. Shows numbered lines.",
+            json!({ "path": text(), "offset": number(), "limit": number() }),
+            &["path"],
+        ),
+        spec(
+            "file_edit",
+            "Replace text in a file. old_string must be copied exactly from the file, without line numbers, and occur once.",
+            json!({ "path": text(), "old_string": text(), "new_string": text() }),
+            &["path", "old_string", "new_string"],
+        ),
+        spec(
+            "file_write",
+            "Create a file, or replace all of it.",
+            json!({ "path": text(), "content": text() }),
+            &["path", "content"],
+        ),
+        spec(
+            "grep",
+            "Search file contents with a regular expression.",
+            json!({ "pattern": text(), "path": text() }),
+            &["pattern"],
+        ),
+        spec(
+            "glob",
+            "List files by pattern, such as **/*.py or *.",
+            json!({ "pattern": text() }),
+            &["pattern"],
+        ),
+        spec(
+            "bash",
+            "Run a command in the project folder and return its output.",
+            json!({ "command": text() }),
+            &["command"],
+        ),
+    ]
+}
+
+fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({ "type": "object", "properties": properties, "required": required }),
+    }
+}
