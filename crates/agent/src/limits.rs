@@ -109,7 +109,8 @@ impl ToolLimits {
     }
 }
 
-/// Bytes of one answer of a model: its text, its reasoning and the arguments of its calls together.
+/// Bytes of one answer of a model: its text, its reasoning, the arguments of its calls and what only
+/// the wire understands together.
 /// What comes beyond it is not read, and the answer is cut off.
 pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Events of an answer that are taken in one go, while others may wait for the thread.

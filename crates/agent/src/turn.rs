@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod gathered;
 mod prompted;
 mod request;
 mod usage;
@@ -194,11 +195,11 @@ async fn attempt(
             }
         }
         let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
-        let (mut candidates, announced) = calls::announce(session, &answer.response.calls);
-        let mut events =
-            vec![SessionEvent::ModelResponse(answer.response.clone()), SessionEvent::Usage(usage)];
+        let requested: Vec<_> = answer.response.calls().cloned().collect();
+        let (mut candidates, announced) = calls::announce(session, &requested);
+        let mut events = vec![SessionEvent::ModelResponse(answer.response), SessionEvent::Usage(usage)];
         events.extend(announced);
-        if answer.response.calls.is_empty() {
+        if requested.is_empty() {
             course.last = events;
             let stop = answer.stop?;
             tokio::task::yield_now().await;
@@ -211,7 +212,7 @@ async fn attempt(
         calls::record_and_look(session, &mut candidates, events).await?;
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
-        let repeated = repetition.count(&answer.response.calls);
+        let repeated = repetition.count(&requested);
         let over = calls::run(session, controls, candidates, cancel).await;
         let sampled = session.take_sampled();
         let over = over?;

@@ -9,6 +9,7 @@ mod catalog;
 mod catalogue;
 mod chat;
 mod discovery;
+mod fields;
 #[cfg(test)]
 mod fixture;
 mod http;

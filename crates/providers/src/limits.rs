@@ -55,5 +55,8 @@ pub(crate) const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
 /// The longest list of models that a loopback server may send, in bytes.
 pub(crate) const MAX_LIST_BYTES: usize = 1024 * 1024;
 
+/// The longest name of a tool that goes to a provider, in bytes.
+pub(crate) const MAX_NAME: usize = 64;
+
 /// The longest call id that goes to a provider, in characters.
 pub(crate) const MAX_CALL_ID: usize = 64;

@@ -74,18 +74,6 @@ impl Sink {
     }
 }
 
-/// Reads the arguments of a call. None at all means no arguments; anything but an object is given back as it came.
-pub(crate) fn arguments(raw: String) -> Result<Value, MalformedArguments> {
-    if raw.trim().is_empty() {
-        return Ok(Value::Object(serde_json::Map::new()));
-    }
-    match serde_json::from_str::<Value>(&raw) {
-        Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err(MalformedArguments { raw, error: "the arguments are no JSON object".into() }),
-        Err(error) => Err(MalformedArguments { error: format!("the arguments are no JSON: {error}"), raw }),
-    }
-}
-
 /// The arguments of a call as they go back to a provider. Several servers parse them, so a raw text that was no object goes as an
 /// object that holds it.
 pub(crate) fn sent_arguments(arguments: &Result<Value, MalformedArguments>) -> Cow<'_, Value> {

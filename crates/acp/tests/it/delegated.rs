@@ -22,7 +22,7 @@ fn allowing() -> EditorScript {
 fn told(stage: &Stage) -> Vec<String> {
     let last = stage.model.requests().last().cloned().expect("the model was asked");
     let calls = last.messages.iter().filter_map(|message| match message {
-        agent::Message::Assistant(said) => Some(said.calls.iter().map(|call| call.result.text.clone())),
+        agent::Message::Assistant(said) => Some(said.calls().map(|call| call.result.text.clone())),
         agent::Message::User(_) => None,
     });
     calls.flatten().collect()

@@ -61,14 +61,7 @@ pub(super) async fn run(
 pub(super) fn say(session: &Session, text: String, course: &mut Course) -> StopReason {
     let (id, thought_id) = session.conversation().next_answer();
     session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
-    let response = ModelResponse {
-        id,
-        thought_id,
-        model: String::new(),
-        reasoning: Vec::new(),
-        text,
-        calls: Vec::new(),
-    };
+    let response = ModelResponse::said(id, thought_id, String::new(), text);
     course.last.push(SessionEvent::ModelResponse(response));
     StopReason::EndTurn
 }

@@ -227,7 +227,7 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
     let Some(agent::Message::Assistant(answer)) = asked.requests()[1].messages.last().cloned() else {
         panic!()
     };
-    assert_eq!(answer.calls[0].result.text, "I am mcp__s__first");
+    assert_eq!(answer.calls().next().unwrap().result.text, "I am mcp__s__first");
     first.shutdown().await;
 
     let (second, model) = runtime(vec![Reply::text("On.")]);
@@ -283,5 +283,9 @@ async fn a_tool_that_came_later_is_called_through_the_listed_one_and_shown_as_it
     let requests = model.requests();
     assert!(requests[0].tools.iter().any(|tool| tool.name == "call_tool"));
     let Some(agent::Message::Assistant(answer)) = requests[2].messages.last() else { panic!() };
-    assert_eq!(answer.calls[0].name, "call_tool", "what the model said is sent back as it said it");
+    assert_eq!(
+        answer.calls().next().unwrap().written.name,
+        "call_tool",
+        "what the model said is sent back as it said it"
+    );
 }

@@ -1,5 +1,7 @@
 //! Anthropic Messages.
 
+mod answer;
+mod bound;
 mod request;
 mod stream;
 
@@ -10,6 +12,9 @@ use std::sync::Arc;
 
 /// The version of the API that requests name.
 pub(crate) const VERSION: &str = "2023-06-01";
+
+/// The name under which the wire keeps its own form of items.
+const WIRE: &str = "anthropic";
 
 /// A model behind Messages.
 pub(crate) struct AnthropicModel {

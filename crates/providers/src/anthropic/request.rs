@@ -1,11 +1,15 @@
 //! The body of a Messages request.
 
+use super::{
+    answer::push_answer,
+    bound::{running, thinks},
+};
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, replayed, result_images, written},
-    sink::sent_arguments,
+    fields::Fields,
+    parts::{Part, parts, written},
 };
-use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
+use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
@@ -18,12 +22,16 @@ const LEAST_THINKING: u64 = 1024;
 pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
     let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
-    for message in &request.messages {
+    let running = running(&request.messages);
+    for (position, message) in request.messages.iter().enumerate() {
         match message {
             Message::User(content) => {
                 push(&mut messages, "user", parts(content, info).into_iter().map(block).collect())
             }
-            Message::Assistant(answer) => push_answer(&mut messages, answer, info, &mut ids),
+            Message::Assistant(answer) => {
+                let thinks = thinks(answer, model, position >= running);
+                push_answer(&mut messages, answer, thinks, info, &mut ids);
+            }
         }
     }
     for message in messages.iter_mut().rev().filter(|message| message.role == "user").take(2) {
@@ -91,7 +99,7 @@ fn wants_budget(model: &str) -> bool {
 }
 
 /// Adds blocks; neighbours of one role become one message, as results of calls and what the user says next do.
-fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block<'a>>) {
+pub(super) fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block<'a>>) {
     match messages.last_mut() {
         _ if content.is_empty() => {}
         Some(last) if last.role == role => last.content.extend(content),
@@ -99,50 +107,7 @@ fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block
     }
 }
 
-fn push_answer<'a>(
-    messages: &mut Vec<Wire<'a>>,
-    answer: &'a AssistantMessage,
-    info: &ModelInfo,
-    ids: &mut CallIds,
-) {
-    let says_something = !answer.text.trim().is_empty();
-    if !says_something && answer.calls.is_empty() {
-        return;
-    }
-    let mut content = Vec::new();
-    if answer.model == info.id {
-        // Without its signature the API refuses a block, so it goes out as it came in.
-        let blocks =
-            answer.reasoning.iter().filter_map(|block| replayed(block, &["thinking", "redacted_thinking"]));
-        content.extend(blocks.map(|raw| Block::from(Kind::Replayed(raw))));
-    }
-    if says_something {
-        content.push(Block::from(Kind::Text { text: answer.text.as_str().into() }));
-    }
-    let mut results = Vec::new();
-    for call in &answer.calls {
-        let id = ids.next(&call.provider_id);
-        let mut inner = Vec::new();
-        if !call.result.text.trim().is_empty() {
-            inner.push(Block::from(Kind::Text { text: call.result.text.as_str().into() }));
-        }
-        inner.extend(result_images(&call.result, info).into_iter().map(block));
-        results.push(Block::from(Kind::ToolResult {
-            tool_use_id: id.clone(),
-            content: inner,
-            is_error: call.result.is_error,
-        }));
-        content.push(Block::from(Kind::ToolUse {
-            id,
-            name: &call.name,
-            input: sent_arguments(&call.arguments),
-        }));
-    }
-    push(messages, "assistant", content);
-    push(messages, "user", results);
-}
-
-fn block(part: Part<'_>) -> Block<'_> {
+pub(super) fn block(part: Part<'_>) -> Block<'_> {
     Block::from(match part {
         Part::Text(text) => Kind::Text { text },
         Part::Image { mime_type, data } => {
@@ -177,13 +142,13 @@ struct Body<'a> {
 }
 
 #[derive(Serialize)]
-struct Wire<'a> {
+pub(super) struct Wire<'a> {
     role: &'static str,
     content: Vec<Block<'a>>,
 }
 
-struct Block<'a> {
-    kind: Kind<'a>,
+pub(super) struct Block<'a> {
+    pub(super) kind: Kind<'a>,
     cache_control: Option<CacheControl>,
 }
 
@@ -203,7 +168,7 @@ impl Serialize for Block<'_> {
             cache_control: CacheControl,
         }
         match (&self.kind, self.cache_control) {
-            (Kind::Replayed(raw), _) => raw.serialize(serializer),
+            (Kind::Replayed(raw) | Kind::Thinking(raw), _) => raw.serialize(serializer),
             (kind, None) => kind.serialize(serializer),
             (kind, Some(cache_control)) => Marked { kind, cache_control }.serialize(serializer),
         }
@@ -212,7 +177,7 @@ impl Serialize for Block<'_> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Kind<'a> {
+pub(super) enum Kind<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -221,8 +186,11 @@ enum Kind<'a> {
     },
     ToolUse {
         id: String,
-        name: &'a str,
-        input: Cow<'a, Value>,
+        name: Cow<'a, str>,
+        input: Input<'a>,
+        /// What else came with the call.
+        #[serde(flatten)]
+        more: Fields<'a>,
     },
     ToolResult {
         tool_use_id: String,
@@ -233,10 +201,22 @@ enum Kind<'a> {
     },
     #[serde(skip)]
     Replayed(&'a RawValue),
+    #[serde(skip)]
+    Thinking(&'a RawValue),
+}
+
+/// The arguments of a call.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Input<'a> {
+    /// As the model wrote them.
+    Written(&'a RawValue),
+    /// As they were read.
+    Read(Cow<'a, Value>),
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
+pub(super) struct Source<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     media_type: &'a str,

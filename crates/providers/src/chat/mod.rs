@@ -1,5 +1,7 @@
 //! OpenAI Chat Completions, the wire that nearly every server speaks.
 
+mod answer;
+mod kept;
 mod request;
 mod stream;
 
@@ -7,6 +9,9 @@ use crate::http::{Endpoint, Exchange, Http, Peer, Tuning};
 use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
 use futures::stream::BoxStream;
 use std::sync::Arc;
+
+/// The name under which the wire keeps its own form of items.
+const WIRE: &str = "chat";
 
 /// A model behind Chat Completions.
 pub(crate) struct ChatModel {

@@ -1,10 +1,10 @@
 //! The body of a Chat Completions request.
 
-use super::stream::ReasoningField;
+use super::answer::{self, Habits};
 use crate::{
     call_ids::CallIds,
+    fields::Fields,
     parts::{Part, parts, result_images, written},
-    sink::sent_arguments,
 };
 use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
@@ -19,13 +19,11 @@ pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, offici
         messages.push(Wire::System { content: &request.system });
     }
     let mut ids = CallIds::default();
-    let turn = request.messages.iter().rposition(|message| matches!(message, Message::User(_))).unwrap_or(0);
-    for (position, message) in request.messages.iter().enumerate() {
+    let habits = Habits::of(&request.messages, &info.id, official);
+    for message in &request.messages {
         match message {
             Message::User(content) => push_user(&mut messages, parts(content, info)),
-            Message::Assistant(answer) => {
-                push_answer(&mut messages, answer, info, &mut ids, position > turn);
-            }
+            Message::Assistant(answer) => push_answer(&mut messages, answer, info, habits, &mut ids),
         }
     }
     let tools = tools(&request.tools);
@@ -57,43 +55,17 @@ fn push_user<'a>(messages: &mut Vec<Wire<'a>>, parts: Vec<Part<'a>>) {
 }
 
 /// An answer, then the result of each call, then the images of the results: a tool message holds text only.
-///
-/// Reasoning goes back only within the turn that it belongs to (servers that want it want it there, between calls), only to the
-/// model that made it, and in the field that it came in.
 fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
     info: &ModelInfo,
+    habits: Habits,
     ids: &mut CallIds,
-    in_turn: bool,
 ) {
-    if answer.text.is_empty() && answer.calls.is_empty() {
-        return;
-    }
-    let (mut reasoning_content, mut reasoning) = (None, None);
-    if in_turn && answer.model == info.id {
-        let field = answer.reasoning.iter().find_map(|block| ReasoningField::read(block.opaque.as_deref()?));
-        let text = || Some(answer.reasoning.iter().map(|block| block.text.as_str()).collect::<String>());
-        match field {
-            Some(ReasoningField::ReasoningContent) => reasoning_content = text(),
-            Some(ReasoningField::Reasoning) => reasoning = text(),
-            None => {}
-        }
-    }
-    let sent: Vec<String> = answer.calls.iter().map(|call| ids.next(&call.provider_id)).collect();
-    let calls = answer.calls.iter().zip(&sent).map(|(call, id)| Call {
-        id: id.clone(),
-        kind: "function",
-        function: Function { name: &call.name, arguments: sent_arguments(&call.arguments).to_string() },
-    });
-    messages.push(Wire::Assistant {
-        content: Some(answer.text.as_str()).filter(|text| !text.is_empty()),
-        reasoning_content,
-        reasoning,
-        tool_calls: calls.collect(),
-    });
+    let mut sent = Vec::new();
+    messages.extend(answer::message(answer, answer.model == info.id, habits, ids, &mut sent));
     let mut images = Vec::new();
-    for (call, id) in answer.calls.iter().zip(sent) {
+    for (call, id) in answer.calls().zip(sent) {
         messages.push(Wire::Tool { tool_call_id: id, content: &call.result.text });
         let found = result_images(&call.result, info);
         if !found.is_empty() {
@@ -154,7 +126,7 @@ struct StreamOptions {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Wire<'a> {
+pub(super) enum Wire<'a> {
     System {
         content: &'a str,
     },
@@ -163,11 +135,14 @@ enum Wire<'a> {
     },
     Assistant {
         /// `null` beside calls: the form that servers agree on, where some refuse the empty text.
-        content: Option<&'a str>,
+        content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning: Option<String>,
+        /// What else came with the message.
+        #[serde(flatten)]
+        more: Fields<'a>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
@@ -179,35 +154,41 @@ enum Wire<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum UserContent<'a> {
+pub(super) enum UserContent<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<WirePart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WirePart<'a> {
+pub(super) enum WirePart<'a> {
     Text { text: Cow<'a, str> },
     ImageUrl { image_url: ImageUrl },
 }
 
 #[derive(Serialize)]
-struct ImageUrl {
+pub(super) struct ImageUrl {
     url: String,
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
-    id: String,
+pub(super) struct Call<'a> {
+    pub(super) id: String,
     #[serde(rename = "type")]
-    kind: &'static str,
-    function: Function<'a>,
+    pub(super) kind: &'static str,
+    pub(super) function: Function<'a>,
+    /// What else came with the call.
+    #[serde(flatten)]
+    pub(super) more: Fields<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    arguments: String,
+pub(super) struct Function<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) arguments: String,
+    /// What else came with the function.
+    #[serde(flatten)]
+    pub(super) more: Fields<'a>,
 }
 
 /// The tools, written for this wire.
@@ -243,9 +224,9 @@ mod tests {
         messages: {"content":"First","role":"user"}
         messages: {"content":"From another model.","role":"assistant"}
         messages: {"content":[{"text":"Look","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
-        messages: {"content":null,"reasoning_content":"Hm","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
-        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
-        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":null,"reasoning_content":"Hm","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\": \"a\"}","name":"read"},"id":"c:1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c:1"}
+        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1"}
         messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"}],"role":"user"}
         model = "m"
         reasoning_effort = "low"
@@ -265,9 +246,9 @@ mod tests {
         messages: {"content":"First","role":"user"}
         messages: {"content":"From another model.","role":"assistant"}
         messages: {"content":[{"text":"Look","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
-        messages: {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
-        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
-        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\": \"a\"}","name":"read"},"id":"c:1","type":"function"},{"function":{"arguments":"{\"path\":","name":"read"},"id":"c_1","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c:1"}
+        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1"}
         messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"}],"role":"user"}
         model = "m"
         prompt_cache_key = "session-1"

@@ -2,41 +2,31 @@
 
 mod calls;
 mod chunk;
+mod more;
 
+use super::{
+    WIRE,
+    kept::{Kept, ReasoningField},
+};
 use crate::{
     http::{Failure, Fold, Peer},
+    parts::kept,
     sink::Sink,
 };
 use agent::{ModelEvent, ModelStop, Reasoning, Usage};
 use calls::Calls;
 use chunk::{Chunk, Delta};
-
-/// Which field a server streams reasoning in; it goes back in the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReasoningField {
-    ReasoningContent,
-    Reasoning,
-}
-
-impl ReasoningField {
-    /// Reads what [`ReasoningField::opaque`] wrote.
-    pub(super) fn read(opaque: &str) -> Option<Self> {
-        [Self::ReasoningContent, Self::Reasoning].into_iter().find(|field| field.opaque() == opaque)
-    }
-
-    fn opaque(self) -> &'static str {
-        match self {
-            Self::ReasoningContent => r#"{"field":"reasoning_content"}"#,
-            Self::Reasoning => r#"{"field":"reasoning"}"#,
-        }
-    }
-}
+use more::More;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
 pub(super) struct ChatFold {
     reasoning: String,
+    /// The field that reasoning comes in, until its block is complete.
     field: Option<ReasoningField>,
+    /// Whether any reasoning came, be it empty.
+    reasoned: bool,
+    more: More,
     calls: Calls,
     usage: Option<Usage>,
     finish: Option<String>,
@@ -82,6 +72,10 @@ impl Fold for ChatFold {
 
     fn complete(&mut self, sink: &mut Sink) {
         self.end_reasoning(sink);
+        let message = self.more.take();
+        if !message.is_empty() {
+            sink.push(ModelEvent::Other(kept(WIRE, &Kept { message })));
+        }
         let calls = self.calls.take();
         let stop = match self.finish.as_deref() {
             Some("length" | "max_tokens") => ModelStop::MaxTokens,
@@ -105,10 +99,15 @@ impl ChatFold {
         let reasoning = match (delta.reasoning_content, delta.reasoning) {
             (Some(text), _) if !text.is_empty() => Some((ReasoningField::ReasoningContent, text)),
             (_, Some(text)) if !text.is_empty() => Some((ReasoningField::Reasoning, text)),
+            // A server that gives the field wants it back, even where nothing was thought.
+            (Some(text), _) if !self.reasoned => Some((ReasoningField::ReasoningContent, text)),
             _ => None,
         };
+        sink.count(delta.more.bytes());
+        self.more.add(delta.more);
         if let Some((field, text)) = reasoning {
             self.field = Some(field);
+            self.reasoned = true;
             self.reasoning.push_str(&text);
             sink.reasoning(text);
         }

@@ -1,5 +1,6 @@
 //! OpenAI Responses, without state on the server.
 
+mod answer;
 mod request;
 mod stream;
 
@@ -7,6 +8,9 @@ use crate::http::{Endpoint, Exchange, Http, Peer, Tuning};
 use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
 use futures::stream::BoxStream;
 use std::sync::Arc;
+
+/// The name under which the wire keeps its own form of items.
+const WIRE: &str = "responses";
 
 /// A model behind Responses.
 pub(crate) struct ResponsesModel {

@@ -1,11 +1,11 @@
 //! The body of a Responses request.
 
+use super::answer::push_answer;
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, replayed, result_images, written},
-    sink::sent_arguments,
+    parts::{Part, parts, written},
 };
-use agent::{AnsweredCall, AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
+use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
@@ -49,45 +49,7 @@ fn reasons(model: &str) -> bool {
     !["gpt-4", "gpt-3", "chatgpt", "gpt-5-chat"].iter().any(|old| name.starts_with(old))
 }
 
-/// Reasoning, text, calls, results, in the order that the API wants: a reasoning item must be followed by what it led to.
-fn push_answer<'a>(
-    input: &mut Vec<Item<'a>>,
-    answer: &'a AssistantMessage,
-    info: &ModelInfo,
-    ids: &mut CallIds,
-) {
-    if answer.text.is_empty() && answer.calls.is_empty() {
-        return;
-    }
-    if answer.model == info.id {
-        let items = answer.reasoning.iter().filter_map(|block| replayed(block, &["reasoning"]));
-        input.extend(items.map(Item::Replayed));
-    }
-    if !answer.text.is_empty() {
-        let content = vec![WirePart::OutputText { text: Cow::Borrowed(&answer.text) }];
-        input.push(Item::Message { role: "assistant", content });
-    }
-    let sent: Vec<_> = answer.calls.iter().map(|call| ids.next(&call.provider_id)).collect();
-    for (call, id) in answer.calls.iter().zip(&sent) {
-        let arguments = sent_arguments(&call.arguments).to_string();
-        input.push(Item::FunctionCall { call_id: id.clone(), name: &call.name, arguments });
-    }
-    for (call, call_id) in answer.calls.iter().zip(sent) {
-        input.push(Item::FunctionCallOutput { call_id, output: output(call, info) });
-    }
-}
-
-/// A result: a plain string, the form that every server takes, unless there are images.
-fn output<'a>(call: &'a AnsweredCall, info: &ModelInfo) -> Output<'a> {
-    let images = result_images(&call.result, info);
-    if images.is_empty() {
-        return Output::Text(&call.result.text);
-    }
-    let text = WirePart::InputText { text: Cow::Borrowed(&call.result.text) };
-    Output::Parts(std::iter::once(text).chain(images.into_iter().map(wire_part)).collect())
-}
-
-fn wire_part(part: Part<'_>) -> WirePart<'_> {
+pub(super) fn wire_part(part: Part<'_>) -> WirePart<'_> {
     match part {
         Part::Text(text) => WirePart::InputText { text },
         Part::Image { mime_type, data } => {
@@ -138,9 +100,9 @@ struct ReasoningOptions<'a> {
     summary: &'static str,
 }
 
-enum Item<'a> {
+pub(super) enum Item<'a> {
     Message { role: &'static str, content: Vec<WirePart<'a>> },
-    FunctionCall { call_id: String, name: &'a str, arguments: String },
+    FunctionCall { call_id: String, name: Cow<'a, str>, arguments: String },
     FunctionCallOutput { call_id: String, output: Output<'a> },
     Replayed(&'a RawValue),
 }
@@ -169,14 +131,14 @@ impl Serialize for Item<'_> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Output<'a> {
+pub(super) enum Output<'a> {
     Text(&'a str),
     Parts(Vec<WirePart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WirePart<'a> {
+pub(super) enum WirePart<'a> {
     InputText { text: Cow<'a, str> },
     OutputText { text: Cow<'a, str> },
     InputImage { image_url: String },
@@ -214,10 +176,10 @@ mod tests {
         input: {"content":[{"text":"From another model.","type":"output_text"}],"role":"assistant","type":"message"}
         input: {"content":[{"text":"Look","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"},{"text":"[a](file:///a)","type":"input_text"}],"role":"user","type":"message"}
         input: {"encrypted_content":"gAA/+==","id":"rs_1","summary":[],"type":"reasoning"}
-        input: {"arguments":"{\"path\":\"a\"}","call_id":"c_1","name":"read","type":"function_call"}
-        input: {"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","call_id":"c_1_2","name":"read","type":"function_call"}
-        input: {"call_id":"c_1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"}],"type":"function_call_output"}
-        input: {"call_id":"c_1_2","output":"the arguments are no JSON","type":"function_call_output"}
+        input: {"arguments":"{\"path\": \"a\"}","call_id":"c:1","name":"read","type":"function_call"}
+        input: {"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","call_id":"c_1","name":"read","type":"function_call"}
+        input: {"call_id":"c:1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"}],"type":"function_call_output"}
+        input: {"call_id":"c_1","output":"the arguments are no JSON","type":"function_call_output"}
         instructions = "Be brief."
         max_output_tokens = 4096
         model = "gpt-5"

@@ -560,7 +560,8 @@ async fn responses_mangled() {
     check("malformed event", wire, send(&broken), expected).await;
 
     let text = r#"{"type":"response.output_text.delta","delta":"a"}"#;
-    check("cut after a call", wire, send(&[text, read]), &["text: a", CUT]).await;
+    let cut = &["text: a", r#"call: c1 read {"path":"a"}"#, CUT];
+    check("cut after a call", wire, send(&[text, read]), cut).await;
     check("idle", wire, vec![Faker::events(&sse(&[text])), Step::Hang], &["text: a", IDLE]).await;
     let again = r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"list","arguments":"{}"}}"#;
     let calls = &[r#"call: c1 read {"path":"a"}"#, "call: c1 list {}", "stop: ToolCalls"];

@@ -25,7 +25,6 @@ pub(super) enum Item {
         #[serde(default)]
         summary: Vec<TextPart>,
         content: Option<Vec<TextPart>>,
-        encrypted_content: Option<String>,
     },
     FunctionCall {
         #[serde(default)]
