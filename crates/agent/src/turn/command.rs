@@ -3,6 +3,7 @@
 use super::Course;
 use crate::{
     Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
+    briefing::instruction_files,
     checkpoint::{Timeline, restore},
     commands::{self, Action},
     context::{self, Room, Summed, Summing},
@@ -113,6 +114,11 @@ async fn context_text(session: &mut Session, controls: &Controls) -> Result<Stri
             session.settings().limits.context.auto_compact,
             context::can_sum_up(model.as_ref()),
         ));
+    }
+    let known = conversation.known();
+    let files: Vec<_> = instruction_files(&known).map(|file| format!("`{file}`")).collect();
+    if !files.is_empty() {
+        text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
     }
     Ok(text)
 }

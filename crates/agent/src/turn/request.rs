@@ -144,19 +144,29 @@ impl Session {
         let instructions = self.surroundings.instructions.facts(profile.instructions);
         facts.extend(briefing::of_lost_instructions(&instructions, known));
         facts.extend(instructions);
-        let append = appended(self).filter(|text| !prefix.system.ends_with(&format!("\n{text}\n")));
-        let text = match &append {
-            Some(text) => format!("The user's settings say from now on:\n{text}"),
-            None => "What the user's settings said in a message before no longer holds.".to_owned(),
-        };
-        let value = append.map_or_else(String::new, |text| briefing::hash(text.as_bytes()));
-        facts.push(Fact::paragraph("append", value, text));
+        facts.push(of_append(appended(self), prefix, known));
         if profile.tools.is_none() {
             let now: Vec<ToolSpec> = self.listed().to_vec();
             facts.extend(briefing::of_tools(&prefix.tools, &now, known));
         }
         facts
     }
+}
+
+/// What there is to tell of what the user's settings add to the system prompt: nothing, as long as it
+/// stands in there.
+fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
+    const NAME: &str = "append";
+    let Some(append) = append else {
+        let text =
+            "What the user's settings added to the system prompt, or said in a message, no longer holds.";
+        return Fact::paragraph(NAME, "", text);
+    };
+    let value = briefing::hash(append.as_bytes());
+    if prefix.system.ends_with(&format!("\n{append}\n")) && !known.contains_key(NAME) {
+        return Fact::in_system_prompt(NAME, value);
+    }
+    Fact::paragraph(NAME, value, format!("The user's settings say from now on:\n{append}"))
 }
 
 /// What the user's settings add to the system prompt.
