@@ -108,7 +108,11 @@ fn size(event: &ModelEvent) -> usize {
             provider_id.len() + name.len() + arguments.len() + opaque_bytes(opaque.as_ref())
         }
         ModelEvent::Other(opaque) => opaque.len(),
-        ModelEvent::Usage(_) | ModelEvent::Alive | ModelEvent::Stop(_) | ModelEvent::Retrying { .. } => 0,
+        ModelEvent::Usage(_)
+        | ModelEvent::Alive
+        | ModelEvent::Notice(_)
+        | ModelEvent::Stop(_)
+        | ModelEvent::Retrying { .. } => 0,
     }
 }
 

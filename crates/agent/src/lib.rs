@@ -45,6 +45,7 @@ mod price;
 mod prompt;
 mod recent;
 mod redact;
+mod repair;
 mod runtime;
 mod sampling;
 mod sanitise;

@@ -138,10 +138,14 @@ pub struct ModelRequest {
     pub tools: ToolSpecs,
     /// The most tokens of the answer; the model's own limit when `None`.
     pub max_output: Option<u64>,
-    /// How hard it should think: `low`, `medium`, `high`; the provider's default when `None`.
+    /// How hard it should think: `low`, `medium`, `high`, `xhigh`, `max`; the provider's default when `None`. A level that the model
+    /// does not have becomes the highest below it that it has.
     pub reasoning_effort: Option<String>,
     /// A stable key for the provider's prompt cache: the session's id.
     pub cache_key: Option<String>,
+    /// JSON Schema, an object, that the text of the answer should follow. Where the server does not
+    /// take one, the answer comes without it: whoever asks must bear an answer of any form.
+    pub answer_schema: Option<Value>,
 }
 
 /// A message of the conversation, as models see it.
@@ -246,6 +250,9 @@ pub enum ModelEvent {
     Usage(Usage),
     /// The server sent something that is no part of the answer, such as a ping: it is still at work.
     Alive,
+    /// What the provider has to say to the user beside the answer, such as why it refused: a whole
+    /// sentence. It is no part of the conversation.
+    Notice(String),
     /// The answer is complete.
     Stop(ModelStop),
 }

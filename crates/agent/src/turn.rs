@@ -185,6 +185,7 @@ async fn attempt(
         // What was summed up may have said where the model works.
         session.brief(model.info(), &state()).await;
         request.messages = session.conversation().history().messages().to_vec();
+        let offered = request.tools.clone();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
             course.overflowed = true;
@@ -194,9 +195,10 @@ async fn attempt(
                 continue;
             }
         }
+        let cut_at = (answer.stop == Ok(ModelStop::MaxTokens)).then_some(answer.usage.output);
         let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
         let requested: Vec<_> = answer.response.calls().cloned().collect();
-        let (mut candidates, announced) = calls::announce(session, &requested);
+        let (mut candidates, announced) = calls::announce(session, &requested, &offered, cut_at);
         let mut events = vec![SessionEvent::ModelResponse(answer.response), SessionEvent::Usage(usage)];
         events.extend(announced);
         if requested.is_empty() {

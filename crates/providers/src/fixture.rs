@@ -52,6 +52,7 @@ pub(crate) fn request(opaque: &str) -> ModelRequest {
         max_output: Some(4_096),
         reasoning_effort: Some("low".into()),
         cache_key: Some("session-1".into()),
+        answer_schema: None,
     }
 }
 

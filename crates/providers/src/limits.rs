@@ -8,6 +8,9 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often a request is tried in all.
 pub const TRIES: u32 = 3;
 
+/// How often a request is made anew because the server refused one of its options.
+pub(crate) const MAX_LESSONS: usize = 8;
+
 /// The wait before the second try; it doubles for each further one and a random part of it is added.
 pub const RETRY_DELAY: Duration = Duration::from_millis(500);
 

@@ -19,6 +19,12 @@ pub(crate) fn parts<'a>(content: &'a [Content], info: &ModelInfo) -> Vec<Part<'a
     content.iter().map(|content| part(content, info)).filter(|part| !is_blank(part)).collect()
 }
 
+/// The text of a tool's result, for wires that have no mark for one that failed: the text says it.
+pub(crate) fn result_text(result: &ToolResult) -> Cow<'_, str> {
+    let says_so = result.text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if result.is_error && !says_so { format!("Error: {}", result.text).into() } else { (&result.text).into() }
+}
+
 /// The images of a tool's result, as [`parts`] gives them.
 pub(crate) fn result_images<'a>(result: &'a ToolResult, info: &ModelInfo) -> Vec<Part<'a>> {
     parts(&result.images, info)

@@ -1,5 +1,6 @@
 //! Where the folds of the wires put what they understood.
 
+use crate::http::Peer;
 use agent::{ANSWER_BYTES, MalformedArguments, ModelEvent};
 use serde_json::Value;
 use std::{borrow::Cow, collections::VecDeque};
@@ -44,6 +45,17 @@ impl Sink {
             Some(ModelEvent::Reasoning(before)) => before.push_str(text.as_ref()),
             _ => self.push(ModelEvent::Reasoning(text.into())),
         }
+    }
+
+    /// Tells the user why the provider refused, as far as it says.
+    pub(crate) fn refused(&mut self, peer: &Peer, category: Option<&str>, explanation: Option<&str>) {
+        if category.is_none() && explanation.is_none() {
+            return;
+        }
+        let category = category.map_or_else(String::new, |category| format!(" ({category})"));
+        let explanation = explanation.map_or_else(String::new, |text| format!(": {}", peer.clean(text)));
+        let text = format!("{} refused to answer{category}{explanation}", peer.provider);
+        self.push(ModelEvent::Notice(text));
     }
 
     /// Any other event.

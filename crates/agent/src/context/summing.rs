@@ -255,6 +255,7 @@ impl Session {
                     | ModelEvent::Reasoning(_)
                     | ModelEvent::ReasoningDone(_)
                     | ModelEvent::Other(_)
+                    | ModelEvent::Notice(_)
                     | ModelEvent::Alive,
                 )) => {}
             }

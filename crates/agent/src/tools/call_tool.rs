@@ -31,10 +31,10 @@ pub(crate) fn inner(request: &ToolCallRequest) -> Result<Cow<'_, ToolCallRequest
     if request.name != NAME {
         return Ok(Cow::Borrowed(request));
     }
-    let Ok(outer) = &request.arguments else { return Ok(Cow::Borrowed(request)) };
     let wrong = |what: &str| {
         format!("Invalid arguments for '{NAME}': {what}. Send {{\"name\": \"TOOL\", \"arguments\": {{…}}}}.")
     };
+    let Ok(outer) = &request.arguments else { return Err(wrong("they are no JSON object")) };
     let name = outer["name"].as_str().map(str::trim).unwrap_or_default();
     if name.is_empty() || name == NAME {
         return Err(wrong("`name` must be the name of a tool"));

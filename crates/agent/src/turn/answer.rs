@@ -79,6 +79,11 @@ pub(super) async fn ask(
             Some(Ok(ModelEvent::Other(opaque))) => gathered.other(opaque),
             Some(Ok(ModelEvent::Usage(now))) => usage = now,
             Some(Ok(ModelEvent::Alive)) => {}
+            Some(Ok(ModelEvent::Notice(text))) => session.log.tell(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title: text,
+                description: None,
+            }),
             Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
                 session.log.tell(retrying(attempt, after, reason));
             }

@@ -60,17 +60,17 @@ async fn what_the_model_got_wrong_is_told_to_it_and_not_run() {
     stage.prompt("go").await.unwrap();
     let requests = stage.model.requests();
     let Some(Message::Assistant(first)) = requests[1].messages.last() else { panic!() };
+    let cut = &first.calls().next().unwrap().result.text;
     assert!(
-        first
-            .calls()
-            .next()
-            .unwrap()
-            .result
-            .text
-            .starts_with("Invalid tool call arguments (malformed JSON): EOF")
+        cut.starts_with("The call of bash was cut off: its arguments end before they are whole"),
+        "{cut}"
     );
     let results = stage.results();
-    assert_eq!(results[0], "Tool 'file_raed' not found. Did you mean file_read?");
+    assert!(
+        results[0]
+            .starts_with("Tool 'file_raed' not found. Did you mean file_read? The tools are: file_read, "),
+        "{results:?}"
+    );
     assert!(results[1].contains("missing field `path`"), "{results:?}");
     assert!(stage.statuses().iter().all(|(_, status)| *status == ToolStatus::Failed));
 }

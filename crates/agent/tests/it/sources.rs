@@ -161,7 +161,10 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
         })
         .collect();
     let expected = ["Tool 'mcp__a__late' not found.", "I am mcp__a__late", "Tool 'mcp__a__gone' not found."];
-    assert_eq!(ends, expected);
+    assert_eq!(ends.len(), expected.len());
+    for (end, expected) in ends.iter().zip(expected) {
+        assert!(end.starts_with(expected), "{end}");
+    }
     let noticed = |event: &&SessionEvent| matches!(event, SessionEvent::Notice { .. });
     let events = client.events();
     assert_eq!(events.iter().filter(noticed).count(), 4, "one a round");

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(super) struct AnthropicFold {
+pub(crate) struct AnthropicFold {
     /// The blocks that have begun and not ended: few, whatever their indexes are.
     open: Vec<(u64, Block)>,
     calls: usize,
@@ -68,6 +68,9 @@ impl Fold for AnthropicFold {
             Event::ContentBlockStop { index } => self.end(index, sink),
             Event::MessageDelta { delta, usage } => {
                 self.count(usage, sink);
+                if let Some(details) = delta.stop_details {
+                    sink.refused(peer, details.category.as_deref(), details.explanation.as_deref());
+                }
                 if let Some(reason) = delta.stop_reason {
                     self.stop = Some(reason);
                     sink.finished = true;

@@ -129,6 +129,9 @@ pub(super) enum Event {
         cache_read: u64,
         cache_write: u64,
     },
+    Notice {
+        text: String,
+    },
     Stop {
         reason: Stop,
     },
@@ -206,6 +209,7 @@ impl Event {
             ModelEvent::Usage(Usage { input, output, cache_read, cache_write, .. }) => {
                 Self::Usage { input, output, cache_read, cache_write }
             }
+            ModelEvent::Notice(text) => Self::Notice { text },
             ModelEvent::Stop(stop) => Self::Stop {
                 reason: match stop {
                     ModelStop::EndTurn => Stop::EndTurn,
@@ -239,6 +243,7 @@ impl From<Event> for ModelEvent {
             Event::Usage { input, output, cache_read, cache_write } => {
                 Self::Usage(Usage { input, output, cache_read, cache_write, ..Usage::default() })
             }
+            Event::Notice { text } => Self::Notice(text),
             Event::Stop { reason } => Self::Stop(match reason {
                 Stop::EndTurn => ModelStop::EndTurn,
                 Stop::ToolCalls => ModelStop::ToolCalls,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     call_ids::CallIds,
-    parts::{own_form, replayed, result_images, sent_name, written_object},
+    parts::{own_form, replayed, result_images, result_text, sent_name, written_object},
     sink::sent_arguments,
 };
 use agent::{AnsweredCall, AssistantMessage, Item, ModelInfo, Reasoning};
@@ -94,8 +94,8 @@ fn sent_call<'a>(call: &'a AnsweredCall, own: bool, ids: &mut CallIds) -> (Wire<
 fn output<'a>(call: &'a AnsweredCall, info: &ModelInfo) -> Output<'a> {
     let images = result_images(&call.result, info);
     if images.is_empty() {
-        return Output::Text(&call.result.text);
+        return Output::Text(result_text(&call.result));
     }
-    let text = WirePart::InputText { text: Cow::Borrowed(&call.result.text) };
+    let text = WirePart::InputText { text: result_text(&call.result) };
     Output::Parts(std::iter::once(text).chain(images.into_iter().map(wire_part)).collect())
 }

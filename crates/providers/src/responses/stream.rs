@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(super) struct ResponsesFold {
+pub(crate) struct ResponsesFold {
     calls: usize,
     usage: Option<Usage>,
     stop: Option<ModelStop>,

@@ -155,6 +155,7 @@ impl Event {
     /// The oldest format that can hold it.
     pub(super) fn format(&self) -> i64 {
         match self {
+            Self::EffortChanged { effort: Some(Effort::Xhigh | Effort::Max) } => 6,
             Self::EffortChanged { .. } => 2,
             Self::FileChanged(_) | Self::Rewound { .. } => 3,
             Self::Compaction { .. } => 4,
@@ -369,7 +370,7 @@ macro_rules! words {
 }
 
 words! {
-    Effort { Low, Medium, High }
+    Effort { Low, Medium, High, Xhigh, Max }
     Mode { Edit, Plan, Ask }
     PermissionMode { Guardian, Argus, Prometheus }
     PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }

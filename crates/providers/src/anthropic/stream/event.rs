@@ -80,6 +80,14 @@ pub(super) enum Delta {
 #[derive(Deserialize)]
 pub(super) struct MessageDelta {
     pub(super) stop_reason: Option<String>,
+    pub(super) stop_details: Option<StopDetails>,
+}
+
+/// Why an answer was refused (Anthropic, "Handling stop reasons").
+#[derive(Deserialize)]
+pub(super) struct StopDetails {
+    pub(super) category: Option<String>,
+    pub(super) explanation: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -112,8 +112,9 @@ impl Calls {
         {
             return Some(place);
         }
-        // The same id at another index: a name begins a call, arguments alone do not.
-        if name.is_some() { None } else { self.0.iter().rposition(same_id) }
+        // The same id at another index: a name begins a call, and so do arguments where the call before has all of its own.
+        let place = self.0.iter().rposition(same_id)?;
+        (name.is_none() && !is_whole(&self.0[place].arguments)).then_some(place)
     }
 
     fn find_without_id(&self, index: Option<i64>, name: Option<&str>) -> Option<usize> {
