@@ -4,7 +4,7 @@ use crate::{
     extensions::{self, Offered},
     limits::HOOK_TIMEOUT,
 };
-use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule, ToolProfile};
+use agent::{CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule, ToolProfile};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) mode: Mode,
     pub(crate) permission_mode: PermissionMode,
     pub(crate) append_system_prompt: Option<String>,
+    /// Whether calls that a model writes into its text are calls.
+    pub(crate) calls_as_text: CallsAsText,
     /// Tools that are denied in every mode.
     pub(crate) denied_tools: Vec<String>,
     /// Path patterns that are denied in every mode, beside the built-in ones.
@@ -217,6 +219,7 @@ impl Options {
             mode: Mode::default(),
             permission_mode: PermissionMode::default(),
             append_system_prompt: None,
+            calls_as_text: CallsAsText::default(),
             denied_tools: Vec::new(),
             blocked_paths: Vec::new(),
             allowed_paths: vec![folders.temp.clone()],

@@ -212,6 +212,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut Counte
         hooks: hooks(options, cwd, counted_on),
         tool_providers: ToolProviders::default(),
         limits: options.limits.clone(),
+        calls_as_text: options.calls_as_text,
     }
 }
 

@@ -25,19 +25,18 @@ pub(super) struct FileWrite {
 #[async_trait]
 impl Tool for FileWrite {
     const NAME: &'static str = "file_write";
-    const DESCRIPTION: &'static str = "Creates a text file, or replaces all of an existing one (read it with file_read first). \
-        Missing folders are created. To change a part of a file use file_edit.";
+    const DESCRIPTION: &'static str = "Creates a text file and its folders, or replaces all of an existing one (read it first). To change a part use \
+        file_edit.";
     const EFFECT: Effect = Effect::Writes;
 
     fn parameters() -> Value {
         json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
+                "path": {"type": "string"},
                 "content": {"type": "string", "description": "The whole text of the file"}
             },
-            "required": ["path", "content"],
-            "additionalProperties": false
+            "required": ["path", "content"]
         })
     }
 

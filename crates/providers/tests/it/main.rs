@@ -4,6 +4,7 @@
 
 mod catalog;
 mod clumsy;
+mod echo;
 mod exchange;
 mod faker;
 mod gemini;

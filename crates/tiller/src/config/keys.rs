@@ -4,7 +4,9 @@ use super::key::{InProject, Key, Value};
 use crate::extensions::{self, Offered};
 use crate::limits::{HOOK_TIMEOUT_MAX, SILENCE_MAX};
 use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
-use agent::{Answer, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern};
+use agent::{
+    Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
+};
 use std::time::Duration;
 use system::SandboxLevel;
 
@@ -416,6 +418,14 @@ pub(crate) const KEYS: &[Key] = &[
         name: "providers.local.silence",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.local.silence = Some(silence(v)?)),
+    },
+    Key {
+        name: "models.calls_as_text",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| {
+            let words = [("auto", CallsAsText::Auto), ("on", CallsAsText::On), ("off", CallsAsText::Off)];
+            Ok(o.calls_as_text = v.one_of(&words)?)
+        },
     },
     Key {
         name: "client.terminal",

@@ -110,7 +110,9 @@ fn the_small_profile_names_arguments_that_its_tools_have() {
         for name in spec.parameters["properties"].as_object().unwrap().keys() {
             assert!(tool.parameters["properties"].get(name).is_some(), "{} has no {name}", spec.name);
         }
-        assert_eq!(spec.parameters["required"], tool.parameters["required"], "{}", spec.name);
+        // It may leave out ways of saying the same, and then require more.
+        let required = |spec: &crate::ToolSpec| spec.parameters["required"].as_array().unwrap().clone();
+        assert!(required(&tool).iter().all(|name| required(&spec).contains(name)), "{}", spec.name);
     }
 }
 
