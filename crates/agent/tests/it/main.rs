@@ -22,3 +22,4 @@ mod settling;
 mod sources;
 mod stage;
 mod steer;
+mod text_calls;
