@@ -23,3 +23,4 @@ mod settling;
 mod sources;
 mod stage;
 mod steer;
+mod text_calls;
