@@ -10,7 +10,7 @@ mod summary;
 mod tool;
 
 use crate::process::command;
-use crate::{cross, faults, tidy, wall};
+use crate::{cross, eval, faults, tidy, wall};
 use anyhow::Result;
 pub(crate) use clients::tap;
 use step::Steps;
@@ -54,6 +54,7 @@ pub(crate) fn run() -> Result<()> {
         }
     }
 
+    steps.function("tasks", "cargo xtask eval --self-test", eval::self_test)?;
     clients::play(&mut steps, &clients::Options::default())?;
     steps.command("wall build", command("cargo").args(TEST_BUILD).args(FULL))?;
     steps.function("wall", "cargo xtask wall", wall::run_built)?;

@@ -8,6 +8,7 @@
 mod bench;
 mod ci;
 mod cross;
+mod eval;
 mod faults;
 mod leftovers;
 mod peers;
@@ -29,6 +30,7 @@ usage: cargo xtask COMMAND
   faults   every operation fails once, and 300 kills of the debug binary [--points N] [--seed S] [--binary PATH] [--only NAME]
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
   wall     attacks on the debug binary, and what it asks about everyday commands [--family NAME] [--only NAME] [--quick] [--self-test]
+  eval     what an agent gets done with a real model, on 48 tasks --model M [--agent CMD] [--tasks WORDS] [--seeds N] [--self-test]
 ";
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(),
         ["faults", options @ ..] => faults::run(options),
         ["wall", options @ ..] => wall::run(options),
+        ["eval", options @ ..] => eval::run(options),
         ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

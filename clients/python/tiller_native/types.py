@@ -1840,11 +1840,16 @@ class ProviderConfigured(TypedDict):
 class Report(TypedDict):
     """The report of `tiller doctor --json`."""
 
+    default_model: Union[str, None]
+    default_provider: Union[str, None]
     issues: List[str]
+    next_commands: List[str]
     notices: List[str]
     paths: Dict[str, str]
+    provider_auth_status: Union[str, None]
     providers: List[Mapping[str, Json]]
     sandbox: Mapping[str, Json]
+    sessions: Mapping[str, Json]
     success: bool
     version: str
 
@@ -2154,6 +2159,7 @@ class Usage(TypedDict):
     model: Union[str, None]
     tokensIn: int
     tokensOut: int
+    unpricedTokens: int
 
 
 Verdict = Literal['allow', 'always', 'deny']

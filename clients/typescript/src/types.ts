@@ -1635,11 +1635,20 @@ export type ProviderConfigured = {
 
 /** The report of `tiller doctor --json`. */
 export type Report = {
+  default_model: string | null;
+  /** What the model of new sessions begins with; null without a model. */
+  default_provider: string | null;
   issues: string[];
+  /** Commands that mend the issues. */
+  next_commands: string[];
   notices: string[];
   paths: Record<string, string>;
+  /** `present`, `missing` or `not_needed`; null without a model. */
+  provider_auth_status: string | null;
   providers: (Record<string, unknown>)[];
   sandbox: Record<string, unknown>;
+  /** The file of all sessions, and what is left of earlier damage to it. */
+  sessions: Record<string, unknown>;
   success: boolean;
   version: string;
 };
@@ -1981,6 +1990,8 @@ export type Usage = {
   model: string | null;
   tokensIn: number;
   tokensOut: number;
+  /** Tokens that the cost leaves out, since their price is not known. */
+  unpricedTokens: number;
 };
 
 /** What came of a question. */

@@ -1,23 +1,34 @@
 //! Asks a model for an answer of a bounded size: what a runaway model says beyond it is not read.
 
 use crate::{
-    LanguageModel, ModelError, ModelEvent, ModelRequest, json_bytes,
-    limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE},
+    LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, Price, json_bytes,
+    limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE, MODEL_SILENCE, SILENCE_GRACE},
     tools::output::floor,
 };
 use futures::{StreamExt as _, stream, stream::BoxStream};
+use std::time::Duration;
 
 /// Asks a model. The stream ends with [`ModelError::AnswerTooLong`] where the answer would become
 /// longer than [`ANSWER_BYTES`]: text, reasoning and the arguments of calls together. What came
 /// before, it yields; the request is dropped.
 ///
 /// A model whose events are always ready does not keep the thread to itself: the stream lets other
-/// tasks run after every [`ANSWER_EVENTS_AT_ONCE`] events.
+/// tasks run after every [`ANSWER_EVENTS_AT_ONCE`] events. One that gives no event for too long ends
+/// with [`ModelError::Transport`]; [`ModelEvent::Alive`] counts for that and is not passed on. What
+/// the tokens cost is added to [`ModelEvent::Usage`].
 pub(crate) fn ask(
     model: &dyn LanguageModel,
     request: ModelRequest,
 ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-    let answer = Bounded { inner: Some(model.stream(request)), left: ANSWER_BYTES, over: false, events: 0 };
+    let info = model.info();
+    let answer = Bounded {
+        inner: Some(model.stream(request)),
+        left: ANSWER_BYTES,
+        over: false,
+        events: 0,
+        silence: silence(info),
+        price: info.price,
+    };
     stream::unfold(answer, |mut answer| async move { answer.next().await.map(|event| (event, answer)) })
         .boxed()
 }
@@ -31,6 +42,14 @@ struct Bounded {
     over: bool,
     /// Events since other tasks could run.
     events: u32,
+    /// How long the next event may take.
+    silence: Duration,
+    price: Option<Price>,
+}
+
+/// How long a model may give no event. One that watches its server itself ends earlier by that.
+fn silence(info: &ModelInfo) -> Duration {
+    info.silence.map_or(MODEL_SILENCE, |own| own.saturating_add(SILENCE_GRACE))
 }
 
 impl Bounded {
@@ -43,9 +62,10 @@ impl Bounded {
             self.events = 0;
             tokio::task::yield_now().await;
         }
-        let event = match self.inner.as_mut()?.next().await? {
+        let event = match self.heard().await? {
+            Ok(ModelEvent::Usage(used)) => ModelEvent::Usage(used.priced(self.price.as_ref())),
             Ok(event) => event,
-            failed => return Some(failed),
+            Err(error) => return Some(Err(error)),
         };
         let bytes = size(&event);
         if let Some(left) = self.left.checked_sub(bytes) {
@@ -56,6 +76,22 @@ impl Bounded {
         let Some(event) = cut(event, self.left) else { return Some(Err(ModelError::AnswerTooLong)) };
         self.over = true;
         Some(Ok(event))
+    }
+
+    /// The next event but for signs of life.
+    async fn heard(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        let inner = self.inner.as_mut()?;
+        loop {
+            let Ok(event) = tokio::time::timeout(self.silence, inner.next()).await else {
+                self.inner = None;
+                let seconds = self.silence.as_secs();
+                let text = format!("the model said nothing for {seconds} s; try again");
+                return Some(Err(ModelError::Transport(text)));
+            };
+            if !matches!(event, Some(Ok(ModelEvent::Alive))) {
+                return event;
+            }
+        }
     }
 }
 
@@ -72,7 +108,7 @@ fn size(event: &ModelEvent) -> usize {
             };
             provider_id.len() + name.len() + arguments
         }
-        ModelEvent::Usage(_) | ModelEvent::Stop(_) | ModelEvent::Retrying { .. } => 0,
+        ModelEvent::Usage(_) | ModelEvent::Alive | ModelEvent::Stop(_) | ModelEvent::Retrying { .. } => 0,
     }
 }
 

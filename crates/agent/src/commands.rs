@@ -117,6 +117,21 @@ pub(crate) fn named(prompt: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then(|| (name, arguments.trim()))
 }
 
+/// The command whose name is close to a given one that is none: a typing mistake or two.
+pub(crate) fn nearest(given: &str, commands: &[SlashCommand]) -> Option<String> {
+    if !given.starts_with(|first: char| first.is_ascii_alphabetic())
+        || commands.iter().any(|known| known.name == given)
+    {
+        return None;
+    }
+    let given = given.to_ascii_lowercase();
+    let distance = |known: &SlashCommand| strsim::damerau_levenshtein(&known.name, &given);
+    let nearest = commands.iter().min_by_key(|known| distance(known))?;
+    // Short words are close to everything: `/usr` is no `/ask`.
+    let most = if given.len() < 5 { 1 } else { 2 };
+    (distance(nearest) <= most).then(|| nearest.name.to_string())
+}
+
 /// The answer to `/help`.
 pub(crate) fn help(commands: &[SlashCommand]) -> String {
     let mut text = String::from("Commands:\n\n");
@@ -156,6 +171,27 @@ mod tests {
             ("/", None),
         ] {
             assert_eq!(parse(prompt), expected, "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn a_typing_mistake_in_a_command_is_recognised_and_a_path_is_not() {
+        for (given, meant) in [
+            ("compct", Some("compact")),
+            ("Plan", Some("plan")),
+            ("modle", Some("model")),
+            ("plan", None),
+            ("etc/hosts", None),
+            ("usr", None),
+            ("tmp", None),
+            ("/TODO", None),
+            ("*", None),
+            ("home", None),
+            ("var", None),
+            ("bin", None),
+            ("opt", None),
+        ] {
+            assert_eq!(nearest(given, commands()).as_deref(), meant, "{given}");
         }
     }
 

@@ -15,7 +15,7 @@ pub struct EventPages {
 }
 
 struct Page {
-    events: Vec<SessionEvent>,
+    events: Vec<(u64, SessionEvent)>,
     /// The number of the last event in it; `None` at the end.
     last: Option<u64>,
 }
@@ -30,6 +30,11 @@ impl EventPages {
     /// The next events in order, cleaned for display; none at the end. After an error there are no
     /// more.
     pub async fn next(&mut self) -> Result<Vec<SessionEvent>, StoreError> {
+        Ok(self.next_numbered().await?.into_iter().map(|(_, event)| event).collect())
+    }
+
+    /// The same, each with its number.
+    pub(crate) async fn next_numbered(&mut self) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
         let Some(reading) = self.reading.take() else { return Ok(Vec::new()) };
         let page = reading.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))?;
         if let Some(last) = page.last {
@@ -49,7 +54,7 @@ impl EventPages {
             let last = stored.last().map(|(number, _)| *number);
             let cleaner = Cleaner::default();
             let wanted = stored.into_iter().filter(|(number, _)| *number <= until);
-            Ok(Page { events: wanted.map(|(_, event)| cleaner.event(event)).collect(), last })
+            Ok(Page { events: wanted.map(|(number, event)| (number, cleaner.event(event))).collect(), last })
         }));
     }
 }

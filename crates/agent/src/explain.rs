@@ -16,8 +16,9 @@ pub struct Step {
     pub says: String,
 }
 
-/// Walks the chain for a command, or for a path when `what` begins with `/`, `./` or `~/` and holds no space, or names something that exists in
-/// the folder. A path is read, or written when `write` is set.
+/// Walks the chain for a command, or for a path: `what` holds a slash or begins with a dot, without a
+/// space, or names something that exists in the folder. A path is read, or written when `write` is
+/// set.
 pub async fn explain(
     options: &RuntimeOptions,
     system: Arc<dyn System>,
@@ -43,11 +44,15 @@ pub async fn decision_time(
     gate::decision_time(options, system.as_ref(), cwd, question, times).await
 }
 
-async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Question<'static> {
+/// Whether `what` is explained as a path and not as a command.
+pub async fn explained_as_path(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> bool {
     let looks_like_path =
-        !what.contains(' ') && ["/", "./", "../"].iter().any(|start| what.starts_with(start));
-    let exists = !what.contains('\0') && system.metadata(&cwd.join(what)).await.is_ok();
-    if write || looks_like_path || exists {
+        !what.contains(char::is_whitespace) && (what.contains('/') || what.starts_with('.'));
+    write || looks_like_path || (!what.contains('\0') && system.metadata(&cwd.join(what)).await.is_ok())
+}
+
+async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Question<'static> {
+    if explained_as_path(system, cwd, what, write).await {
         let path = cwd.join(what);
         match write {
             true => {

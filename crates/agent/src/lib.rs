@@ -38,6 +38,7 @@ mod outputs;
 mod outside;
 mod plain;
 mod policy;
+mod price;
 mod prompt;
 mod recent;
 mod redact;
@@ -81,7 +82,7 @@ pub use event::{
     ToolResult, ToolStatus, TurnEnd, UsageUpdate,
 };
 pub use event_pages::EventPages;
-pub use explain::{Step, decision_time, explain};
+pub use explain::{Step, decision_time, explain, explained_as_path};
 pub use found::found_rules;
 pub use freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use halves::without_halves;
@@ -94,7 +95,7 @@ pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
     AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, Models, ToolSpec, Usage,
+    ModelRequest, ModelStop, Models, ToolProfile, ToolSpec, Usage,
 };
 pub use outputs::Outputs;
 pub use outside::{Outside, Refusal};
@@ -102,6 +103,7 @@ pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern,
 };
+pub use price::{Cost, LongPrompt, Price, Rates};
 pub use redact::Redactor;
 pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};

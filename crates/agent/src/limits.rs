@@ -155,8 +155,11 @@ pub(crate) const INSTRUCTIONS_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);
 /// How long it may take to get at a model that is to be asked.
 pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
-/// How long a model may say nothing while it answers. Providers give up before that by themselves.
+/// How long a model may say nothing while it answers, where it does not watch that itself.
 pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);
+/// How much longer than its own limit a model may say nothing that watches its server itself: longer
+/// than the longest wait before a request is tried again.
+pub(crate) const SILENCE_GRACE: Duration = Duration::from_secs(120);
 /// How long the files around a prompt may take: what is attached, where a path leads.
 pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
 /// How long a call that writes may take: the user may review what is written.

@@ -1,6 +1,6 @@
 //! The seam to language models: a request in, a stream of events out.
 
-use crate::{Content, MalformedArguments, Reasoning, ToolResult, ToolSpecs, limits::MODEL_WAIT};
+use crate::{Content, Cost, MalformedArguments, Price, Reasoning, ToolResult, ToolSpecs, limits::MODEL_WAIT};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -65,8 +65,8 @@ pub enum Credentials {
     Missing,
 }
 
-/// What is known of a model.
-#[derive(Debug, Clone, PartialEq)]
+/// What is known of a model. New fields come over time: make one with `..ModelInfo::default()`.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelInfo {
     /// The full id, `provider/name`.
     pub id: String,
@@ -82,6 +82,47 @@ pub struct ModelInfo {
     pub images: bool,
     /// A line a session on this model begins its first answer with: set for stand-ins that are no language model.
     pub disclosure: Option<String>,
+    /// What its tokens cost; `None` where that is not known, as for servers of the user's own.
+    pub price: Option<Price>,
+    /// The efforts it can be asked for, by the vendor's ids (`none`, `minimal`, `low`, `medium`, `high`,
+    /// `xhigh`, `max`), the lowest first; empty where it has none or none are known.
+    pub efforts: Vec<String>,
+    /// The field of a Chat Completions message that its reasoning stands in and goes back in, such as
+    /// `reasoning_content` or `reasoning_details`; `None` where it has none or it is not known.
+    pub reasoning_field: Option<String>,
+    /// Whether it is known to make tool calls the way its wire has them. `false` where that is not
+    /// known: small models on this machine often write calls as text.
+    pub native_calls: bool,
+    /// How many tools, with how long descriptions, it can be given.
+    pub profile: ToolProfile,
+    /// Its size in parameters, where the server or the name tells.
+    pub parameters: Option<u64>,
+    /// How long its server may send nothing before the implementation ends the stream with an error;
+    /// `None` where the implementation does not watch that itself.
+    pub silence: Option<Duration>,
+}
+
+/// How many tools a model can be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolProfile {
+    /// All that are listed.
+    #[default]
+    Full,
+    /// The few most needed, with short descriptions: for models of few parameters or little context.
+    Small,
+}
+
+impl ToolProfile {
+    /// Both, with their words in settings.
+    pub const ALL: [(&'static str, Self); 2] = [("full", Self::Full), ("small", Self::Small)];
+
+    /// Its word in settings.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Small => "small",
+        }
+    }
 }
 
 /// A request to a model. The whole conversation goes along each time.
@@ -174,8 +215,11 @@ pub enum ModelEvent {
         /// Its arguments.
         arguments: Result<Value, MalformedArguments>,
     },
-    /// Tokens used by this request so far; the last one counts.
+    /// Tokens used by this request so far; the last one counts. Wires leave its money out: it is
+    /// added from [`ModelInfo::price`].
     Usage(Usage),
+    /// The server sent something that is no part of the answer, such as a ping: it is still at work.
+    Alive,
     /// The answer is complete.
     Stop(ModelStop),
 }
@@ -193,7 +237,7 @@ pub enum ModelStop {
     Refusal,
 }
 
-/// Tokens.
+/// Tokens, and what they cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Tokens in, those from the cache included.
@@ -204,9 +248,22 @@ pub struct Usage {
     pub cache_read: u64,
     /// Of the tokens in, those written to the provider's cache.
     pub cache_write: u64,
+    /// What the tokens cost whose price is known; `None` where that is none of them.
+    pub cost: Option<Cost>,
+    /// Tokens whose price is not known, in and out: [`Usage::cost`] leaves them out.
+    pub unpriced: u64,
 }
 
 impl Usage {
+    /// The same tokens of one request with what they cost; without a price they count as unpriced.
+    #[must_use]
+    pub fn priced(self, price: Option<&Price>) -> Self {
+        match price {
+            Some(price) => Self { cost: Some(price.of(self)), unpriced: 0, ..self },
+            None => Self { cost: None, unpriced: self.all(), ..self },
+        }
+    }
+
     /// All tokens, each once.
     pub fn all(self) -> u64 {
         self.input.saturating_add(self.output)
@@ -224,6 +281,11 @@ impl std::ops::AddAssign for Usage {
         self.output += other.output;
         self.cache_read += other.cache_read;
         self.cache_write += other.cache_write;
+        self.unpriced += other.unpriced;
+        self.cost = match (self.cost, other.cost) {
+            (Some(before), Some(more)) => Some(before.plus(more)),
+            (before, more) => before.or(more),
+        };
     }
 }
 

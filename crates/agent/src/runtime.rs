@@ -415,6 +415,25 @@ impl Runtime {
         }
     }
 
+    /// The same, each with the time at which it was stored, in milliseconds since the epoch: 0 where
+    /// the store does not keep it.
+    pub async fn replay_timed(
+        &self,
+        id: &SessionId,
+        each: &mut (dyn FnMut(i64, &SessionEvent) + Send),
+    ) -> Result<(), StoreError> {
+        let times: HashMap<u64, i64> = self.store.event_times(id).await?.into_iter().collect();
+        let mut pages = self.shown_events(id, u64::MAX);
+        loop {
+            let page = pages.next_numbered().await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            page.iter()
+                .for_each(|(number, event)| each(times.get(number).copied().unwrap_or_default(), event));
+        }
+    }
+
     /// The turns of a session in which tools changed files, in order; reads its whole log.
     pub async fn checkpoints(&self, id: &SessionId) -> Result<Vec<Checkpoint>, StoreError> {
         Ok(Timeline::read(self.store.as_ref(), id).await?.checkpoints())

@@ -3,7 +3,7 @@
 use crate::{
     Access, AnyCall, AnyTool, AssistantMessage, Content, Description, Effect, LanguageModel, Message,
     ModelEvent, ModelRequest, ModelStop, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
-    Usage, bounded, limits::MODEL_SILENCE, sanitise::one_line,
+    Usage, bounded, sanitise::one_line,
 };
 use async_trait::async_trait;
 use futures::StreamExt as _;
@@ -87,9 +87,7 @@ impl Sampling {
         let mut usage = Usage::default();
         let mut stream = bounded::ask(self.model.as_ref(), request);
         let stop = loop {
-            let silent = |_| ToolError::message("the model said nothing for too long");
-            let event = tokio::time::timeout(MODEL_SILENCE, stream.next()).await.map_err(silent)?;
-            match event {
+            match stream.next().await {
                 None => break Err(ToolError::message("the model's answer ended in the middle")),
                 Some(Err(error)) => break Err(ToolError::message(error.to_string())),
                 Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),

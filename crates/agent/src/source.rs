@@ -38,8 +38,15 @@ pub trait ToolSource: Send + Sync {
         std::future::pending().await
     }
 
-    /// What the user says to the model with one of its commands; the error is for the user. `None` where it has no such command.
-    async fn say(&self, _command: &str, _arguments: &str) -> Option<Result<Vec<Content>, String>> {
+    /// What the user says to the model with one of its commands; the error is for the user. `None`
+    /// where it has no such command: the prompt then goes to the model as it is. `refused` is asked
+    /// before a command that it has is carried out.
+    async fn say(
+        &self,
+        _command: &str,
+        _arguments: &str,
+        _refused: &Refused<'_>,
+    ) -> Option<Result<Vec<Content>, String>> {
         None
     }
 
@@ -177,9 +184,14 @@ impl Sources {
     }
 
     /// What the first that has a command makes of it.
-    pub(crate) async fn say(&self, command: &str, arguments: &str) -> Option<Result<Vec<Content>, String>> {
+    pub(crate) async fn say(
+        &self,
+        command: &str,
+        arguments: &str,
+        refused: &Refused<'_>,
+    ) -> Option<Result<Vec<Content>, String>> {
         for source in self.0.iter() {
-            if let Some(said) = source.say(command, arguments).await {
+            if let Some(said) = source.say(command, arguments, refused).await {
                 return Some(said);
             }
         }

@@ -35,6 +35,12 @@ pub trait SessionStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(u64, SessionEvent)>, StoreError>;
 
+    /// When each event of a session was stored, by its number, in milliseconds since the epoch. Empty
+    /// where the store does not keep it.
+    async fn event_times(&self, _id: &SessionId) -> Result<Vec<(u64, i64)>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The content of a file that an event of the session names; `None` when it is not kept (any more).
     async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError>;
 

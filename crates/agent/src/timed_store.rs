@@ -49,6 +49,10 @@ impl SessionStore for TimedStore {
         timed(self.0.events(id, after, limit)).await
     }
 
+    async fn event_times(&self, id: &SessionId) -> Result<Vec<(u64, i64)>, StoreError> {
+        timed(self.0.event_times(id)).await
+    }
+
     async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         timed(self.0.content(id, hash)).await
     }

@@ -129,6 +129,7 @@ async fn attempt(
             refused => refused,
         },
     };
+    let hint = if command.is_none() && denial.is_none() { session.command_hint(&content) } else { None };
     let message = session.conversation().next_message();
     let mut prompt = prompt_events(controls, turn, &message, &content);
     if command.is_none() && denial.is_none() {
@@ -143,6 +144,8 @@ async fn attempt(
         session.stored().await?;
         return Ok(command::say(session, reason, course));
     }
+
+    session.tell_notices(hint.into_iter().collect()).await?;
 
     let mut repetition = Repetition::default();
     loop {

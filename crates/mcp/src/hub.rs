@@ -267,12 +267,20 @@ impl ToolSource for Hub {
         self.news.notified().await;
     }
 
-    async fn say(&self, command: &str, arguments: &str) -> Option<Result<Vec<Content>, String>> {
-        // Without a server of that name it is none of ours, whatever else begins so.
+    async fn say(
+        &self,
+        command: &str,
+        arguments: &str,
+        refused: &Refused<'_>,
+    ) -> Option<Result<Vec<Content>, String>> {
+        // Only a command that names one of the servers is theirs, whatever else begins so.
         let named = command.strip_prefix("mcp__")?.split("__").next()?;
         self.settled().await;
         let server = self.servers().into_iter().find(|server| server.config.name == named)?;
-        let said = server.say(command, arguments, &self.options.redactor).await;
+        let said = match refused(command) {
+            Some(reason) => return Some(Err(reason)),
+            None => server.say(command, arguments, &self.options.redactor).await,
+        };
         Some(said.map_err(|why| self.options.redactor.redact(&format!("MCP server '{named}': {why}"))))
     }
 

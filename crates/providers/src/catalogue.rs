@@ -74,6 +74,7 @@ pub(crate) fn info(provider: &str, model: &str) -> ModelInfo {
         max_output,
         images,
         disclosure: None,
+        ..ModelInfo::default()
     }
 }
 
@@ -87,6 +88,7 @@ impl Known {
             max_output: self.max_output,
             images: true,
             disclosure: None,
+            ..ModelInfo::default()
         }
     }
 }

@@ -67,6 +67,7 @@ pub(crate) fn info(images: bool) -> ModelInfo {
         max_output: 32_000,
         images,
         disclosure: None,
+        ..ModelInfo::default()
     }
 }
 

@@ -8,6 +8,7 @@ mod config;
 mod integrations;
 #[cfg(feature = "extensions")]
 mod mcp;
+mod mistyped;
 mod spelling;
 
 #[cfg(not(feature = "extensions"))]
@@ -21,6 +22,7 @@ pub(crate) use integrations::{
 pub(crate) use mcp::{
     Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
+use mistyped::prompt_or_suggestion;
 use spelling::spelled;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -191,41 +193,43 @@ pub(crate) enum Events {
 
 /// `tiller -p PROMPT`.
 #[derive(Debug, Default, Args)]
+#[command(group = clap::ArgGroup::new("said").multiple(true))]
 pub(crate) struct PrintArgs {
-    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt from stdin.
-    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1)]
+    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt from
+    /// stdin. What is piped in beside a prompt is appended to it.
+    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, group = "said")]
     pub(crate) print: Option<Option<String>>,
-    /// The prompt, when it does not follow `-p` directly.
-    #[arg(value_name = "PROMPT", requires = "print")]
-    pub(crate) prompt: Option<String>,
+    /// The prompt, when it does not follow `-p` directly, or `-p` is left out.
+    #[arg(value_name = "PROMPT", group = "said")]
+    pub(crate) prompt: Vec<String>,
     /// What is printed.
-    #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, requires = "print")]
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, requires = "said")]
     pub(crate) output_format: OutputFormat,
     /// The folder to work in; the current folder by default.
-    #[arg(long, value_name = "DIR", requires = "print")]
+    #[arg(long, value_name = "DIR", requires = "said")]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// Model requests at the most; then the exit code is 2.
-    #[arg(short = 't', long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 't', long, value_name = "N", requires = "said", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// Seconds at the most; then the exit code is 2.
-    #[arg(long, value_name = "SECONDS", requires = "print", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", requires = "said", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: Option<u64>,
     /// Go on with the last session of this folder.
-    #[arg(short = 'c', long = "continue", visible_alias = "resume", requires = "print", conflicts_with_all = ["session_id", "no_session"])]
+    #[arg(short = 'c', long = "continue", visible_alias = "resume", requires = "said", conflicts_with_all = ["session_id", "no_session"])]
     pub(crate) resume: bool,
     /// Go on with this session.
-    #[arg(long = "session", value_name = "ID", requires = "print", conflicts_with = "no_session")]
+    #[arg(long = "session", value_name = "ID", requires = "said", conflicts_with = "no_session")]
     pub(crate) session_id: Option<String>,
     /// Take the session from another process that has it open; that one writes no more.
-    #[arg(long, requires = "print", conflicts_with = "no_session")]
+    #[arg(long, requires = "said", conflicts_with = "no_session")]
     pub(crate) take_over: bool,
     /// Text added to the system prompt.
-    #[arg(long, value_name = "TEXT", requires = "print")]
+    #[arg(long, value_name = "TEXT", requires = "said")]
     pub(crate) append_system_prompt: Option<String>,
     /// Keep nothing on disk about this session.
-    #[arg(long, requires = "print")]
+    #[arg(long, requires = "said")]
     pub(crate) no_session: bool,
 }
 

@@ -9,6 +9,8 @@ pub(crate) const KEY_BYTES: u64 = 16 * 1024;
 /// Bytes of arguments or credentials read from stdin.
 #[cfg(feature = "extensions")]
 pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
+/// How long the first byte on stdin is waited for beside a prompt that was given.
+pub(crate) const STDIN_WAIT: Duration = Duration::from_secs(3);
 /// Bytes of a prompt read from stdin.
 pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a cancelled turn may take to settle before the run ends without it.

@@ -1,9 +1,17 @@
 //! Logs, to stderr only: stdout belongs to the protocol or to the answer. No secret is part of them.
 
 use crate::{environment::Environment, redacting::Redacting};
+use std::fmt;
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
+    Layer as _,
     filter::{LevelFilter, Targets},
+    fmt::{
+        FmtContext, FormatEvent, FormatFields as _,
+        format::{DefaultFields, Writer},
+    },
     layer::SubscriberExt,
+    registry::LookupSpan,
     util::SubscriberInitExt,
 };
 
@@ -18,8 +26,17 @@ const MCP_LIBRARY: &str = "rmcp";
 const OWN: [&str; 9] =
     ["tiller", "acp", "agent", "system", "store", "providers", "mcp", "lua", "integrations"];
 
+/// Who reads the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// Whoever looks into an editor's log: each line says when, and which part of the program.
+    Log,
+    /// A person at a terminal, who is told of warnings as of errors.
+    Terminal,
+}
+
 /// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
-pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
+pub(crate) fn init(environment: &Environment, reader: Reader) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
         // What programs of the older dialect set: our own log, and of the libraries what is always
         // shown.
@@ -42,7 +59,33 @@ pub(crate) fn init(environment: &Environment) -> anyhow::Result<()> {
     let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);
     let redactor = environment.redactor().clone();
     let stderr = move || Redacting::new(crate::streams::stderr(), redactor.clone());
-    let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false).with_target(true);
-    tracing_subscriber::registry().with(lines).with(targets).init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
+    let registry = tracing_subscriber::registry();
+    match reader {
+        Reader::Terminal if environment.get("TILLER_LOG").is_none() => {
+            registry.with(lines.event_format(Plain).with_filter(targets)).init();
+        }
+        _ => registry.with(lines.with_target(true).with_filter(targets)).init(),
+    }
     Ok(())
+}
+
+/// `tiller: warning: MESSAGE`.
+struct Plain;
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> FormatEvent<S, DefaultFields> for Plain {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, DefaultFields>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let level = match *event.metadata().level() {
+            Level::ERROR => "error",
+            _ => "warning",
+        };
+        write!(writer, "tiller: {level}: ")?;
+        context.field_format().format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
 }

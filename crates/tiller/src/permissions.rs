@@ -5,10 +5,12 @@ use crate::{
     exit::Exit,
     options::Options,
     screen,
+    sessions::named,
     wiring::{self, Wired},
 };
 use agent::{
     ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, decision_time, explain,
+    explained_as_path,
 };
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -30,9 +32,16 @@ pub(crate) async fn run(
             let chain = explain(&settings, Arc::clone(&system), cwd, &what, write).await;
             let mut stdout = screen::stdout();
             if let Some(times) = time {
-                let took = decision_time(&settings, system, cwd, &what, write, times as usize).await;
+                let took =
+                    decision_time(&settings, Arc::clone(&system), cwd, &what, write, times as usize).await;
                 writeln!(stdout, "{:<18} {:.3} µs", "time", took.as_secs_f64() * 1e6)?;
             }
+            let kind = match explained_as_path(system.as_ref(), cwd, &what, write).await {
+                true if write => "write the file",
+                true => "read the file",
+                false => "run the command",
+            };
+            writeln!(stdout, "{:<18} {kind} {}", "subject", redactor.shown(&what))?;
             for step in &chain {
                 writeln!(stdout, "{:<18} {}", step.rule, step.says)?;
             }
@@ -40,7 +49,7 @@ pub(crate) async fn run(
         }
         PermissionsCommand::Log { session, json } => {
             let id = match session {
-                Some(id) => SessionId(id),
+                Some(id) => named(&wired.runtime, &id, cwd).await?,
                 None => last(&wired.runtime, cwd).await?,
             };
             log(&wired.runtime, &id, redactor, json).await

@@ -17,6 +17,12 @@ pub(crate) fn stderr() -> Screen<Stream> {
     Screen::new(streams::stderr())
 }
 
+/// A line for people beside the output that programs read, on standard error.
+pub(crate) fn note(text: &str) {
+    // Nothing to do about a stderr that is closed.
+    let _ = stderr().write_all(format!("{text}\n").as_bytes());
+}
+
 /// Takes sequences and hidden characters out of what is written. A sequence, and a character, may begin in one piece and end in another.
 pub(crate) struct Screen<W> {
     out: W,

@@ -21,9 +21,9 @@ use crate::{
     wiring::{self, Keep},
 };
 use agent::{PermissionMode, SessionId, ToolProviders};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::{
-    io::{IsTerminal, Read, Write},
+    io::Write,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -38,6 +38,8 @@ struct Settled {
     cwd: AbsPath,
     /// What was ignored, and why.
     notices: Vec<String>,
+    /// Why the settings files cannot be used, where a command goes on without them.
+    problem: Option<String>,
 }
 
 /// Does what the command line says and returns the exit code.
@@ -47,7 +49,11 @@ pub(crate) fn run() -> Result<Exit> {
         Err(said) => return print_instead(&said),
     };
     let environment = Environment::read();
-    logging::init(&environment)?;
+    let reader = match &cli.command {
+        Some(Command::Acp(_)) => logging::Reader::Log,
+        _ => logging::Reader::Terminal,
+    };
+    logging::init(&environment, reader)?;
     // One thread carries everything: sessions wait far more than they compute, and a process that
     // starts in milliseconds has few threads. What comes in is looked for often: a cancel must not
     // wait for a round of all sessions that are busy.
@@ -93,18 +99,31 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         // What is to be repaired is not opened before.
         Some(Command::Sessions(SessionsCommand::Repair { check, json })) => {
-            let Settled { options, .. } = settle(environment, None, Flags::default()).await?;
+            let Settled { options, .. } = settle_anyhow(environment, None, Flags::default()).await?;
             sessions::repair::run(&options.folders, check, json)
         }
         Some(Command::Sessions(command)) => {
-            let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let settled = match &command {
+                // It writes files of the project, which settings may forbid.
+                SessionsCommand::Rewind { .. } => settle(environment, None, Flags::default()).await?,
+                _ => settle_anyhow(environment, None, Flags::default()).await?,
+            };
+            let Settled { settings, options, cwd, .. } = settled;
             let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
         }
         Some(Command::Doctor(args)) => {
-            let Settled { options, notices, .. } = settle(environment, None, Flags::default()).await?;
-            doctor::run(&options, &notices, &args).await
+            let Settled { options, notices, problem, cwd, .. } =
+                settle_anyhow(environment, None, Flags::default()).await?;
+            let catalog = wiring::catalog(&options, environment.redactor(), &cwd);
+            let subject = doctor::Subject {
+                options: &options,
+                catalog: &catalog,
+                notices: &notices,
+                settings_problem: problem.as_deref(),
+            };
+            doctor::run(subject, &args).await
         }
         Some(Command::Permissions(command)) => {
             let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
@@ -161,15 +180,19 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     if for_setup {
         return setup(&SetupArgs::default(), environment).await;
     }
-    let Settled { settings, options, cwd, notices } =
-        settle(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
+    // Without its settings the editor is served all the same: it is told what is wrong with them
+    // where it opens a session, and sessions open once the file is mended.
+    let Settled { settings, options, cwd, notices, problem } =
+        settle_anyhow(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let wired = wiring::wire(&settings, &options, Keep::InData, extensions.tool_providers())?;
     let services = Services {
         runtime: wired.runtime.clone(),
         settings,
         options: options.clone(),
+        catalog: wired.catalog.clone(),
         notices,
+        problem,
         environment: environment.clone(),
         extensions,
         writing: tokio::sync::Mutex::default(),
@@ -207,27 +230,23 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
 }
 
 async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
-    let prompt = match (args.print, args.prompt) {
-        (None, _) => {
+    let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
+    let given = match (args.print, args.prompt.as_slice()) {
+        (None, []) => {
             return Err(usage(
-                "nothing to do: pass -p PROMPT, or a command such as `tiller acp` or `tiller demo` (see --help)",
+                "nothing to do: give a prompt, or a command such as `tiller acp` or `tiller demo` (see --help)",
             ));
         }
-        (Some(Some(_)), Some(extra)) => {
+        (Some(Some(_)), [extra, ..]) | (_, [_, extra, ..]) => {
             return Err(usage(format!("two prompts; quote the whole prompt (what follows it: {extra:?})")));
         }
-        (Some(given), extra) => given.or(extra),
+        (Some(Some(given)), []) => Some(given),
+        (_, [given]) => Some(given.clone()),
+        (Some(None), []) => None,
     };
-    let deadline = args.timeout.and_then(|time| Instant::now().checked_add(Duration::from_secs(time)));
-    let prompt = match prompt.as_deref() {
-        None | Some("-") => match read_before(deadline).await? {
-            Some(prompt) => prompt,
-            None => {
-                tracing::warn!("no prompt came on stdin within the time (--timeout)");
-                return Ok(Exit::Limit);
-            }
-        },
-        Some(text) => text.to_owned(),
+    let Some(prompt) = headless::prompt::read(given, deadline).await? else {
+        tracing::warn!("no prompt came on stdin within the time (--timeout)");
+        return Ok(Exit::Limit);
     };
     let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NOBODY));
     let append = append.unwrap_or_else(|| headless::NOBODY.to_owned());
@@ -256,49 +275,45 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     headless::run(&wired.runtime, wiring::local_system(&options), run).await
 }
 
-/// The prompt on stdin, unless it takes too long. It is read on a thread of its own, so that a
-/// signal is seen meanwhile.
-async fn read_before(deadline: Option<Instant>) -> Result<Option<String>> {
-    let reading = tokio::task::spawn_blocking(prompt_from_stdin);
-    match deadline {
-        None => Ok(Some(reading.await??)),
-        Some(deadline) => match tokio::time::timeout_at(deadline.into(), reading).await {
-            Ok(read) => Ok(Some(read??)),
-            Err(_elapsed) => Ok(None),
-        },
-    }
-}
-
-fn prompt_from_stdin() -> Result<String> {
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        return Err(usage("no prompt: write it after -p, or pipe it in"));
-    }
-    let mut bytes = Vec::new();
-    stdin
-        .lock()
-        .take(limits::PROMPT_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .context("cannot read the prompt from stdin")?;
-    if bytes.len() as u64 > limits::PROMPT_BYTES {
-        return Err(usage(format!("the prompt on stdin is larger than {} bytes", limits::PROMPT_BYTES)));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| usage("the prompt on stdin is not UTF-8 text"))?;
-    if text.trim().is_empty() {
-        return Err(usage("the prompt on stdin is empty"));
-    }
-    Ok(text)
-}
-
 /// Resolves the layers and tells of what was ignored.
 async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
+    let (settings, cwd) = settings_in(environment, cwd, flags)?;
+    let snapshot = settings.read(&cwd).await?;
+    Ok(Settled::of(settings, cwd, snapshot, None))
+}
+
+/// The same for commands that are safe without the user's settings: files that cannot be used are
+/// left out, and the problem is told.
+async fn settle_anyhow(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
+    let (settings, cwd) = settings_in(environment, cwd, flags)?;
+    let (snapshot, problem) = match settings.read(&cwd).await {
+        Ok(snapshot) => (snapshot, None),
+        Err(error) => {
+            let problem = environment.redactor().shown(&format!("{error:#}"));
+            tracing::warn!("the settings cannot be used: {problem}");
+            (settings.without_files(&cwd).await?, Some(problem))
+        }
+    };
+    Ok(Settled::of(settings, cwd, snapshot, problem))
+}
+
+fn settings_in(
+    environment: &Environment,
+    cwd: Option<&Path>,
+    flags: Flags,
+) -> Result<(Arc<Settings>, AbsPath)> {
     let cwd = folder("--cwd", cwd)?;
-    let settings = Settings::new(environment, &cwd, flags)?;
-    let Snapshot { options, notices, .. } = settings.read(&cwd).await?;
-    for notice in &notices {
-        tracing::warn!("{notice}");
+    Ok((Settings::new(environment, &cwd, flags)?, cwd))
+}
+
+impl Settled {
+    fn of(settings: Arc<Settings>, cwd: AbsPath, snapshot: Snapshot, problem: Option<String>) -> Self {
+        let Snapshot { options, notices, .. } = snapshot;
+        for notice in &notices {
+            tracing::warn!("{notice}");
+        }
+        Self { settings, options, cwd, notices, problem }
     }
-    Ok(Settled { settings, options, cwd, notices })
 }
 
 /// The folder that an option names, or the current one.

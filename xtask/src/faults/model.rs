@@ -106,7 +106,7 @@ mod tests {
     fn ask(messages: Value, objections: &Objections) -> String {
         let body = json!({ "messages": messages }).to_string().into_bytes();
         let line = "POST /local/s1/v1/chat/completions".to_owned();
-        answer(&Request { line, body }, objections).unwrap().concat()
+        answer(&Request { line, headers: Vec::new(), body }, objections).unwrap().concat()
     }
 
     #[test]

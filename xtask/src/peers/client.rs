@@ -161,9 +161,18 @@ impl<H: Host> Client<H> {
 
     /// The same, with a limit on each pause of the agent.
     pub(crate) fn wait_for(&mut self, pending: Pending, patience: Duration) -> Result<Reply> {
+        self.wait_while(pending, || patience)
+    }
+
+    /// The same, with a limit on the whole wait.
+    pub(crate) fn wait_until(&mut self, pending: Pending, end: Instant) -> Result<Reply> {
+        self.wait_while(pending, || end.saturating_duration_since(Instant::now()))
+    }
+
+    fn wait_while(&mut self, pending: Pending, patience: impl Fn() -> Duration) -> Result<Reply> {
         let (mut updates, mut events) = (Vec::new(), 0);
         loop {
-            match self.incoming.recv_timeout(patience).context("the agent did not answer")? {
+            match self.incoming.recv_timeout(patience()).context("the agent did not answer")? {
                 Incoming::Update { at, update } => updates.push(Update { at, update }),
                 Incoming::Event => events += 1,
                 Incoming::Response { at, id, outcome } if id == pending.id => {

@@ -11,7 +11,18 @@ const BODY_LIMIT: usize = 64 << 20;
 pub(crate) struct Request {
     /// Method and path, such as `POST /v1/chat/completions`.
     pub(crate) line: String,
+    /// The other headers, in order, as names and values without the spaces around them.
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+}
+
+impl Request {
+    /// Whether the client wants the connection closed behind the answer.
+    pub(crate) fn asks_to_close(&self) -> bool {
+        self.headers.iter().any(|(name, value)| {
+            name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
+        })
+    }
 }
 
 /// Reads one request; `None` when the client has closed the connection instead.
@@ -21,7 +32,7 @@ pub(crate) fn read_request(from: &mut impl BufRead) -> Result<Option<Request>> {
         return Ok(None);
     }
     let line = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    let (mut length, mut chunked) = (0, false);
+    let (mut length, mut chunked, mut headers) = (0, false, Vec::new());
     loop {
         let mut header = String::new();
         if from.read_line(&mut header)? == 0 {
@@ -36,12 +47,14 @@ pub(crate) fn read_request(from: &mut impl BufRead) -> Result<Option<Request>> {
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             chunked = value.trim().eq_ignore_ascii_case("chunked");
         }
+        headers.push((name.to_owned(), value.trim().to_owned()));
     }
     let body = if chunked { read_chunks(from)? } else { read_exactly(from, length)? };
-    Ok(Some(Request { line, body }))
+    Ok(Some(Request { line, headers, body }))
 }
 
-fn read_chunks(from: &mut impl BufRead) -> Result<Vec<u8>> {
+/// Reads the body of a chunked message to its end.
+pub(crate) fn read_chunks(from: &mut impl BufRead) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let mut size = String::new();
@@ -93,7 +106,8 @@ mod tests {
         let mut from =
             &b"POST /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nhiGET /b HTTP/1.1\r\nhost: x\r\n\r\n"[..];
         let first = read_request(&mut from).unwrap().unwrap();
-        assert_eq!(first, Request { line: "POST /a".to_owned(), body: b"hi".to_vec() });
+        let headers = vec![("Content-Length".to_owned(), "2".to_owned())];
+        assert_eq!(first, Request { line: "POST /a".to_owned(), headers, body: b"hi".to_vec() });
         assert_eq!(read_request(&mut from).unwrap().unwrap().line, "GET /b");
         assert_eq!(read_request(&mut from).unwrap(), None);
     }

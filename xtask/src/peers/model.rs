@@ -29,6 +29,7 @@ fn converse(stream: &TcpStream, answer: &dyn Fn(&Request) -> Option<Vec<String>>
     stream.set_nodelay(true)?;
     let mut from = BufReader::new(stream);
     while let Some(request) = read_request(&mut from)? {
+        let last = request.asks_to_close();
         let Some(events) = answer(&request) else {
             write_json(&mut &*stream, "404 Not Found", r#"{"error":{"message":"no script for this"}}"#)?;
             continue;
@@ -40,6 +41,9 @@ fn converse(stream: &TcpStream, answer: &dyn Fn(&Request) -> Option<Vec<String>>
         }
         write_chunk(&mut to, "")?;
         to.flush()?;
+        if last {
+            break;
+        }
     }
     Ok(())
 }

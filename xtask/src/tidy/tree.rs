@@ -53,9 +53,9 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The Rust sources.
+    /// The Rust sources. The small projects that agents are tried on are none of this one's.
     pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
-        self.files.iter().filter(|file| file.path.ends_with(".rs"))
+        self.files.iter().filter(|file| file.path.ends_with(".rs") && !file.path.starts_with("eval/tasks/"))
     }
 
     /// The Rust sources except those of the checks themselves, which must name what they look for.
@@ -166,6 +166,12 @@ mod tests {
         assert!(!in_code("let x = \"\\\"g(\";", "g("));
         assert!(!in_code("h(); // g()", "g("));
         assert!(in_code("let url = \"http://x\"; g();", "g("));
+    }
+
+    #[test]
+    fn the_projects_that_agents_are_tried_on_are_not_ours() {
+        let tree = Tree::of(&[("eval/tasks/a/files/main.rs", ""), ("xtask/src/main.rs", "")]);
+        assert_eq!(tree.rust().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["xtask/src/main.rs"]);
     }
 
     #[test]

@@ -84,7 +84,10 @@ mod tests {
         assert!(model.play("r1", vec![call], "over").ends_with("/r1/v1"));
         let ask = |run: &str, messages: Value| {
             let body = json!({ "messages": messages }).to_string().into_bytes();
-            answer(&Request { line: format!("POST /{run}/v1/chat/completions"), body }, &model.scripts)
+            answer(
+                &Request { line: format!("POST /{run}/v1/chat/completions"), headers: Vec::new(), body },
+                &model.scripts,
+            )
         };
         assert!(ask("r1", json!([{ "role": "user" }])).unwrap()[0].contains("bash"));
         assert!(ask("r1", json!([{ "role": "tool" }])).unwrap()[0].contains("over"));

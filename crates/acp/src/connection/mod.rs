@@ -7,6 +7,7 @@ mod coalesce;
 pub(crate) mod content;
 mod dispatch;
 pub(crate) mod errors;
+pub(crate) mod money;
 mod opening;
 mod outbox;
 mod replayed;

@@ -13,7 +13,7 @@ use crate::{
     v1,
 };
 use agent::{
-    ANSWER_BYTES, CompactionStep, Content, ModelInfo, PermissionOutcome, PermissionRequest, Phase,
+    ANSWER_BYTES, CompactionStep, Content, Cost, ModelInfo, PermissionOutcome, PermissionRequest, Phase,
     SessionEvent, SessionId, StopReason, SubagentCall, SubagentEnd, SwarmEvent, ToolCallId, ToolCallUpdate,
     ToolContent, ToolStatus, TurnEnd, TurnId,
 };
@@ -145,7 +145,7 @@ impl Projection {
                 model: usage.model.clone(),
                 tokens_in: usage.total.input,
                 tokens_out: usage.total.output,
-                cost: None,
+                cost: usage.total.cost.map(Cost::dollars),
                 max_context: known(usage.context_size),
             }),
             SessionEvent::ModeChanged(mode) => {

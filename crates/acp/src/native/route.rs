@@ -16,7 +16,9 @@ use crate::{
     connection::{Connection, Reply, Wire, errors, settings::choose_model},
     limits::{FOUND_MOST, LOG_MOST},
 };
-use agent::{Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId};
+use agent::{
+    Cost, Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId,
+};
 use agent_client_protocol::Error;
 use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc};
@@ -268,7 +270,7 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
     let Some(usage) = last else {
         return Ok(json!({
             "model": null, "tokensIn": 0, "tokensOut": 0, "cacheRead": 0, "cacheWrite": 0, "cost": null,
-            "contextUsed": 0, "maxContext": null,
+            "unpricedTokens": 0, "contextUsed": 0, "maxContext": null,
         }));
     };
     Ok(json!({
@@ -277,7 +279,8 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
         "tokensOut": usage.total.output,
         "cacheRead": usage.total.cache_read,
         "cacheWrite": usage.total.cache_write,
-        "cost": null,
+        "cost": usage.total.cost.map(Cost::dollars),
+        "unpricedTokens": usage.total.unpriced,
         "contextUsed": usage.context_used,
         "maxContext": known(usage.context_size),
     }))

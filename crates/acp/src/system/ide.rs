@@ -480,6 +480,8 @@ struct Decided {
     after: String,
     removed: usize,
     added: usize,
+    /// How the old text was found, where it does not stand there as it is.
+    note: String,
     known: Freshness,
 }
 
@@ -497,9 +499,10 @@ impl EditFile {
             Err(error) => return Err(self.tool.failed("reading", path.as_str(), error)),
         };
         let Edit { old_string, new_string, replace_all, .. } = &self.edit;
-        let (after, removed, added) = tools::edited(name, &before, old_string, new_string, *replace_all)?;
+        let replaced = tools::edited(name, &before, old_string, new_string, *replace_all)?;
         let known = self.tool.seen.freshness(&path, Some(&before));
-        Ok(Decided { before, after, removed, added, known })
+        let tools::Replaced { text: after, removed, added, note } = replaced;
+        Ok(Decided { before, after, removed, added, note, known })
     }
 }
 
@@ -558,8 +561,8 @@ impl AnyCall for EditFile {
                 }
             }
         };
-        let (removed, added) = (decided.removed, decided.added);
-        let text = format!("Edited {name} (-{removed}, +{added} lines){changed}{}", written.note);
+        let Decided { removed, added, note, .. } = &decided;
+        let text = format!("Edited {name} (-{removed}, +{added} lines){note}{changed}{}", written.note);
         Ok(ToolOutput::shown(text, vec![diff(&cx.cwd, name, Some(decided.before), written.text)]))
     }
 }

@@ -49,6 +49,7 @@ mod tests {
             max_output: 1,
             images: false,
             disclosure: Some("This is no language model.".to_owned()),
+            ..ModelInfo::default()
         }
     }
 

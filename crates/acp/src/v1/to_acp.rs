@@ -2,7 +2,7 @@
 
 use super::{display, settings::config_options};
 use crate::{
-    connection::{self, ChunkKind, settings::Settings},
+    connection::{self, ChunkKind, money, settings::Settings},
     limits::LIVE_TEXT_BYTES,
 };
 use agent::{
@@ -486,7 +486,10 @@ fn plan(entries: &[PlanEntry]) -> acp::Plan {
 }
 
 fn usage(usage: &UsageUpdate) -> acp::SessionUpdate {
-    acp::SessionUpdate::UsageUpdate(acp::UsageUpdate::new(usage.context_used, usage.context_size))
+    let shown = acp::UsageUpdate::new(usage.context_used, usage.context_size)
+        .cost(usage.total.cost.map(|cost| acp::Cost::new(cost.dollars(), money::CURRENCY)))
+        .meta(money::left_out(usage.total));
+    acp::SessionUpdate::UsageUpdate(shown)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From the domain to the wire: events become session updates. The last lines that see domain types on the way out.
 
 use super::{patch, settings::config_options};
-use crate::connection::{self, ChunkKind, settings::Settings};
+use crate::connection::{self, ChunkKind, money, settings::Settings};
 use agent::{
     Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
     PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
@@ -130,7 +130,9 @@ impl Projection {
             }
             SessionEvent::Usage(used) => {
                 self.used = used.turn;
-                let usage = acp::UsageUpdate::new(used.context_used, used.context_size);
+                let usage = acp::UsageUpdate::new(used.context_used, used.context_size)
+                    .cost(used.total.cost.map(|cost| acp::Cost::new(cost.dollars(), money::CURRENCY)))
+                    .meta(money::left_out(used.total));
                 vec![Update::urgent(acp::SessionUpdate::UsageUpdate(usage))]
             }
             SessionEvent::TitleChanged(title) => {

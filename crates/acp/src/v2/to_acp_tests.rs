@@ -223,7 +223,7 @@ fn summing_up_is_an_upsert() {
 fn the_end_of_a_turn_tells_what_it_used() {
     let mut now = Projection::default();
     let used = |input, output, cache_read| {
-        let turn = Usage { input, output, cache_read, cache_write: 0 };
+        let turn = Usage { input, output, cache_read, ..Usage::default() };
         let total = Usage { input: 9_000, ..turn };
         SessionEvent::Usage(UsageUpdate {
             model: "m".to_owned(),

@@ -6,6 +6,7 @@
 mod auth;
 mod bounds;
 mod conversation;
+mod cost;
 mod delegated;
 mod golden;
 mod hostile;

@@ -40,10 +40,19 @@ pub(crate) fn stage_with(
     replies: impl IntoIterator<Item = Reply>,
     change: impl FnOnce(&mut AcpOptions),
 ) -> Stage {
+    stage_on(FakeModel::new(replies), store, script, change)
+}
+
+/// The same on a model that is something else than usual.
+pub(crate) fn stage_on(
+    model: Arc<FakeModel>,
+    store: Arc<MemoryStore>,
+    script: EditorScript,
+    change: impl FnOnce(&mut AcpOptions),
+) -> Stage {
     let disk = FakeSystem::new();
     disk.add_file("/w/a.txt", "one\ntwo\n");
     let disk = Arc::new(disk);
-    let model = FakeModel::new(replies);
     let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
     let runtime =
         Runtime::new(store.clone() as Arc<dyn SessionStore>, Arc::new(FakeModels(model.clone())), options);

@@ -252,7 +252,10 @@ impl Session {
                 }
                 // It was given no tools, and how it thinks is of no use to anybody.
                 Some(Ok(
-                    ModelEvent::ToolCall { .. } | ModelEvent::Reasoning(_) | ModelEvent::ReasoningDone(_),
+                    ModelEvent::ToolCall { .. }
+                    | ModelEvent::Reasoning(_)
+                    | ModelEvent::ReasoningDone(_)
+                    | ModelEvent::Alive,
                 )) => {}
             }
         };

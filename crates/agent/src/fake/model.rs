@@ -73,6 +73,7 @@ impl FakeModel {
                 max_output: 4_096,
                 images: true,
                 disclosure: None,
+                ..ModelInfo::default()
             },
             script,
         )

@@ -16,17 +16,23 @@ fn shells<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = &'a Shell> {
     subject.accesses.iter().filter_map(|resolved| resolved.shell.as_ref())
 }
 
-/// The denial of a command that is never run.
-pub(super) fn denied(subject: &Subject<'_>) -> Option<Decision> {
+/// The denial of a command that is never run, unless the settings allow it word for word.
+pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     shells(subject).find_map(|shell| {
         if let Shell::Unknown { why: shell::TOO_MUCH, .. } = shell {
             let reason = format!("Command not run: {}. Split it, or put it into a script.", shell::TOO_MUCH);
             return Some(Decision::Deny { rule: "TooMuch", reason });
         }
+        if settings::allows_word_for_word(policy, subject.tool, shell) {
+            return None;
+        }
         shell.commands().iter().find_map(|command| match severe::of(command) {
             Some(Severity::Denied(pattern)) => Some(Decision::Deny {
                 rule: "DenyPattern",
-                reason: format!("Command matches the denied pattern '{pattern}' and is never run."),
+                reason: format!(
+                    "Command matches the denied pattern '{pattern}' and is never run. (The user can allow a line \
+                     word for word, with the setting permissions.allow.)"
+                ),
             }),
             _ => None,
         })

@@ -156,7 +156,7 @@ pub(crate) fn remembers(rule: &str) -> bool {
 pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     if let Some(denial) = mode_denial(policy, subject)
         .or_else(|| blocked_path(policy, subject))
-        .or_else(|| commands::denied(subject))
+        .or_else(|| commands::denied(policy, subject))
         .or_else(|| denied_tool(policy, subject))
         .or_else(|| settings::denied(policy, subject))
     {
@@ -198,7 +198,7 @@ pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static
     let mut steps: Vec<_> = [
         ("Mode", mode_denial(policy, subject)),
         ("BlockedPath", blocked_path(policy, subject)),
-        ("DenyPattern", commands::denied(subject)),
+        ("DenyPattern", commands::denied(policy, subject)),
         ("DeniedTools", denied_tool(policy, subject)),
         ("DenyRule", settings::denied(policy, subject)),
         ("ProtectedPath", protected_path(policy, subject)),

@@ -142,6 +142,11 @@ impl PermissionRule {
         KINDS.iter().find(|(tool, _)| *tool == self.tool).map(|(_, kind)| *kind)
     }
 
+    /// Whether its pattern is this text itself, without a star that stands for more.
+    pub(super) fn is_exactly(&self, text: &str) -> bool {
+        matches!(&self.pattern, Some(Pattern::Text(pattern)) if pattern == text && !pattern.contains(['*', '?', '[']))
+    }
+
     /// Whether its pattern fits a text: a command, a path or an address. Without a pattern, everything does.
     pub(super) fn fits(&self, text: &str) -> bool {
         match &self.pattern {

@@ -4,7 +4,7 @@ use super::{
     Decision, Policy, Resolved, Subject,
     rule::{Kind, PermissionRule},
     servers::{self, Answer, Said, ServerRules},
-    shell::{Shell, SimpleCommand},
+    shell::{Shell, SimpleCommand, Word},
 };
 use crate::Access;
 
@@ -99,6 +99,17 @@ pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
         rules.any(|rule| rule.too_wide_to_allow().is_none() && rule.names(subject.tool) && rule.fits(text))
     };
     understood && !lifted && !parts.is_empty() && parts.iter().all(|part| part.spellings.iter().all(allowed))
+}
+
+/// Whether a rule allows a line that is one command in exactly these words: no star in the rule, and
+/// in the line nothing that is only known when it runs, no redirection, no further rights and no
+/// other command, such as a `cd` before it.
+pub(super) fn allows_word_for_word(policy: &Policy<'_>, tool: &str, shell: &Shell) -> bool {
+    let Shell::Commands(commands) = shell else { return false };
+    let [command] = commands.as_slice() else { return false };
+    let plain = command.writes.is_empty() && !command.elevated && command.args().iter().all(Word::is_exact);
+    let line = command.line();
+    plain && policy.rules.allow.iter().any(|rule| rule.names(tool) && rule.is_exactly(&line))
 }
 
 /// The things a call touches.

@@ -484,6 +484,29 @@ fn s08_rules_speak_of_every_command_and_every_spelling() {
 }
 
 #[test]
+fn a_denied_command_runs_only_as_the_line_that_the_settings_allow_word_for_word() {
+    let case = Case {
+        rules: rules(&[], &[], &["bash(rm -rf build)", "bash(shred *)", "bash(rm *)"]),
+        ..Case::new()
+    };
+    for (line, expected) in [
+        ("rm -rf build", "aaa"),
+        ("rm -rf  'build'", "aaa"),
+        ("rm -rf build src", "ddd"),
+        ("rm -rf ./build", "ddd"),
+        ("cd / && rm -rf build", "ddd"),
+        ("sudo rm -rf build", "ddd"),
+        ("rm -rf build > log", "ddd"),
+        ("rm -rf $build", "ddd"),
+        ("shred build", "ddd"),
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
+    }
+    let case = Case { rules: rules(&["bash(rm*)"], &[], &["bash(rm -rf build)"]), ..Case::new() };
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run("rm -rf build")), "ddd");
+}
+
+#[test]
 fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
     let case = Case {
         rules: rules(

@@ -1,10 +1,9 @@
 //! `file_edit`: one text in a file replaced by another.
 
 use super::{
-    args,
-    edit::{self, EditError, Edited},
-    file_read, nearest,
+    args, file_read,
     path::{self, GivenPath},
+    replacements::{self, Replaced, Replacement},
     write_through::{self, Change},
 };
 use crate::{
@@ -15,23 +14,53 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use system::AbsPath;
 
-/// Replaces a text that occurs once in a file, or everywhere.
+/// Replaces texts that occur once in a file, or everywhere.
 #[derive(Debug, serde::Deserialize)]
+#[serde(try_from = "Raw")]
 pub(super) struct FileEdit {
     path: GivenPath,
-    old_string: String,
-    new_string: String,
+    replacements: Vec<Replacement>,
+    prepared: Option<(Change, Replaced)>,
+}
+
+#[derive(serde::Deserialize)]
+struct Raw {
+    path: GivenPath,
+    old_string: Option<String>,
+    new_string: Option<String>,
     #[serde(default, deserialize_with = "args::flag")]
     replace_all: bool,
-    #[serde(skip)]
-    prepared: Option<(Change, Edited)>,
+    #[serde(default, deserialize_with = "replacements::list")]
+    edits: Vec<Replacement>,
+}
+
+impl TryFrom<Raw> for FileEdit {
+    type Error = &'static str;
+
+    fn try_from(raw: Raw) -> Result<Self, &'static str> {
+        let is_blank = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
+        let replacements = match (raw.edits, raw.old_string, raw.new_string) {
+            (edits, old, new) if !edits.is_empty() => match is_blank(&old) && is_blank(&new) {
+                true => edits,
+                false => return Err("give either `edits` or `old_string` and `new_string`, not both"),
+            },
+            (_, Some(old_string), Some(new_string)) => {
+                vec![Replacement { old_string, new_string, replace_all: raw.replace_all }]
+            }
+            (_, None, Some(_)) => return Err("missing field `old_string`"),
+            (_, Some(_), None) => return Err("missing field `new_string`"),
+            (_, None, None) => return Err("missing fields `old_string` and `new_string`"),
+        };
+        Ok(Self { path: raw.path, replacements, prepared: None })
+    }
 }
 
 #[async_trait]
 impl Tool for FileEdit {
     const NAME: &'static str = "file_edit";
-    const DESCRIPTION: &'static str = "Replaces text in a file. `old_string` must match exactly, including whitespace and indentation, and must \
-        occur once unless `replace_all` is true. Do not include the line numbers that file_read shows.";
+    const DESCRIPTION: &'static str = "Replaces text in a file. `old_string` must be the file's text exactly, without the line numbers that \
+        file_read prints, and occur once (or set `replace_all`). `edits` makes several replacements in order, all or none. An empty `old_string` \
+        creates a new file.";
     const EFFECT: Effect = Effect::Writes;
 
     fn parameters() -> Value {
@@ -41,9 +70,24 @@ impl Tool for FileEdit {
                 "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
                 "old_string": {"type": "string", "description": "The text to replace"},
                 "new_string": {"type": "string", "description": "The text to put in its place"},
-                "replace_all": {"type": "boolean", "description": "Replace every occurrence (default false)"}
+                "replace_all": {"type": "boolean", "description": "Replace every occurrence (default false)"},
+                "edits": {
+                    "type": "array",
+                    "description": "Several replacements, instead of old_string and new_string",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "old_string": {"type": "string"},
+                            "new_string": {"type": "string"},
+                            "replace_all": {"type": "boolean"}
+                        },
+                        "required": ["old_string", "new_string"],
+                        "additionalProperties": false
+                    }
+                }
             },
-            "required": ["path", "old_string", "new_string"]
+            "required": ["path"],
+            "additionalProperties": false
         })
     }
 
@@ -67,7 +111,7 @@ impl Tool for FileEdit {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (change, edited) = match self.prepared.take() {
+        let (change, replaced) = match self.prepared.take() {
             Some(prepared) => prepared,
             None => self.decide(cx).await?,
         };
@@ -79,10 +123,13 @@ impl Tool for FileEdit {
             }
             Freshness::Fresh | Freshness::Unseen | Freshness::Partial => "",
         };
-        let (removed, added) = (edited.removed, edited.added);
+        let (removed, added) = (replaced.removed, replaced.added);
         let unsaved = change.unsaved_note();
-        let text =
-            format!("Edited {} (-{removed}, +{added} lines){changed}{unsaved}{}", self.path, written.note);
+        let done = match change.before {
+            Some(_) => format!("Edited {} (-{removed}, +{added} lines)", self.path),
+            None => format!("Created {} ({added} lines)", self.path),
+        };
+        let text = format!("{done}{}{changed}{unsaved}{}", replaced.note, written.note);
         Ok(ToolOutput::shown(
             text,
             vec![write_through::diff(&change.path, change.before, Some(written.text))],
@@ -93,66 +140,23 @@ impl Tool for FileEdit {
 impl FileEdit {
     /// A file that the model never saw may be edited: an old text that occurs exactly once proves that the model knows what it changes, and nothing
     /// else is touched.
-    async fn decide(&self, cx: &ToolContext) -> Result<(Change, Edited), ToolError> {
+    async fn decide(&self, cx: &ToolContext) -> Result<(Change, Replaced), ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
-        if self.old_string.is_empty() {
-            return Err(explain(&name, "", "", EditError::EmptyOld));
-        }
         let now = write_through::text_now(cx, &path, &name).await?;
-        let Some(before) = now.text else {
+        let before = now.text;
+        let creates = self.replacements.first().is_some_and(|first| first.old_string.is_empty());
+        if before.is_none() && !creates {
             return Err(file_read::not_found(cx, &self.path, &path).await);
-        };
-        let freshness = cx.files.freshness(&path, Some(&before));
+        }
+        let freshness = cx.files.freshness(&path, before.as_deref());
         if freshness == Freshness::Changed && write_through::writes_blindly(cx) {
             return Err(ToolError::message(format!(
                 "{name} on disk is not what you last read or wrote, and the editor, which takes writes, cannot be read: it may hold newer text. Ask the \
                  user to save the file, read it again with file_read, then edit it."
             )));
         }
-        let edited = edit::apply(&before, &self.old_string, &self.new_string, self.replace_all)
-            .map_err(|error| explain(&name, &before, &self.old_string, error))?;
-        let change = Change {
-            path,
-            name,
-            before: Some(before),
-            after: edited.text.clone(),
-            freshness,
-            unsaved: now.unsaved,
-        };
-        Ok((change, edited))
+        let replaced = replacements::apply(&name, before.as_deref(), &self.replacements)?;
+        let after = replaced.text.clone();
+        Ok((Change { path, name, before, after, freshness, unsaved: now.unsaved }, replaced))
     }
-}
-
-/// A text with `old` replaced by `new`, where it occurs once or everywhere with `all`, and how many
-/// lines went and came. `name` is what the model calls the file.
-///
-/// # Errors
-/// What `file_edit` says where it does not fit.
-pub fn edited(
-    name: &str,
-    text: &str,
-    old: &str,
-    new: &str,
-    all: bool,
-) -> Result<(String, usize, usize), ToolError> {
-    match edit::apply(text, old, new, all) {
-        Ok(edited) => Ok((edited.text, edited.removed, edited.added)),
-        Err(error) => Err(explain(name, text, old, error)),
-    }
-}
-
-fn explain(path: &str, text: &str, old: &str, error: EditError) -> ToolError {
-    ToolError::message(match error {
-        EditError::EmptyOld => "old_string cannot be empty.".to_owned(),
-        EditError::Same => "old_string and new_string are the same: there is nothing to change.".to_owned(),
-        EditError::NotFound => format!(
-            "old_string not found in {path}. Make sure it matches exactly including whitespace.{}",
-            nearest::nearest(text, old)
-        ),
-        EditError::Ambiguous(lines) => format!(
-            "old_string found multiple times in {path}. It must be unique. Provide more context.\n{} places, the first ones:{}",
-            lines.len(),
-            nearest::at_lines(text, &lines[..lines.len().min(5)])
-        ),
-    })
 }

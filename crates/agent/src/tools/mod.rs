@@ -14,6 +14,7 @@ mod nearest;
 pub(crate) mod output;
 mod patch;
 mod path;
+mod replacements;
 mod search;
 mod shell;
 mod small;
@@ -27,8 +28,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use file_edit::edited;
 pub use output::{cap, fit, keep_whole, within};
+pub use replacements::{Replaced, edited};
 pub use small::small;
 pub use taken::{Taken, same_text, taken};
 

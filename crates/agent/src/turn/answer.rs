@@ -3,7 +3,7 @@
 use crate::{
     ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
     ModelStop, Reasoning, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded,
-    limits::MODEL_SILENCE, log::SessionLog, session_task::Session,
+    log::SessionLog, session_task::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;
@@ -91,6 +91,7 @@ pub(super) async fn ask(
                 });
             }
             Some(Ok(ModelEvent::Usage(now))) => usage = now,
+            Some(Ok(ModelEvent::Alive)) => {}
             Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
                 session.log.tell(retrying(attempt, after, reason));
             }
@@ -129,7 +130,7 @@ fn cut_off(log: &SessionLog, id: &MessageId) -> String {
     mark
 }
 
-/// The next thing the model says; an end, when it was cancelled or says nothing for too long.
+/// The next thing the model says; an end, when it was cancelled.
 pub(crate) async fn next(
     stream: &mut BoxStream<'_, Result<ModelEvent, ModelError>>,
     cancel: &CancellationToken,
@@ -137,10 +138,7 @@ pub(crate) async fn next(
     tokio::select! {
         biased;
         () = cancel.cancelled() => Some(Ok(ModelEvent::Stop(ModelStop::EndTurn))),
-        event = tokio::time::timeout(MODEL_SILENCE, stream.next()) => event.unwrap_or_else(|_| {
-            let seconds = MODEL_SILENCE.as_secs();
-            Some(Err(ModelError::Transport(format!("the model said nothing for {seconds} s; try again"))))
-        }),
+        event = stream.next() => event,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     mentions,
     sanitise::label,
     session_task::{Controls, Session},
+    source::SourceNotice,
 };
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -71,7 +72,7 @@ impl Session {
     }
 
     /// A prompt that is a command of a source, with what the user says with it; and why that cannot
-    /// be, if it cannot.
+    /// be, if it cannot. A prompt that begins with `/` and is no command is left as it is.
     pub(super) async fn say_command(
         &self,
         mut content: Vec<Content>,
@@ -80,16 +81,11 @@ impl Session {
     ) -> (Vec<Content>, Option<String>) {
         let Some(Content::Text(text)) = content.first() else { return (content, None) };
         let Some((name, arguments)) = commands::named(text) else { return (content, None) };
-        let said = async {
-            match self.gate.refuses(state, name) {
-                Some(reason) => Some(Err(reason)),
-                None => self.sources.say(name, arguments).await,
-            }
-        };
+        let refused = |function: &str| self.gate.refuses(state, function);
         let said = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            said = said => said,
+            said = self.sources.say(name, arguments, &refused) => said,
         };
         match said {
             None => (content, None),
@@ -99,6 +95,18 @@ impl Session {
             }
             Some(Err(why)) => (content, Some(why)),
         }
+    }
+
+    /// A notice that names the command which a prompt looks like, where it is close to one.
+    pub(super) fn command_hint(&self, content: &[Content]) -> Option<SourceNotice> {
+        let Some(Content::Text(text)) = content.first() else { return None };
+        let (given, _) = commands::named(text)?;
+        let meant = commands::nearest(given, &commands::all(&self.sources))?;
+        Some(SourceNotice {
+            severity: Severity::Warning,
+            title: format!("There is no command /{given}; did you mean /{meant}? The model was asked."),
+            description: None,
+        })
     }
 
     /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.

@@ -42,6 +42,7 @@ fn info(disclosure: Option<&str>) -> ModelInfo {
         max_output: 4_096,
         images: false,
         disclosure: disclosure.map(str::to_owned),
+        ..ModelInfo::default()
     }
 }
 

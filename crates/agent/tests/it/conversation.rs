@@ -149,6 +149,7 @@ async fn a_stand_in_says_so_in_its_first_message_once() {
         max_output: 1,
         images: false,
         disclosure: Some("No language model here.".into()),
+        ..ModelInfo::default()
     };
     let model = FakeModel::with_info(info, [Reply::text("A"), Reply::text("B")]);
     let stage = stage_on(model, vec![], PermissionMode::Guardian, Limits::default(), Arc::default()).await;

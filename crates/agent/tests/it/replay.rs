@@ -20,6 +20,7 @@ fn info() -> ModelInfo {
         max_output: 4_096,
         images: false,
         disclosure: None,
+        ..ModelInfo::default()
     }
 }
 

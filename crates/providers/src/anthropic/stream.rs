@@ -189,6 +189,7 @@ impl AnthropicFold {
             output: block.output_tokens.unwrap_or(self.usage.output),
             cache_read: read,
             cache_write: write,
+            ..Usage::default()
         };
         if !sink.began {
             sink.push(ModelEvent::Usage(self.usage));

@@ -67,6 +67,7 @@ impl Default for OfflinePilot {
                 max_output: limits::OUTPUT_TOKENS,
                 images: false,
                 disclosure: Some(disclosure.to_owned()),
+                ..ModelInfo::default()
             },
         }
     }

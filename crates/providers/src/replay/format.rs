@@ -163,9 +163,11 @@ enum Kind {
     AnswerTooLong,
 }
 
-impl From<&ModelEvent> for Event {
-    fn from(event: &ModelEvent) -> Self {
-        match event.clone() {
+impl Event {
+    /// What of an event is recorded; nothing of a sign of life.
+    pub(super) fn of(event: &ModelEvent) -> Option<Self> {
+        Some(match event.clone() {
+            ModelEvent::Alive => return None,
             ModelEvent::Retrying { attempt, after, reason } => Self::Retrying {
                 attempt,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
@@ -178,7 +180,7 @@ impl From<&ModelEvent> for Event {
                 Ok(arguments) => Self::ToolCall { id, name, arguments },
                 Err(MalformedArguments { raw, error }) => Self::MalformedToolCall { id, name, raw, error },
             },
-            ModelEvent::Usage(Usage { input, output, cache_read, cache_write }) => {
+            ModelEvent::Usage(Usage { input, output, cache_read, cache_write, .. }) => {
                 Self::Usage { input, output, cache_read, cache_write }
             }
             ModelEvent::Stop(stop) => Self::Stop {
@@ -189,7 +191,7 @@ impl From<&ModelEvent> for Event {
                     ModelStop::Refusal => Stop::Refusal,
                 },
             },
-        }
+        })
     }
 }
 
@@ -209,7 +211,7 @@ impl From<Event> for ModelEvent {
                 Self::ToolCall { provider_id: id, name, arguments: Err(MalformedArguments { raw, error }) }
             }
             Event::Usage { input, output, cache_read, cache_write } => {
-                Self::Usage(Usage { input, output, cache_read, cache_write })
+                Self::Usage(Usage { input, output, cache_read, cache_write, ..Usage::default() })
             }
             Event::Stop { reason } => Self::Stop(match reason {
                 Stop::EndTurn => ModelStop::EndTurn,

@@ -63,6 +63,7 @@ impl ReplayModel {
                 "This session plays back recorded answers of {} from {path}; no model is asked.",
                 header.model
             )),
+            ..ModelInfo::default()
         };
         Ok(Self { info, path, exchanges, next: AtomicUsize::new(0) })
     }

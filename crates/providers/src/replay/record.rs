@@ -111,7 +111,7 @@ impl Entry {
         let Some(exchange) = &mut self.exchange else { return };
         let over = match item {
             Some(Ok(event)) => {
-                exchange.events.push(event.into());
+                exchange.events.extend(Event::of(event));
                 matches!(event, ModelEvent::Stop(_))
             }
             Some(Err(error)) => {

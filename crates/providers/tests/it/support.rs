@@ -83,6 +83,7 @@ pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
                     usage.input, usage.output, usage.cache_read, usage.cache_write
                 ),
             ),
+            Ok(ModelEvent::Alive) => ("alive", String::new()),
             Ok(ModelEvent::Stop(stop)) => ("stop", format!("{stop:?}")),
             Ok(ModelEvent::Retrying { attempt, .. }) => ("retrying", attempt.to_string()),
             Err(error) => {
@@ -119,6 +120,7 @@ impl Pilot {
             max_output: 1,
             images: false,
             disclosure: Some("no language model".into()),
+            ..ModelInfo::default()
         })
     }
 }

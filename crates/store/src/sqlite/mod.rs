@@ -197,6 +197,11 @@ impl SessionStore for SqliteStore {
         Ok(page.events)
     }
 
+    async fn event_times(&self, id: &SessionId) -> Result<Vec<(u64, i64)>, StoreError> {
+        let of = id.clone();
+        self.reader.call(move |connection| read::event_times(connection, &of)).await
+    }
+
     async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let (id, hash) = (id.clone(), hash.clone());
         self.reader.call(move |connection| contents::get(connection, &id, &hash)).await

@@ -107,6 +107,17 @@ pub(super) fn events(
     Ok(page)
 }
 
+pub(super) fn event_times(connection: &Connection, id: &SessionId) -> Result<Vec<(u64, i64)>, StoreError> {
+    let sql = |error: rusqlite::Error| failed(&error);
+    let mut statement = connection
+        .prepare_cached("SELECT seq, at FROM events WHERE session_id = ?1 ORDER BY seq")
+        .map_err(sql)?;
+    let rows = statement
+        .query_map([id.as_str()], |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?)))
+        .map_err(sql)?;
+    rows.collect::<Result<_, _>>().map_err(sql)
+}
+
 /// Rows of events are only added, so one that is not there was lost to damage that SQLite does not
 /// notice.
 fn missing(id: &SessionId, seq: i64) -> StoreError {

@@ -2,7 +2,7 @@
 
 use super::v1;
 use agent::{
-    Compaction, CompactionId, CompactionStep, Content, ContentHash, Diff, FileChange, Location,
+    Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Location,
     MalformedArguments, MessageId, ModelResponse, PlanEntry, Reasoning, ResultsLeftOut, Rewound,
     SessionEvent, Snapshot, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd,
     TurnId, Usage, UsageUpdate,
@@ -51,12 +51,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 model,
                 context_used,
                 context_size,
-                total: Usage {
-                    input: total.input,
-                    output: total.output,
-                    cache_read: total.cache_read,
-                    cache_write: total.cache_write,
-                },
+                total: tokens(&total),
                 turn: Usage::default(),
                 counted,
             })
@@ -178,4 +173,18 @@ fn file_change(change: v1::FileChange) -> Result<FileChange, String> {
 
 fn snapshot(snapshot: v1::Snapshot) -> Snapshot {
     Snapshot { hash: ContentHash(snapshot.hash), size: snapshot.size, bytes: None }
+}
+
+fn tokens(total: &v1::Tokens) -> Usage {
+    let used = Usage {
+        input: total.input,
+        output: total.output,
+        cache_read: total.cache_read,
+        cache_write: total.cache_write,
+        ..Usage::default()
+    };
+    match total.cost {
+        Some(cost) => Usage { cost: Some(Cost(cost)), unpriced: total.unpriced.unwrap_or_default(), ..used },
+        None => used.priced(None),
+    }
 }

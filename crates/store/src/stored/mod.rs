@@ -97,7 +97,24 @@ mod tests {
                     model: "m".to_owned(),
                     context_used: 1,
                     context_size: 2,
-                    total: agent::Usage { input: 3, output: 4, ..agent::Usage::default() },
+                    total: agent::Usage { input: 3, output: 4, unpriced: 7, ..agent::Usage::default() },
+                    turn: agent::Usage::default(),
+                    counted: None,
+                }),
+            ),
+            (
+                r#"{"kind":"usage","model":"m","context_used":1,"context_size":2,"total":{"input":3,"output":4,"cache_read":0,"cache_write":0,"cost":5000000,"unpriced":2}}"#,
+                SessionEvent::Usage(agent::UsageUpdate {
+                    model: "m".to_owned(),
+                    context_used: 1,
+                    context_size: 2,
+                    total: agent::Usage {
+                        input: 3,
+                        output: 4,
+                        cost: Some(agent::Cost(5_000_000)),
+                        unpriced: 2,
+                        ..agent::Usage::default()
+                    },
                     turn: agent::Usage::default(),
                     counted: None,
                 }),

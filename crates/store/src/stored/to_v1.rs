@@ -3,7 +3,7 @@
 use super::v1;
 use agent::{
     Compaction, CompactionStep, Content, FileChange, Rewound, SessionEvent, Snapshot, ToolCallRequest,
-    ToolCallUpdate, ToolContent, ToolResult, TurnEnd,
+    ToolCallUpdate, ToolContent, ToolResult, TurnEnd, Usage,
 };
 
 /// The stored form, or `None` for an event that is never kept.
@@ -46,12 +46,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
             model: usage.model,
             context_used: usage.context_used,
             context_size: usage.context_size,
-            total: v1::Tokens {
-                input: usage.total.input,
-                output: usage.total.output,
-                cache_read: usage.total.cache_read,
-                cache_write: usage.total.cache_write,
-            },
+            total: tokens(usage.total),
             counted: usage.counted,
         },
         SessionEvent::ModeChanged(mode) => v1::Event::ModeChanged { mode: mode.into() },
@@ -165,4 +160,15 @@ fn file_change(change: FileChange) -> v1::FileChange {
 
 fn snapshot(snapshot: Snapshot) -> v1::Snapshot {
     v1::Snapshot { hash: snapshot.hash.0, size: snapshot.size }
+}
+
+fn tokens(usage: Usage) -> v1::Tokens {
+    v1::Tokens {
+        input: usage.input,
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        cost: usage.cost.map(|cost| cost.0),
+        unpriced: usage.cost.and((usage.unpriced > 0).then_some(usage.unpriced)),
+    }
 }

@@ -256,6 +256,12 @@ pub(super) struct Tokens {
     pub(super) output: u64,
     pub(super) cache_read: u64,
     pub(super) cache_write: u64,
+    /// In whole US picodollars. Older programs wrote none, and pass it over: no token has a price then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cost: Option<u64>,
+    /// Tokens that the cost leaves out; where there is no cost it leaves out all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unpriced: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]

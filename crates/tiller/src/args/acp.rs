@@ -1,6 +1,6 @@
 //! `tiller acp`, which editors start, read without the parsers of all other commands: building those takes longer than the rest of a command line.
 
-use super::{AcpArgs, Cli, Command, PrintArgs, spelled};
+use super::{AcpArgs, Cli, Command, PrintArgs, prompt_or_suggestion, spelled};
 use clap::{Args as _, FromArgMatches as _, Parser as _};
 
 impl Cli {
@@ -17,7 +17,7 @@ impl Cli {
         let arguments = spelled(arguments.into_iter());
         match acp(&arguments) {
             Some(command) => Ok(Self { command: Some(command), print: PrintArgs::default() }),
-            None => Self::try_parse_from(arguments),
+            None => Self::try_parse_from(prompt_or_suggestion(arguments)?),
         }
     }
 }

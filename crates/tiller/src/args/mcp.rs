@@ -133,7 +133,7 @@ pub(crate) struct Add {
     /// What it is to be called.
     pub(crate) name: String,
     /// Its address, for streamable HTTP.
-    #[arg(long, value_name = "URL", conflicts_with = "command", required_unless_present = "command")]
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) url: Option<String>,
     /// Its address is that of a stream of events, the transport before streamable HTTP.
     #[arg(long, requires = "url")]
@@ -187,6 +187,9 @@ pub(crate) struct Called {
     /// All arguments as one JSON object.
     #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
     pub(crate) input: Option<String>,
+    /// Use a server of a project that is not trusted: for trusted automation.
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -2,8 +2,9 @@
 
 pub(crate) mod client;
 pub(crate) mod output;
+pub(crate) mod prompt;
 
-use crate::{args::OutputFormat, exit::Exit, limits, signals, streams};
+use crate::{args::OutputFormat, exit::Exit, limits, sessions, signals, streams};
 use agent::{
     Content, CreateSession, ListQuery, OpenSession, PromptOutcome, Runtime, SessionError, SessionHandle,
     SessionId, StopReason, StoreError, Surface,
@@ -21,6 +22,12 @@ use system::{AbsPath, System};
 pub(crate) const NOBODY: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
                                  you from finishing, say so, and that the user can allow it with --permission-mode prometheus (or --yolo), or \
                                  with the setting tools.default_permission_mode.";
+
+/// Why nothing was asked without a model. The pilot answers a script only where it was chosen: it
+/// understands few prompts and succeeds at doing nothing.
+const NO_MODEL: &str = "no model is set up, so nothing was asked. Run `tiller setup`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model \
+                        server on this machine (Ollama, llama.cpp, LM Studio, vLLM). `tiller models` lists what can be chosen, and \
+                        `-m offline/pilot` asks the built-in pilot, which is no language model.";
 
 /// A run.
 pub(crate) struct Run {
@@ -88,6 +95,9 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
 async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<SessionHandle> {
     let id = match &run.session {
         Begin::New => {
+            if run.overrides.model.is_none() && runtime.is_unconfigured(&run.cwd).await {
+                return Err(anyhow!(NO_MODEL));
+            }
             let new = CreateSession {
                 cwd: run.cwd.clone(),
                 additional_directories: Vec::new(),
@@ -95,7 +105,7 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
             };
             return Ok(runtime.create(new, |_| surface).await?);
         }
-        Begin::This(id) => id.clone(),
+        Begin::This(id) => sessions::named(runtime, id.as_str(), &run.cwd).await?,
         Begin::Last => {
             let query = ListQuery { cwd: Some(run.cwd.clone()), limit: 1, ..ListQuery::default() };
             let page = runtime.list(query).await?;
@@ -109,6 +119,12 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
         error => error.into(),
     })?;
     let Overrides { model, mode, permission_mode } = &run.overrides;
+    if model.is_none()
+        && session.state().model == providers::pilot::ID
+        && runtime.is_unconfigured(&run.cwd).await
+    {
+        return Err(anyhow!(NO_MODEL));
+    }
     if let Some(model) = model {
         session.set_model(model).await?;
     }

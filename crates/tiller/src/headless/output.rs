@@ -14,7 +14,7 @@ pub(crate) struct Output<W> {
     writer: W,
     broken: bool,
     /// Milliseconds since the epoch.
-    clock: fn() -> u64,
+    clock: Box<dyn Fn() -> u64 + Send>,
     /// The message whose text was printed last.
     current: Option<String>,
     texts: Vec<String>,
@@ -45,12 +45,12 @@ struct Call {
 
 impl<W: Write> Output<W> {
     /// An output that has printed nothing yet. `clock` gives milliseconds since the epoch.
-    pub(crate) fn new(format: OutputFormat, writer: W, clock: fn() -> u64) -> Self {
+    pub(crate) fn new(format: OutputFormat, writer: W, clock: impl Fn() -> u64 + Send + 'static) -> Self {
         Self {
             format,
             writer,
             broken: false,
-            clock,
+            clock: Box::new(clock),
             current: None,
             texts: Vec::new(),
             calls: Vec::new(),
@@ -90,6 +90,10 @@ impl<W: Write> Output<W> {
                 let text = description.as_ref().map_or(title.clone(), |more| format!("{title}: {more}"));
                 self.error(&text);
             }
+            SessionEvent::Notice { severity: agent::Severity::Warning, title, description } => {
+                let more = description.as_ref().map(|more| format!(": {more}")).unwrap_or_default();
+                tracing::warn!("{title}{more}");
+            }
             _ => {}
         }
     }
@@ -102,6 +106,10 @@ impl<W: Write> Output<W> {
 
     /// The turn ended in order.
     pub(crate) fn end(&mut self, ending: &Ending) {
+        let mut usage = json!({ "tokens_in": ending.usage.input, "tokens_out": ending.usage.output });
+        if let Some(cost) = ending.usage.cost {
+            usage["cost_usd"] = json!(cost.dollars());
+        }
         let mut result = json!({
             "type": "result",
             "text": self.texts.join("\n\n"),
@@ -109,7 +117,7 @@ impl<W: Write> Output<W> {
             "stop_reason": ending.stop_reason.id(),
             "duration_ms": u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX),
             "turns": ending.requests,
-            "usage": { "tokens_in": ending.usage.input, "tokens_out": ending.usage.output },
+            "usage": usage,
         });
         match self.format {
             OutputFormat::Text => {
@@ -311,12 +319,16 @@ mod tests {
     }
 
     fn printed(format: OutputFormat) -> String {
+        printed_using(format, Usage { input: 5, output: 6, ..Usage::default() })
+    }
+
+    fn printed_using(format: OutputFormat, usage: Usage) -> String {
         let mut output = Output::new(format, Vec::new(), || 7);
         events().iter().for_each(|event| output.event(event));
         output.end(&Ending {
             session: "s".into(),
             stop_reason: StopReason::EndTurn,
-            usage: Usage { input: 5, output: 6, ..Usage::default() },
+            usage,
             requests: 2,
             duration: Duration::from_millis(9),
         });
@@ -362,6 +374,16 @@ mod tests {
             }),
         ];
         assert_eq!(lines(&printed(OutputFormat::StreamJson)), expected);
+    }
+
+    #[test]
+    fn a_known_cost_is_told_with_the_tokens() {
+        let usage = Usage { input: 5, output: 6, cost: Some(agent::Cost(1_500_000)), ..Usage::default() };
+        let expected = json!({ "tokens_in": 5, "tokens_out": 6, "cost_usd": 0.000_001_5 });
+        for format in [OutputFormat::Json, OutputFormat::StreamJson] {
+            let last = lines(&printed_using(format, usage)).pop();
+            assert_eq!(last.map(|result| result["usage"].clone()), Some(expected.clone()));
+        }
     }
 
     #[test]

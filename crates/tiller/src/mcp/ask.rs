@@ -18,9 +18,14 @@ impl Desk<'_> {
         let wanted = server_name(name);
         let named = |server: &ServerConfig| server.name == wanted;
         // One that waits does not stand in the way of one that does not.
-        if !found.servers.iter().any(named) && found.untrusted.iter().any(named) {
+        if !found.servers.iter().any(named)
+            && let Some(untrusted) = found.untrusted.iter().find(|server| named(server))
+        {
+            if self.force {
+                return Ok(vec![untrusted.clone()]);
+            }
             bail!(
-                "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files."
+                "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files, or call it with --force in trusted automation."
             );
         }
         let server = found.servers.into_iter().find(named);

@@ -68,6 +68,8 @@ struct Desk<'a> {
     system: Arc<dyn System>,
     environment: &'a Environment,
     cwd: &'a AbsPath,
+    /// Whether servers of a project that is not trusted are used.
+    force: bool,
 }
 
 /// Does what is asked for and prints what came of it.
@@ -79,7 +81,8 @@ pub(crate) async fn run(
 ) -> Result<Exit> {
     let json = command.common().json;
     let servers = extensions::mcp_options(options, environment);
-    let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd };
+    let force = matches!(&command, McpCommand::Call(called) if called.force);
+    let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd, force };
     let command = match command {
         // What goes to stdout is the protocol's.
         McpCommand::Serve(serve) => return serve::run(&desk, serve).await,
@@ -239,7 +242,9 @@ impl Desk<'_> {
             }
             None => {
                 let (program, args) =
-                    add.command.split_first().ok_or_else(|| usage("a command or --url is needed"))?;
+                    add.command.split_first().ok_or_else(|| {
+                        usage("nothing to add: write the server's address as --url URL, or its command after `--`: tiller mcp add NAME -- COMMAND ARGS")
+                    })?;
                 server.insert("command".to_owned(), json!(program));
                 server.insert("args".to_owned(), json!(args));
                 if !add.env.is_empty() {

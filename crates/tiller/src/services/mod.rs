@@ -24,6 +24,7 @@ use acp::native::{
 use acp::native::{ConfigureProvider, GiveTrust, NativeServices, Scene, ServiceError, SetSetting};
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
+use providers::Catalog;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -35,6 +36,9 @@ pub(crate) struct Services {
     pub(crate) options: Options,
     /// What was ignored of the settings, and why.
     pub(crate) notices: Vec<String>,
+    /// Why the settings files could not be used when the program started.
+    pub(crate) problem: Option<String>,
+    pub(crate) catalog: Arc<Catalog>,
     pub(crate) environment: Environment,
     pub(crate) extensions: Extensions,
     /// One change of a file at a time.
@@ -136,7 +140,13 @@ impl NativeServices for Services {
     }
 
     async fn doctor(&self) -> Result<Value, ServiceError> {
-        Ok(doctor::report(&self.options, &self.notices).await)
+        let subject = doctor::Subject {
+            options: &self.options,
+            catalog: &self.catalog,
+            notices: &self.notices,
+            settings_problem: self.problem.as_deref(),
+        };
+        Ok(doctor::report(subject).await)
     }
 }
 

@@ -1,9 +1,12 @@
 //! `tiller sessions`: what is stored, for people and for programs.
 
 pub(crate) mod health;
+mod named;
 pub(crate) mod repair;
 mod rewind;
 pub(crate) mod transfer;
+
+pub(crate) use named::named;
 
 use crate::{
     args::{ExportFormat, OutputFormat, SessionsCommand},
@@ -12,6 +15,7 @@ use crate::{
     headless::output::Output,
     limits,
     redacting::Redacting,
+    screen,
 };
 use agent::{
     Archived, Content, ListQuery, Redactor, RewindTarget, Runtime, SearchQuery, SessionEvent, SessionId,
@@ -19,7 +23,15 @@ use agent::{
 };
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use std::{fs::File, io::Write, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io::Write,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 use system::{AbsPath, System};
 
 /// Opens what `tiller sessions export` wrote. It may be larger than `System::read` reads at once.
@@ -37,6 +49,7 @@ pub(crate) async fn run(
     command: SessionsCommand,
 ) -> Result<Exit> {
     let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
+    let named = async |id: &str| named(runtime, id, base).await;
     match command {
         SessionsCommand::List { cwd, archived, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
@@ -44,9 +57,9 @@ pub(crate) async fn run(
             let query = ListQuery { cwd, archived, ..ListQuery::default() };
             list(runtime, query, limit as usize, redactor, json).await
         }
-        SessionsCommand::Show { id, json } => show(runtime, &SessionId(id), redactor, json).await,
+        SessionsCommand::Show { id, json } => show(runtime, &named(&id).await?, redactor, json).await,
         SessionsCommand::Export { id, format } => {
-            let id = SessionId(id);
+            let id = named(&id).await?;
             match format {
                 ExportFormat::Json => transfer::as_json(runtime, &id, redactor, &mut stdout).await?,
                 ExportFormat::Markdown => transfer::as_markdown(runtime, &id, &mut stdout).await?,
@@ -66,18 +79,18 @@ pub(crate) async fn run(
             transfer::import(runtime, exported_file(&file)?, cwd, &mut stdout).await
         }
         SessionsCommand::Delete { id } => {
-            let id = SessionId(id);
+            let id = named(&id).await?;
             // One that is not there is most likely a slip of the hand.
             runtime.record(&id).await?;
             runtime.delete(&id).await?;
             Ok(Exit::Ok)
         }
         SessionsCommand::Archive { id } => {
-            runtime.set_archived(&SessionId(id), true).await?;
+            runtime.set_archived(&named(&id).await?, true).await?;
             Ok(Exit::Ok)
         }
         SessionsCommand::Unarchive { id } => {
-            runtime.set_archived(&SessionId(id), false).await?;
+            runtime.set_archived(&named(&id).await?, false).await?;
             Ok(Exit::Ok)
         }
         SessionsCommand::Search { words, cwd, limit, json } => {
@@ -90,7 +103,7 @@ pub(crate) async fn run(
                 _ if redo => Some(RewindTarget::Redo),
                 turn => turn.map(RewindTarget::Turn),
             };
-            rewind::run(runtime, system, &SessionId(id), target).await
+            rewind::run(runtime, system, &named(&id).await?, target).await
         }
         SessionsCommand::Repair { .. } => unreachable!("it is done before the store is opened"),
     }
@@ -105,7 +118,7 @@ async fn list(
 ) -> Result<Exit> {
     query.limit = limit.min(limits::SESSIONS_PAGE);
     let mut left = limit;
-    let mut stdout = crate::screen::stdout();
+    let mut stdout = screen::stdout();
     loop {
         let page = runtime.list(query.clone()).await?;
         for record in page.sessions.iter().take(left) {
@@ -116,6 +129,9 @@ async fn list(
             if writeln!(stdout, "{line}").is_err() {
                 return Ok(Exit::Ok);
             }
+        }
+        if page.sessions.is_empty() && left == limit && !json {
+            screen::note("No session is stored here; a prompt begins one: tiller -p PROMPT");
         }
         left = left.saturating_sub(page.sessions.len());
         query.cursor = page.next_cursor;
@@ -128,8 +144,16 @@ async fn list(
 async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<Exit> {
     let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
     if json {
-        let mut output = Output::new(OutputFormat::StreamJson, stdout, || 0).redacting(redactor.clone());
-        runtime.replay(id, &mut |event| output.event(event)).await?;
+        let now = Arc::new(AtomicU64::new(0));
+        let clock = Arc::clone(&now);
+        let clock = move || clock.load(Ordering::Relaxed);
+        let mut output = Output::new(OutputFormat::StreamJson, stdout, clock).redacting(redactor.clone());
+        runtime
+            .replay_timed(id, &mut |at, event| {
+                now.store(at.cast_unsigned(), Ordering::Relaxed);
+                output.event(event);
+            })
+            .await?;
         return Ok(Exit::Ok);
     }
     runtime
@@ -145,7 +169,11 @@ async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool
 
 async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json: bool) -> Result<Exit> {
     let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
-    for hit in runtime.search(query).await? {
+    let hits = runtime.search(query).await?;
+    if hits.is_empty() && !json {
+        screen::note("Nothing was found. Each word must occur in one message, whole or as its beginning.");
+    }
+    for hit in hits {
         let (id, title) = (&hit.session.id, hit.session.title.as_deref().unwrap_or("(no title)"));
         let line = match json {
             true => redactor.json_line(json!({

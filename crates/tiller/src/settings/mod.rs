@@ -100,6 +100,11 @@ impl Settings {
         self.lay(folder, &files, &Past::default(), &mut CountedOn::new()).await
     }
 
+    /// What the settings of a folder come to without any file: built-in values, variables and flags.
+    pub(crate) async fn without_files(&self, folder: &AbsPath) -> Result<Snapshot> {
+        self.lay(folder, &Files::default(), &Past::default(), &mut CountedOn::new()).await
+    }
+
     /// What holds where no file says anything: enough to write one, right or wrong as it is.
     pub(crate) fn built_in(&self) -> Options {
         Options::built_in(self.folders.clone())

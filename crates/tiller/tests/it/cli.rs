@@ -23,8 +23,8 @@ fn tells_its_version_and_its_commands() {
 #[test]
 fn wrong_arguments_are_refused_with_what_is_right() {
     let home = Home::new();
-    check(&home, &[], 64, "pass -p PROMPT, or a command");
-    check(&home, &["acpp"], 64, "--print");
+    check(&home, &[], 64, "give a prompt, or a command");
+    check(&home, &["acpp"], 64, "did you mean `tiller acp`?");
     check(&home, &["acp", "--mode", "edt"], 64, "use one of edit, plan, ask");
     check(&home, &["acp", "--permission-mode", "none"], 64, "guardian, argus, prometheus");
     check(&home, &["acp", "--events", "sometimes"], 64, "off");
@@ -52,7 +52,7 @@ fn settings_are_checked_before_anything_starts() {
         "config.toml:2: unknown setting \"agent.mdoe\"; did you mean \"agent.mode\"?",
     );
     home.settings("agent = ");
-    check(&home, &["acp"], 1, "config.toml:1: ");
+    check(&home, &["models"], 1, "config.toml:1: ");
     home.settings("");
     home.write(".tiller/config.toml", "[tools]\ndefault_permission_mode = 'prometheus'\n");
     check(&home, &["models"], 0, "tools.default_permission_mode is ignored: a project may only tighten it");

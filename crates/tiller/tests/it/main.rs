@@ -18,6 +18,7 @@ mod desktop;
 mod durability;
 mod editor;
 mod end;
+mod first_words;
 mod golden;
 mod headless;
 mod home;

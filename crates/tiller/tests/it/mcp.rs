@@ -181,7 +181,11 @@ fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
     assert!(fine && list["servers"][0]["trusted"] == false, "{list}");
     let (fine, refused) = json_of(&home, &["mcp", "tools", "proj", "--json"]);
     assert!(!fine && refused["error"].as_str().unwrap().contains("is not trusted"), "{refused}");
+    let (fine, refused) = json_of(&home, &["mcp", "call", "proj.look", "--json"]);
+    assert!(!fine && refused["error"].as_str().unwrap().contains("--force"), "{refused}");
     assert_eq!(home.read("started"), None);
+    let nothing = home.run(&["mcp", "add", "x"]);
+    assert!(stderr(&nothing).contains("--url URL, or its command after `--`"), "{}", stderr(&nothing));
     let unasked = home.run(&["mcp", "trust"]);
     assert!(!unasked.status.success() && stderr(&unasked).contains("--yes"), "{}", stderr(&unasked));
     let said = stdout(&home.run(&["mcp", "trust", "--yes"]));

@@ -153,13 +153,14 @@ fn permissions_are_explained_and_logged() {
     let home = Home::new();
     let explained = |what: &[&str]| stdout(&home.run(&[&["permissions", "explain"], what].concat()));
     assert!(
-        explained(&["make && rm -rf x"]).ends_with("never run.\n"),
+        explained(&["make && rm -rf x"]).contains("is never run. (The user can allow a line word for word"),
         "{}",
         explained(&["make && rm -rf x"])
     );
     assert!(explained(&["ls -la"]).contains("decision           allow (Guardian)"));
     assert!(explained(&["git push"]).contains("decision           ask (Publishing): Run `git push`"));
     assert!(explained(&["--time", "3", "ls -la"]).starts_with("time               "));
+    assert!(explained(&["src/.env"]).starts_with("subject            read the file src/.env\n"));
     assert!(explained(&["./.env"]).contains("decision           deny (BlockedPath)"));
     assert!(explained(&["--write", "./.mcp.json"]).contains("decision           ask (ProtectedPath)"));
     home.write("a.txt", "a\n");

@@ -345,6 +345,8 @@ pub(super) struct Usage {
     cache_write: u64,
     /// In US dollars; null where the price is not known.
     cost: Option<f64>,
+    /// Tokens that the cost leaves out, since their price is not known.
+    unpriced_tokens: u64,
     context_used: u64,
     max_context: Option<u64>,
 }
@@ -354,9 +356,18 @@ pub(super) struct Usage {
 pub(super) struct Report {
     success: bool,
     version: String,
+    /// What the model of new sessions begins with; null without a model.
+    default_provider: Option<String>,
+    default_model: Option<String>,
+    /// `present`, `missing` or `not_needed`; null without a model.
+    provider_auth_status: Option<String>,
     sandbox: Map<String, Value>,
     paths: BTreeMap<String, String>,
     providers: Vec<Map<String, Value>>,
+    /// The file of all sessions, and what is left of earlier damage to it.
+    sessions: Map<String, Value>,
     notices: Vec<String>,
     issues: Vec<String>,
+    /// Commands that mend the issues.
+    next_commands: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! `session/prompt`: runs a turn.
 
 use crate::{
-    connection::{Reply, errors, params},
+    connection::{Reply, errors, money, params},
     v1::{Connection, Peer, from_acp, to_acp},
 };
 use agent::{PromptOutcome, SessionHandle, TurnError};
@@ -92,12 +92,15 @@ fn answer(ended: Result<PromptOutcome, TurnError>, is_seed: bool) -> Result<acp:
 }
 
 fn meta(outcome: &PromptOutcome) -> Map<String, Value> {
-    let usage = json!({
+    let mut usage = json!({
         "input": outcome.usage.input,
         "output": outcome.usage.output,
         "cacheRead": outcome.usage.cache_read,
         "cacheWrite": outcome.usage.cache_write,
     });
+    if let Some(cost) = outcome.usage.cost {
+        usage["cost"] = json!({ "amount": cost.dollars(), "currency": money::CURRENCY });
+    }
     let tiller = json!({ "usage": usage, "requests": outcome.requests });
     Map::from_iter([("tiller".to_owned(), tiller)])
 }

@@ -1,130 +1,271 @@
 //! A patch's hunks applied to a text. Pure.
 
 use super::parse::{Hunk, Line};
-use crate::tools::{edit::is_crlf, nearest};
+use crate::tools::{
+    edit::{Found, Place, Step, Target, Where, elision, is_crlf},
+    nearest,
+};
+use std::ops::Range;
+
+/// A text after a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Applied {
+    pub(super) text: String,
+    /// The hunks, counted from 1, whose lines do not stand there as they are, and how they were found.
+    pub(super) loosely: Vec<(usize, Vec<Step>)>,
+}
 
 /// A hunk that does not fit; counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misfit {
     pub(super) hunk: usize,
-    /// What was looked for and not found.
-    pub(super) wanted: String,
-    /// The places nearest to it, as lines with numbers.
-    pub(super) nearest: String,
+    pub(super) why: Why,
 }
 
-/// Applies hunks in order, each below the one before. Lines match exactly, else without the blanks at their ends; lines that stay are left as they
-/// are, whatever their ends. A file without a final line end stays without one.
-pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
+/// Why a hunk does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Why {
+    /// These lines stand nowhere.
+    NotFound {
+        /// What was looked for.
+        wanted: String,
+        /// The places nearest to it, as lines with numbers.
+        nearest: String,
+    },
+    /// Its lines stand at several places, as lines with numbers.
+    Ambiguous(String),
+    /// Its lines stand only where another hunk is, or above the one before.
+    Order,
+    /// It only adds lines, and only a line number says where.
+    NoContext,
+    /// It would write this line, which stands for lines that are left out.
+    Elided(String),
+}
+
+/// Places of a hunk that are told where it has several.
+const SPOTS_SHOWN: usize = 5;
+
+/// Where a hunk goes, and what comes there.
+type Spot = (Range<usize>, String);
+
+/// Applies hunks. Each must have one place: by its own lines, by the line that its `@@` names, or by
+/// its order among the others. Lines that stay are left as they are, whatever their ends. A file
+/// without a final line end stays without one.
+pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, Misfit> {
     let newline = if is_crlf(text) { "\r\n" } else { "\n" };
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let mut out: Vec<String> = Vec::new();
-    let mut from = 0;
+    let is_ended = text.is_empty() || text.ends_with('\n');
+    let whole = if is_ended { text.to_owned() } else { format!("{text}{newline}") };
+    let target = Target::new(&whole);
+    let mut loosely = Vec::new();
+    let mut spots = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
-        let wanted: Vec<&str> = hunk.lines.iter().filter_map(old).collect();
-        let misfit = |missing: &str| Misfit {
-            hunk: index + 1,
-            wanted: missing.to_owned(),
-            nearest: nearest::nearest(text, missing),
-        };
-        let below = anchored(&lines, from, &hunk.anchors).map_err(misfit)?;
-        let at = place(&lines, from, below, hunk, &wanted).ok_or_else(|| misfit(&wanted.join("\n")))?;
-        out.extend(lines[from..at].iter().map(|&line| line.to_owned()));
-        let mut old = at;
-        for line in &hunk.lines {
-            match line {
-                Line::Add(new) => out.push(format!("{new}{newline}")),
-                Line::Keep(_) => {
-                    out.push(lines[old].to_owned());
-                    old += 1;
-                }
-                Line::Remove(_) => old += 1,
-            }
+        let misfit = |why| Misfit { hunk: index + 1, why };
+        let (of_hunk, steps) = candidates(&whole, &target, hunk, newline).map_err(misfit)?;
+        if !steps.is_empty() {
+            loosely.push((index + 1, steps));
         }
-        from = old;
+        spots.push(of_hunk);
     }
-    out.extend(lines[from..].iter().map(|&line| line.to_owned()));
-    Ok(joined(out, newline, text.is_empty() || text.ends_with('\n')))
+    let chosen = choose(&spots).map_err(|(index, why)| Misfit {
+        hunk: index + 1,
+        why: match why {
+            Chosen::Order => Why::Order,
+            Chosen::Ambiguous => Why::Ambiguous(places(&whole, &spots[index])),
+        },
+    })?;
+    let mut out = String::with_capacity(whole.len());
+    let mut from = 0;
+    for (range, new) in &chosen {
+        out.push_str(&whole[from..range.start]);
+        out.push_str(new);
+        from = range.end;
+    }
+    out.push_str(&whole[from..]);
+    if !is_ended && out.ends_with('\n') {
+        let ends_in = if out.ends_with("\r\n") { 2 } else { 1 };
+        out.truncate(out.len() - ends_in);
+    }
+    Ok(Applied { text: out, loosely })
 }
 
-fn old(line: &Line) -> Option<&str> {
+/// The places that a hunk may have, cut down to what changes, and how its lines were found.
+fn candidates(
+    whole: &str,
+    target: &Target<'_>,
+    hunk: &Hunk,
+    newline: &str,
+) -> Result<(Vec<Spot>, Vec<Step>), Why> {
+    let lines = |wants: fn(&Line) -> Option<&str>, mark: &str| -> String {
+        let line = |line: &Line| match line {
+            Line::Keep(kept) => wants(line).map(|_| format!("{mark}{kept}\n")),
+            line => wants(line).map(|line| format!("{line}\n")),
+        };
+        hunk.lines.iter().filter_map(line).collect()
+    };
+    let anchors = anchored(whole, &hunk.anchors);
+    let (old, new) = (lines(before, ""), lines(after, ""));
+    if let Some(line) = elision::added(&new, &[whole, &old]) {
+        return Err(Why::Elided(line.to_owned()));
+    }
+    if old.is_empty() {
+        // Only new lines: below the anchor, else at the end of the file.
+        let below = |at: &usize| whole[*at..].find('\n').map_or(whole.len(), |end| at + end + 1);
+        let at = match anchors.as_slice() {
+            _ if hunk.at_end || whole.is_empty() => whole.len(),
+            [] if hunk.numbered => return Err(Why::NoContext),
+            [] if hunk.anchors.is_empty() => whole.len(),
+            [] => return Err(not_found(whole, &hunk.anchors.join("\n"))),
+            [at] => below(at),
+            several => {
+                let spots: Vec<Spot> = several.iter().map(|&at| (at..at, String::new())).collect();
+                return Err(Why::Ambiguous(places(whole, &spots)));
+            }
+        };
+        return Ok((vec![(at..at, new.replace('\n', newline))], Vec::new()));
+    }
+    // Some leave out the blank before lines that stay.
+    let found = target
+        .locate(&old, &new, Where::LineStarts)
+        .or_else(|| target.locate(&lines(before, " "), &lines(after, " "), Where::LineStarts));
+    let Some(Found { places, steps }) = found else {
+        return Err(not_found(whole, old.trim_end_matches('\n')));
+    };
+    let at_end: Vec<&Place> =
+        places.iter().filter(|place| hunk.at_end && place.range.end == whole.len()).collect();
+    // The first one below each line that the anchor may be; that line may be the hunk's first.
+    let mut below: Vec<&Place> =
+        anchors.iter().filter_map(|at| places.iter().find(|place| place.range.start >= *at)).collect();
+    below.dedup();
+    let left =
+        [at_end, below].into_iter().find(|some| !some.is_empty()).unwrap_or_else(|| places.iter().collect());
+    Ok((left.into_iter().map(|place| changed(whole, place)).collect(), steps))
+}
+
+fn before(line: &Line) -> Option<&str> {
     match line {
         Line::Keep(line) | Line::Remove(line) => Some(line),
         Line::Add(_) => None,
     }
 }
 
-/// The line below the anchors, each looked for below the one before.
-fn anchored<'a>(lines: &[&str], from: usize, anchors: &'a [String]) -> Result<Option<usize>, &'a str> {
-    let mut below = None;
+fn after(line: &Line) -> Option<&str> {
+    match line {
+        Line::Keep(line) | Line::Add(line) => Some(line),
+        Line::Remove(_) => None,
+    }
+}
+
+fn not_found(whole: &str, wanted: &str) -> Why {
+    Why::NotFound { wanted: wanted.to_owned(), nearest: nearest::nearest(whole, wanted) }
+}
+
+/// The lines of a place that change, without those around them.
+fn changed(whole: &str, place: &Place) -> Spot {
+    let (old, new) = (&whole[place.range.clone()], place.new.as_str());
+    let (olds, news): (Vec<&str>, Vec<&str>) =
+        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let same =
+        |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(old, new)| old == new).count();
+    let head = same(&mut olds.iter().zip(&news));
+    let tail = same(&mut olds[head..].iter().rev().zip(news[head..].iter().rev()));
+    let bytes = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
+    let start = place.range.start + bytes(&olds[..head]);
+    let end = place.range.end - bytes(&olds[olds.len() - tail..]);
+    (start..end, news[head..news.len() - tail].concat())
+}
+
+/// Where the lines begin that a hunk's anchors name, each below the one before: exactly, else but
+/// for blanks around them, else as a part.
+fn anchored(whole: &str, anchors: &[String]) -> Vec<usize> {
+    let mut at = 0;
+    let lines: Vec<(usize, &str)> = whole
+        .split_inclusive('\n')
+        .map(|line| {
+            let start = at;
+            at += line.len();
+            (start, line.trim_end_matches(['\r', '\n']))
+        })
+        .collect();
+    let mut found: Option<Vec<usize>> = None;
     for anchor in anchors {
-        let start = below.unwrap_or(from);
-        let found = [Match::Exact, Match::TrimEnd, Match::Trim]
-            .into_iter()
-            .find_map(|how| (start..lines.len()).find(|&at| how.same(lines[at], anchor)));
-        below = Some(found.ok_or(anchor.as_str())? + 1);
-    }
-    Ok(below)
-}
-
-/// Where a hunk's old lines stand.
-fn place(lines: &[&str], from: usize, below: Option<usize>, hunk: &Hunk, wanted: &[&str]) -> Option<usize> {
-    if wanted.is_empty() {
-        // Only new lines: below the anchor, else at the end of the file.
-        return Some(if hunk.at_end { lines.len() } else { below.unwrap_or(lines.len()) });
-    }
-    let last = lines.len().checked_sub(wanted.len())?;
-    for how in [Match::Exact, Match::TrimEnd] {
-        let fits = |at: &usize| wanted.iter().zip(&lines[*at..]).all(|(wanted, line)| how.same(line, wanted));
-        if hunk.at_end && last >= from && fits(&last) {
-            return Some(last);
-        }
-        // The anchor may itself be the first of the lines.
-        let anchor = below.map(|below| below - 1).filter(|&at| at >= from && at <= last);
-        let start = below.unwrap_or(from);
-        if let Some(at) = anchor.into_iter().chain(start..=last).find(fits) {
-            return Some(at);
-        }
-    }
-    None
-}
-
-#[derive(Clone, Copy)]
-enum Match {
-    Exact,
-    TrimEnd,
-    Trim,
-}
-
-impl Match {
-    fn same(self, line: &str, wanted: &str) -> bool {
-        let line = line.strip_suffix('\n').unwrap_or(line);
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        match self {
-            Self::Exact => line == wanted,
-            Self::TrimEnd => line.trim_end() == wanted.trim_end(),
-            Self::Trim => line.trim() == wanted.trim(),
-        }
-    }
-}
-
-/// The lines as a text: every one ended but the last, which is ended as the text was before.
-fn joined(mut lines: Vec<String>, newline: &str, ended: bool) -> String {
-    let count = lines.len();
-    for (index, line) in lines.iter_mut().enumerate() {
-        let last = index + 1 == count;
-        match line.ends_with('\n') {
-            false if !last || ended => line.push_str(newline),
-            true if last && !ended => {
-                line.pop();
-                if line.ends_with('\r') {
-                    line.pop();
-                }
+        let ways: [fn(&str, &str) -> bool; 3] = [
+            |line, anchor| line == anchor,
+            |line, anchor| line.trim() == anchor.trim(),
+            |line, anchor| line.contains(anchor.trim()),
+        ];
+        let named = |way: &fn(&str, &str) -> bool| -> Vec<usize> {
+            lines.iter().filter(|(_, line)| way(line, anchor)).map(|(at, _)| *at).collect()
+        };
+        let here = ways.iter().map(named).find(|named| !named.is_empty()).unwrap_or_default();
+        let mut below: Vec<usize> = match &found {
+            None => here,
+            Some(above) => {
+                above.iter().filter_map(|above| here.iter().copied().find(|at| at > above)).collect()
             }
-            _ => {}
-        }
+        };
+        below.dedup();
+        found = Some(below);
     }
-    lines.concat()
+    found.unwrap_or_default()
+}
+
+/// One spot for each hunk, or which hunk has none. Where a hunk has several, the order of the hunks
+/// must leave only one.
+fn choose(spots: &[Vec<Spot>]) -> Result<Vec<Spot>, (usize, Chosen)> {
+    let chosen: Vec<&Spot> = match spots.iter().all(|of_hunk| of_hunk.len() == 1) {
+        true => spots.iter().flatten().collect(),
+        false => {
+            let (first, last) = (leftmost(spots)?, rightmost(spots));
+            if let Some(index) =
+                (0..spots.len()).find(|&index| Some(first[index]) != last.get(index).copied())
+            {
+                return Err((index, Chosen::Ambiguous));
+            }
+            first
+        }
+    };
+    let mut order: Vec<usize> = (0..chosen.len()).collect();
+    order.sort_by_key(|&index| chosen[index].0.start);
+    match order.windows(2).find(|two| chosen[two[0]].0.end > chosen[two[1]].0.start) {
+        Some(two) => Err((two[0].max(two[1]), Chosen::Order)),
+        None => Ok(order.into_iter().map(|index| chosen[index].clone()).collect()),
+    }
+}
+
+/// Why a hunk has no spot.
+enum Chosen {
+    Ambiguous,
+    Order,
+}
+
+/// For each hunk in order the first spot below the one before.
+fn leftmost(spots: &[Vec<Spot>]) -> Result<Vec<&Spot>, (usize, Chosen)> {
+    let mut from = 0;
+    let below = |(index, of_hunk): (usize, &'_ Vec<Spot>)| {
+        let at = of_hunk.iter().position(|(range, _)| range.start >= from).ok_or((index, Chosen::Order))?;
+        from = of_hunk[at].0.end;
+        Ok(&spots[index][at])
+    };
+    spots.iter().enumerate().map(below).collect()
+}
+
+/// For each hunk the last spot above that of the next one.
+fn rightmost(spots: &[Vec<Spot>]) -> Vec<&Spot> {
+    let mut to = usize::MAX;
+    let above = |of_hunk: &'_ Vec<Spot>| {
+        let at = of_hunk.iter().rposition(|(range, _)| range.end <= to)?;
+        to = of_hunk[at].0.start;
+        Some(at)
+    };
+    let mut chosen: Vec<Option<usize>> = spots.iter().rev().map(above).collect();
+    chosen.reverse();
+    spots.iter().zip(chosen).map_while(|(of_hunk, at)| at.map(|at| &of_hunk[at])).collect()
+}
+
+/// The lines where spots begin, by their numbers.
+fn places(whole: &str, spots: &[Spot]) -> String {
+    let line = |(range, _): &Spot| whole[..range.start].matches('\n').count() + 1;
+    nearest::at_lines(whole, &spots.iter().take(SPOTS_SHOWN).map(line).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -161,20 +302,64 @@ mod tests {
             ("a\n", "@@\n-a", ""),
             ("grüße\n🦀\n", "@@\n grüße\n-🦀\n+Krebs", "grüße\nKrebs\n"),
         ] {
-            assert_eq!(apply(text, &hunks(body)).as_deref(), Ok(expected), "{text:?} {body:?}");
+            let applied =
+                apply(text, &hunks(body)).unwrap_or_else(|misfit| panic!("{text:?} {body:?}: {misfit:?}"));
+            assert_eq!(applied.text, expected, "{text:?} {body:?}");
         }
     }
 
     #[test]
     fn names_the_hunk_that_does_not_fit() {
-        for (text, body, hunk, wanted, nearest) in [
-            ("alpha\n", "@@\n-alphb\n+x", 1, "alphb", "\nNearest lines:\n1\talpha"),
-            ("a\nb\n", "@@\n-b\n+x\n@@\n-a\n+y", 2, "a", "\nNearest lines:\n1\ta"),
-            ("a\nb\n", "@@ fn q\n-b\n+x", 1, "fn q", ""),
-            ("", "@@\n-a\n+b", 1, "a", ""),
+        let not_found =
+            |wanted: &str, nearest: &str| Why::NotFound { wanted: wanted.into(), nearest: nearest.into() };
+        for (text, body, hunk, why) in [
+            ("alpha\n", "@@\n-alphb\n+x", 1, not_found("alphb", "\nNearest lines:\n1\talpha")),
+            ("a\nb\n", "@@\n-b\n+x\n@@\n-c\n+y", 2, not_found("c", "")),
+            ("a\nb\n", "@@ fn q\n+x", 1, not_found("fn q", "")),
+            ("", "@@\n-a\n+b", 1, not_found("a", "")),
+            // Either could be meant.
+            ("x\na\nx\n", "@@\n-x\n+y", 1, Why::Ambiguous("\n1\tx\n3\tx".into())),
+            ("x\na\nx\n", "@@ -3,1 +3,1 @@\n-x\n+y", 1, Why::Ambiguous("\n1\tx\n3\tx".into())),
+            ("fn a\n  x\nfn b\n  x\n", "@@ fn\n-  x\n+  y", 1, Why::Ambiguous("\n2\t  x\n4\t  x".into())),
+            ("b\na\nb\n", "@@ b\n+y", 1, Why::Ambiguous("\n1\tb\n3\tb".into())),
+            ("x\na\nx\n", "@@\n-a\n+b\n@@\n-a\n+c", 2, Why::Order),
+            ("x\nx\na\n", "@@\n-a\n+b\n@@\n-x\n+c", 2, Why::Order),
+            ("a\n", "@@ -3,0 +4,1 @@\n+x", 1, Why::NoContext),
+            (
+                "a\nb\n",
+                "@@\n a\n-b\n+// ... rest of the code",
+                1,
+                Why::Elided("// ... rest of the code".into()),
+            ),
         ] {
-            let expected = Misfit { hunk, wanted: wanted.into(), nearest: nearest.into() };
-            assert_eq!(apply(text, &hunks(body)), Err(expected), "{text:?} {body:?}");
+            assert_eq!(apply(text, &hunks(body)), Err(Misfit { hunk, why }), "{text:?} {body:?}");
+        }
+    }
+
+    #[test]
+    fn a_hunk_with_one_place_is_found_whatever_its_form() {
+        for (text, body, expected) in [
+            // A line number says nothing, and an anchor that stands nowhere neither.
+            ("a\nb\nc\n", "@@ line 1\n-b\n+x", "a\nx\nc\n"),
+            ("a\nb\nc\n", "@@ -70,9 +70,1 @@\n-b\n+x", "a\nx\nc\n"),
+            ("a\nb\nc\n", "@@ fn nowhere() @@\n-b\n+x", "a\nx\nc\n"),
+            ("class A(B):\n  x\n", "@@ class A\n+  y", "class A(B):\n  y\n  x\n"),
+            // In another order, and with context that belongs to both.
+            ("a\nb\nc\n", "@@\n-c\n+z\n@@\n-a\n+x", "x\nb\nz\n"),
+            ("a\nb\nc\n", "@@\n-a\n+x\n b\n@@\n b\n-c\n+z", "x\nb\nz\n"),
+            // Indentation, numbers, look-alikes.
+            ("if a {\n\tb();\n}\n", "@@\n if a {\n-    b();\n+    c();\n }", "if a {\n\tc();\n}\n"),
+            ("a\n    b\n", "@@\n 1\ta\n-2\t    b\n+2\t    c", "a\n    c\n"),
+            ("say('a')\n", "@@\n-say(‘a’)\n+say(‘b’)", "say('b')\n"),
+            // The blank before the lines that stay was left out.
+            ("    a\n    b\n", "@@\n    a\n-    b\n+    c", "    a\n    c\n"),
+            ("    a\nb\n    c\n", "@@\n    a\nb\n-    c\n+    d", "    a\nb\n    d\n"),
+            ("a\nb", "@@\n-b", "a"),
+            ("a\r\nb", "@@\n-b\n+c\n+d", "a\r\nc\r\nd"),
+        ] {
+            let applied =
+                apply(text, &hunks(body)).unwrap_or_else(|misfit| panic!("{text:?} {body:?}: {misfit:?}"));
+            assert_eq!(applied.text, expected, "{text:?} {body:?}");
         }
     }
 
@@ -185,9 +370,9 @@ mod tests {
             let keep = |part: &str| part.lines().map(|line| format!(" {line}\n")).collect::<String>();
             let there = format!("@@\n{}-{middle}\n+NEW\n{}*** End of File", keep(&before), keep(&after));
             let back = format!("@@\n{}-NEW\n+{middle}\n{}*** End of File", keep(&before), keep(&after));
-            let changed = apply(&text, &hunks(&there)).unwrap();
+            let changed = apply(&text, &hunks(&there)).unwrap().text;
             prop_assert_eq!(&changed, &format!("{before}NEW\n{after}"));
-            prop_assert_eq!(apply(&changed, &hunks(&back)).unwrap(), text);
+            prop_assert_eq!(apply(&changed, &hunks(&back)).unwrap().text, text);
         }
 
         #[test]

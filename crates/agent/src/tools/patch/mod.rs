@@ -1,8 +1,13 @@
 //! `apply_patch`: several files changed, created, moved and deleted at once, or none.
 
 mod apply;
+mod command;
 mod parse;
 mod plan;
+mod unified;
+mod unwrap;
+
+pub(crate) use command::patch_of_command;
 
 use super::{
     args,
@@ -29,6 +34,7 @@ pub(super) struct ApplyPatch {
 
 #[derive(serde::Deserialize)]
 struct Raw {
+    #[serde(alias = "input", alias = "diff")]
     patch: String,
 }
 
@@ -53,7 +59,8 @@ impl Tool for ApplyPatch {
             "properties": {
                 "patch": {"type": "string", "description": "The patch, from `*** Begin Patch` to `*** End Patch`"}
             },
-            "required": ["patch"]
+            "required": ["patch"],
+            "additionalProperties": false
         })
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Hunk {
     pub(super) lines: Vec<Line>,
     /// Whether the change is at the end of the file.
     pub(super) at_end: bool,
+    /// Whether its `@@` names a line number.
+    pub(super) numbered: bool,
 }
 
 /// A line of a hunk.
@@ -40,9 +42,9 @@ pub(super) enum Line {
 pub(super) enum ParseError {
     #[error("Patch cannot be empty.")]
     Empty,
-    #[error("Patch must begin with '*** Begin Patch' and end with '*** End Patch'.")]
-    Frame,
-    #[error("Patch names no file between '*** Begin Patch' and '*** End Patch'.")]
+    #[error(
+        "Patch names no file. Begin each file's part with '*** Add File: ', '*** Update File: ' or '*** Delete File: '."
+    )]
     NoFiles,
     #[error("Patch line {line}: {what}: {text}")]
     Line { line: usize, what: &'static str, text: String },
@@ -61,49 +63,39 @@ impl Operation {
     }
 }
 
-/// Parses a patch. What models often add around it (a code fence, a here-document) is passed over.
+/// Parses a patch, or a unified diff. What models often add around it is passed over.
 pub(super) fn parse(patch: &str) -> Result<Vec<Operation>, ParseError> {
     if patch.trim().is_empty() {
         return Err(ParseError::Empty);
     }
+    let patch = super::unwrap::unwrap(patch);
     let lines: Vec<&str> = patch.lines().collect();
-    let at = |marker: &str| lines.iter().position(|line| line.trim() == marker);
-    let begin = at("*** Begin Patch").ok_or(ParseError::Frame)?;
-    let end = lines.iter().rposition(|line| line.trim() == "*** End Patch").ok_or(ParseError::Frame)?;
-    if end < begin || !lines[..begin].iter().chain(&lines[end + 1..]).all(|line| is_wrapping(line)) {
-        return Err(ParseError::Frame);
-    }
-    let mut parser = Parser { lines: &lines[..end], at: begin + 1 };
+    let mut parser = Parser { lines: &lines, at: 0 };
     let mut operations = Vec::new();
     while let Some(line) = parser.peek() {
-        if line.trim().is_empty() {
+        if line.trim().is_empty() || matches!(line.trim_end(), "*** Begin Patch" | "*** End Patch") {
             parser.at += 1;
             continue;
         }
-        operations.push(parser.operation()?);
+        match parser.at_unified() {
+            true => operations.extend(parser.unified()?),
+            false => operations.push(parser.operation()?),
+        }
     }
     if operations.is_empty() { Err(ParseError::NoFiles) } else { Ok(operations) }
 }
 
-fn is_wrapping(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty()
-        || line.starts_with("```")
-        || line.contains("<<")
-        || line.trim_matches(['\'', '"']) == "EOF"
-}
-
-struct Parser<'a> {
-    lines: &'a [&'a str],
-    at: usize,
+pub(super) struct Parser<'a> {
+    pub(super) lines: &'a [&'a str],
+    pub(super) at: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Option<&'a str> {
+    pub(super) fn peek(&self) -> Option<&'a str> {
         self.lines.get(self.at).copied()
     }
 
-    fn wrong<T>(&self, what: &'static str) -> Result<T, ParseError> {
+    pub(super) fn wrong<T>(&self, what: &'static str) -> Result<T, ParseError> {
         let text = self.peek().unwrap_or_default().chars().take(200).collect();
         Err(ParseError::Line { line: self.at + 1, what, text })
     }
@@ -135,6 +127,10 @@ impl<'a> Parser<'a> {
             return self.wrong("expected '*** Add File: ', '*** Update File: ' or '*** Delete File: '");
         };
         let move_to = self.path("*** Move to:")?;
+        // The headers of a unified diff say nothing new here.
+        if self.at_file_headers() {
+            self.at += 2;
+        }
         let hunks = self.hunks()?;
         if hunks.is_empty() && move_to.is_none() {
             return Err(ParseError::NoChanges { line: header, path: path.to_string() });
@@ -143,43 +139,64 @@ impl<'a> Parser<'a> {
     }
 
     fn added(&mut self) -> Result<String, ParseError> {
-        let mut text = String::new();
+        let start = self.at;
+        let mut lines = Vec::new();
         while !self.at_header() {
             let Some(line) = self.peek() else { break };
-            let Some(line) = line.strip_prefix('+') else {
-                return self.wrong("every line of an added file must begin with '+'");
-            };
-            text.push_str(line);
-            text.push('\n');
+            lines.push(line);
             self.at += 1;
+        }
+        let marked = lines.iter().filter(|line| line.starts_with('+')).count();
+        let mut text = String::new();
+        for (index, line) in lines.iter().enumerate() {
+            match line.strip_prefix('+') {
+                Some(line) => text.push_str(line),
+                // All of it was left unmarked, or the blank lines were.
+                None if marked == 0 => text.push_str(line),
+                None if line.trim().is_empty() => {}
+                None => {
+                    self.at = start + index;
+                    return self.wrong("every line of an added file must begin with '+'");
+                }
+            }
+            text.push('\n');
         }
         Ok(text)
     }
 
     /// Whether a file's part ends here: at a marker, or at blank lines before one.
     fn at_header(&self) -> bool {
-        let next = self.lines[self.at.min(self.lines.len())..].iter().find(|line| !line.trim().is_empty());
-        let ends = next.is_none_or(|line| line.starts_with("*** ") && line.trim_end() != "*** End of File");
-        ends && self.peek().is_none_or(|line| line.trim().is_empty() || line.starts_with("*** "))
+        let next = (self.at..self.lines.len()).find(|&at| !self.lines[at].trim().is_empty());
+        let Some(next) = next else { return true };
+        let line = self.lines[next];
+        let ends = line.starts_with("*** ") && line.trim_end() != "*** End of File";
+        ends || Parser { lines: self.lines, at: next }.at_unified()
     }
 
-    fn hunks(&mut self) -> Result<Vec<Hunk>, ParseError> {
+    pub(super) fn hunks(&mut self) -> Result<Vec<Hunk>, ParseError> {
         let mut hunks = Vec::new();
         while !self.at_header() {
             let start = self.at;
             let mut hunk = Hunk::default();
-            while let Some(anchor) = self.marked("@@") {
-                hunk.anchors.extend(anchor_text(anchor));
+            while let Some(given) = self.marked("@@") {
+                let (numbered, anchor) = anchor(given);
+                hunk.numbered |= numbered;
+                hunk.anchors.extend(anchor);
             }
+            let first = self.at;
             while !self.at_header() && self.peek().is_some_and(|line| !line.starts_with("@@")) {
                 if self.marked("*** End of File").is_some() {
                     hunk.at_end = true;
                     break;
                 }
-                let line = self.line()?;
-                hunk.lines.push(line);
                 self.at += 1;
             }
+            let lines = &self.lines[first..self.at - usize::from(hunk.at_end)];
+            // A line without a mark stays, and so do all that have none of the other marks.
+            let unmarked = lines
+                .iter()
+                .any(|line| !line.is_empty() && !line.starts_with([' ', '\u{a0}', '-', '+', '\\']));
+            hunk.lines = lines.iter().filter_map(|text| line(text, unmarked)).collect();
             if hunk.lines.iter().all(|line| matches!(line, Line::Keep(_))) {
                 self.at = start;
                 return self.wrong("this hunk changes nothing; give '-' and '+' lines");
@@ -188,28 +205,37 @@ impl<'a> Parser<'a> {
         }
         Ok(hunks)
     }
-
-    fn line(&self) -> Result<Line, ParseError> {
-        let line = self.peek().unwrap_or_default();
-        match (line.chars().next(), line.get(1..)) {
-            // Models leave out the blank that stands before an empty line.
-            (None, _) => Ok(Line::Keep(String::new())),
-            (Some(' '), Some(rest)) => Ok(Line::Keep(rest.to_owned())),
-            (Some('-'), Some(rest)) => Ok(Line::Remove(rest.to_owned())),
-            (Some('+'), Some(rest)) => Ok(Line::Add(rest.to_owned())),
-            _ => self.wrong("a line of a hunk must begin with ' ', '-' or '+'"),
-        }
-    }
 }
 
-/// The line an `@@` names. Line numbers, as in unified diffs, say nothing here.
-fn anchor_text(anchor: &str) -> Option<String> {
-    let numbers = anchor.strip_prefix('-').and_then(|rest| rest.split_once("@@"));
-    let text = match numbers {
-        Some((_, after)) => after.trim(),
-        None => anchor,
-    };
-    (!text.is_empty()).then(|| text.to_owned())
+/// A line of a hunk; `None` for the remark that a file has no final line end.
+fn line(text: &str, unmarked: bool) -> Option<Line> {
+    let rest = || text.chars().skip(1).collect::<String>();
+    Some(match text.chars().next() {
+        Some('-') => Line::Remove(rest()),
+        Some('+') => Line::Add(rest()),
+        Some('\\') if text.starts_with("\\ No newline") => return None,
+        Some(' ' | '\u{a0}') if !unmarked => Line::Keep(rest()),
+        // Models leave out the blank that stands before an empty line.
+        _ => Line::Keep(text.to_owned()),
+    })
+}
+
+/// Whether an `@@` gives line numbers, and the line that it names.
+fn anchor(given: &str) -> (bool, Option<String>) {
+    let text = given.trim_end_matches("@@").trim();
+    if let Some(rest) =
+        text.strip_prefix('-').filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    {
+        let after = rest.split_once("@@").map_or("", |(_, after)| after).trim();
+        return (true, (!after.is_empty()).then(|| after.to_owned()));
+    }
+    let words = text.strip_prefix("lines").or_else(|| text.strip_prefix("line")).unwrap_or(text).trim();
+    let is_number = !words.is_empty()
+        && words.chars().all(|char| char.is_ascii_digit() || matches!(char, '-' | ',' | '+' | ':' | ' '));
+    match is_number {
+        true => (true, None),
+        false => (false, (!text.is_empty()).then(|| text.to_owned())),
+    }
 }
 
 #[cfg(test)]
@@ -220,6 +246,10 @@ mod tests {
     fn path(given: &str) -> GivenPath {
         GivenPath::try_from(given.to_owned()).unwrap()
     }
+
+    const NO_FILES: &str = "Patch names no file. Begin each file's part with '*** Add File: ', '*** Update File: ' or '*** Delete File: '.";
+
+    const ALL: &str = "*** Begin Patch\n*** Add File: a\n+one\n+\n+two\n*** Update File: b\n@@\n keep\n-old\n+new\n*** Delete File: c\n*** End Patch";
 
     #[test]
     fn parses_every_part() {
@@ -234,6 +264,7 @@ mod tests {
                 Line::Add("new".into()),
             ],
             at_end: true,
+            numbered: true,
         };
         let expected = vec![
             Operation::Add { path: path("a"), text: "one\n\n".into() },
@@ -246,17 +277,45 @@ mod tests {
     }
 
     #[test]
+    fn forms_that_models_write_are_the_same_patch() {
+        let expected = parse(ALL).unwrap();
+        assert_eq!(expected.len(), 3);
+        let inner = ALL.strip_prefix("*** Begin Patch\n").unwrap().strip_suffix("\n*** End Patch").unwrap();
+        for (what, form) in [
+            ("no end", format!("*** Begin Patch\n{inner}")),
+            ("no begin", format!("{inner}\n*** End Patch")),
+            ("no frame", inner.to_owned()),
+            ("a fence", format!("```diff\n{ALL}\n```")),
+            ("a command", format!("apply_patch <<'EOF'\n{ALL}\nEOF")),
+            ("an argument list", serde_json::json!(["apply_patch", ALL]).to_string()),
+            ("one line", ALL.replace('\n', "\\n")),
+            ("indented", ALL.lines().map(|line| format!("    {line}\n")).collect()),
+            ("line ends", ALL.replace('\n', "\r\n")),
+            ("two patches", ALL.replace("*** Delete", "*** End Patch\n*** Begin Patch\n*** Delete")),
+            ("line hints", ALL.replace("@@", "@@ line 1")),
+            ("an added file without marks", ALL.replace("+one\n+\n+two", "one\n\ntwo")),
+            ("an added file without marks before blank lines", ALL.replace("+one\n+\n+two", "+one\n\n+two")),
+            ("headers of a diff", ALL.replace("File: b\n", "File: b\n--- a/b\n+++ b/b\n")),
+        ] {
+            let mut parsed = parse(&form).unwrap_or_else(|error| panic!("{what}: {error}"));
+            for operation in &mut parsed {
+                if let Operation::Update { hunks, .. } = operation {
+                    hunks.iter_mut().for_each(|hunk| hunk.numbered = false);
+                }
+            }
+            assert_eq!(parsed, expected, "{what}");
+        }
+    }
+
+    #[test]
     fn says_what_is_wrong() {
         for (patch, expected) in [
             (" \n", "Patch cannot be empty."),
-            ("*** Update File: a", "Patch must begin with '*** Begin Patch' and end with '*** End Patch'."),
+            ("*** Begin Patch\n*** End Patch", NO_FILES),
+            ("*** End Patch\n*** Begin Patch", NO_FILES),
             (
-                "*** End Patch\n*** Begin Patch",
-                "Patch must begin with '*** Begin Patch' and end with '*** End Patch'.",
-            ),
-            (
-                "*** Begin Patch\n*** End Patch",
-                "Patch names no file between '*** Begin Patch' and '*** End Patch'.",
+                "*** Update File: a",
+                "Patch line 1: a has no changes; give at least one hunk with '-' or '+' lines.",
             ),
             (
                 "*** Begin Patch\nhello\n*** End Patch",
@@ -264,8 +323,8 @@ mod tests {
             ),
             ("*** Begin Patch\n*** Add File:\n+a\n*** End Patch", "Patch line 2: not a path: *** Add File:"),
             (
-                "*** Begin Patch\n*** Add File: a\nx\n*** End Patch",
-                "Patch line 3: every line of an added file must begin with '+': x",
+                "*** Begin Patch\n*** Add File: a\n+w\nx\n*** End Patch",
+                "Patch line 4: every line of an added file must begin with '+': x",
             ),
             (
                 "*** Begin Patch\n*** Update File: a\n*** End Patch",
@@ -274,10 +333,6 @@ mod tests {
             (
                 "*** Begin Patch\n*** Update File: a\n@@\n x\n*** End Patch",
                 "Patch line 3: this hunk changes nothing; give '-' and '+' lines: @@",
-            ),
-            (
-                "*** Begin Patch\n*** Update File: a\n@@\n-x\n?\n*** End Patch",
-                "Patch line 5: a line of a hunk must begin with ' ', '-' or '+': ?",
             ),
         ] {
             assert_eq!(parse(patch).unwrap_err().to_string(), expected, "{patch:?}");

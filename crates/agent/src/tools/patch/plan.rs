@@ -1,13 +1,13 @@
 //! What a patch comes to, file by file, all of it checked before the first write.
 
 use super::{
-    apply,
+    apply::{self, Misfit, Why},
     parse::{Hunk, Operation},
 };
 use crate::{
     Freshness, ToolContent, ToolContext, ToolError,
     tools::{
-        file_read,
+        edit, file_read,
         path::GivenPath,
         write_through::{self, Change},
     },
@@ -23,6 +23,8 @@ pub(super) struct Plan {
     sources: Vec<Change>,
     /// What is said about it: verb and names.
     told: [(&'static str, Vec<String>); 4],
+    /// How hunks were found whose lines do not stand there as they are, each on a line of its own.
+    notes: Vec<String>,
 }
 
 /// One file's change.
@@ -49,7 +51,7 @@ impl Plan {
     /// Reads every file and checks every part. Parts see what those before them did.
     pub(super) async fn make(cx: &ToolContext, operations: &[Operation]) -> Result<Self, ToolError> {
         let told = [("added", vec![]), ("updated", vec![]), ("moved", vec![]), ("deleted", vec![])];
-        let mut plan = Self { steps: Vec::new(), sources: Vec::new(), told };
+        let mut plan = Self { steps: Vec::new(), sources: Vec::new(), told, notes: Vec::new() };
         for operation in operations {
             match operation {
                 Operation::Add { path, text } => plan.add(cx, path, text).await?,
@@ -93,6 +95,7 @@ impl Plan {
         for (verb, names) in self.done() {
             let _ = write!(text, "\n{verb}: {}", names.join(", "));
         }
+        text.push_str(&self.notes.concat());
         text
     }
 
@@ -182,12 +185,17 @@ impl Plan {
                 "{given} on disk is not what you last read or wrote, and the editor may hold newer text; ask the user to save it, then read it again"
             )));
         }
-        let text = apply::apply(&step.change.after, hunks).map_err(|misfit| {
-            refused(format!(
-                "hunk {} of {given} does not match. These lines were not found, as a block, below the hunk before:\n{}{}",
-                misfit.hunk, misfit.wanted, misfit.nearest
-            ))
-        })?;
+        let applied = apply::apply(&step.change.after, hunks)
+            .map_err(|misfit| refused(explain(&given.to_string(), misfit)))?;
+        let notes = applied.loosely.iter().map(|(hunk, steps)| {
+            format!(
+                "\n(hunk {hunk} of {given} {}; its new lines were read alike.)",
+                edit::matched_after(steps)
+            )
+        });
+        self.notes.extend(notes);
+        let text = applied.text;
+        let step = self.step(cx, given).await?;
         let freshness = step.change.freshness;
         match move_to.filter(|to| to.at(&cx.cwd) != path) {
             None => {
@@ -246,6 +254,28 @@ impl Step {
 
     fn goes(&mut self) {
         (self.exists, self.removes) = (false, true);
+    }
+}
+
+fn explain(name: &str, misfit: Misfit) -> String {
+    let Misfit { hunk, why } = misfit;
+    match why {
+        Why::NotFound { wanted, nearest } => format!(
+            "hunk {hunk} of {name} does not match. These lines were not found, as a block:\n{wanted}{nearest}"
+        ),
+        Why::Ambiguous(places) => format!(
+            "hunk {hunk} of {name} fits several places; give more lines around the change, or the line above it after '@@'. The first \
+             places:{places}"
+        ),
+        Why::Order => format!(
+            "hunk {hunk} of {name} fits only where another hunk is, or above the one before it; give the hunks in the order of the file, each once"
+        ),
+        Why::NoContext => format!(
+            "hunk {hunk} of {name} only adds lines, and line numbers do not count; give lines of the file around them"
+        ),
+        Why::Elided(line) => format!(
+            "hunk {hunk} of {name} has the line `{line}`, which stands for lines that are left out and would be written as it is; give every line"
+        ),
     }
 }
 

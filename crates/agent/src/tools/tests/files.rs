@@ -143,7 +143,7 @@ async fn writes_and_edits() {
             ("file_read", json!({"path": "a.txt", "limit": 1}), "1\tone\n... 2 more lines (continue with offset=2)"),
             ("file_write", json!({"path": "a.txt", "content": "x"}), "! a.txt has been read in part only. Read the rest with file_read first, or change the part you know with file_edit. Nothing was written."),
             ("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1\n1"}), "Edited a.txt (-1, +2 lines)"),
-            ("file_edit", json!({"path": "a.txt", "old_string": "", "new_string": "x"}), "! old_string cannot be empty."),
+            ("file_edit", json!({"path": "a.txt", "old_string": "", "new_string": "x"}), "! old_string is empty, but a.txt exists and is not empty; nothing was changed. Give the text to replace as old_string: to add lines, a line that stands there, and as new_string the same line with the new ones. To replace the whole file use file_write."),
             ("file_edit", json!({"path": "a.txt", "old_string": "x", "new_string": "x"}), "! old_string and new_string are the same: there is nothing to change."),
             ("file_edit", json!({"path": "a.txt", "old_string": "twoo", "new_string": "x"}), "! old_string not found in a.txt. Make sure it matches exactly including whitespace.\nNearest lines:\n3\ttwo"),
             ("file_edit", json!({"path": "a.txt", "old_string": "two", "new_string": "x"}), "! old_string found multiple times in a.txt. It must be unique. Provide more context.\n2 places, the first ones:\n3\ttwo\n4\ttwo"),

@@ -2,6 +2,7 @@
 
 mod bash;
 mod delegated;
+mod edits;
 mod files;
 mod freshness;
 mod patch;

@@ -52,13 +52,18 @@ async fn a_patch_that_fails_changes_nothing() {
         ),
         (
             "*** Update File: b\n@@\n-yy\n+z",
-            "! Patch not applied: hunk 1 of b does not match. These lines were not found, as a block, below the hunk before:\nyy",
+            "! Patch not applied: hunk 1 of b does not match. These lines were not found, as a block:\nyy",
         ),
         ("*** Update File: sub\n@@\n-yy\n+z", "! sub is a directory."),
     ] {
         check(&format!("{good}{bad}"), expected, &untouched).await;
     }
-    check("", "! Patch names no file between '*** Begin Patch' and '*** End Patch'.", &untouched).await;
+    check(
+        "",
+        "! Patch names no file. Begin each file's part with '*** Add File: ', '*** Update File: ' or '*** Delete File: '.",
+        &untouched,
+    )
+    .await;
     let (cx, _) = context(&Memory::default());
     assert_eq!(text(&cx, "apply_patch", json!({"patch": " "})).await, "! Patch cannot be empty.");
 }

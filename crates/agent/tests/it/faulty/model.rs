@@ -49,6 +49,7 @@ impl FaultyModel {
             max_output: 4_096,
             images: false,
             disclosure: None,
+            ..ModelInfo::default()
         };
         Self { info, script, victim: Arc::default() }
     }

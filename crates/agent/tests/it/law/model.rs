@@ -186,6 +186,7 @@ impl Cast {
                 max_output: 4_096,
                 images: false,
                 disclosure: disclosure.map(str::to_owned),
+                ..ModelInfo::default()
             };
             Arc::new(Actor { info, play: play.clone() })
         };

@@ -91,7 +91,7 @@ impl From<UsageBlock> for Usage {
             input: block.prompt_tokens,
             output: block.completion_tokens,
             cache_read: cached.or(block.prompt_cache_hit_tokens).unwrap_or(0),
-            cache_write: 0,
+            ..Usage::default()
         }
     }
 }

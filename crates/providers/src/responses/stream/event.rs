@@ -80,7 +80,7 @@ impl From<UsageBlock> for Usage {
             input: block.input_tokens,
             output: block.output_tokens,
             cache_read: block.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
-            cache_write: 0,
+            ..Usage::default()
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `tiller doctor`: what this machine and these settings give, and what is wrong with them.
 
+mod model;
+
 use crate::{
     args::DoctorArgs,
     exit::Exit,
@@ -9,6 +11,8 @@ use crate::{
     wiring,
 };
 use anyhow::Result;
+use model::ModelHealth;
+use providers::Catalog;
 use serde_json::{Value, json};
 use std::io::Write;
 use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
@@ -16,69 +20,124 @@ use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 /// The one system that has a sandbox.
 const IS_LINUX: bool = cfg!(target_os = "linux");
 
-/// Prints the report; the exit code says whether there is a problem. No secret is ever part of it.
-pub(crate) async fn run(options: &Options, notices: &[String], args: &DoctorArgs) -> Result<Exit> {
-    let support = wiring::local_system(options).sandbox_support().await;
-    let sessions = health::look(options).await;
-    let problems = problems(options, &sessions);
-    let notices = with_shortcoming(options, notices, support);
-    let code = if problems.is_empty() { Exit::Ok } else { Exit::Error };
+/// What is looked at, and what is known of it before.
+pub(crate) struct Subject<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) catalog: &'a Catalog,
+    /// What was ignored of the settings, and why.
+    pub(crate) notices: &'a [String],
+    /// Why the settings files cannot be used: the options are then those without them.
+    pub(crate) settings_problem: Option<&'a str>,
+}
+
+/// Prints the report; the exit code says whether there is an issue. No secret is ever part of it.
+pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit> {
+    let report = Report::of(&subject).await;
+    let code = if report.issues.is_empty() { Exit::Ok } else { Exit::Error };
     let mut stdout = screen::stdout();
     if args.json {
-        let mut report = as_json(options, &notices, support, &problems);
-        report["sessions"] = sessions.as_json();
-        writeln!(stdout, "{}", agent::escaped_json(&report.to_string()))?;
+        writeln!(stdout, "{}", agent::escaped_json(&report.as_json(subject.options).to_string()))?;
         return Ok(code);
     }
+    let options = subject.options;
+    let Report { support, sessions, model, notices, issues, next_commands } = &report;
     writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(stdout, "config     {}", options.folders.config)?;
     writeln!(stdout, "data       {}", options.folders.data)?;
     writeln!(stdout, "sessions   {}", sessions.line())?;
-    sessions.notes().try_for_each(|note| writeln!(stdout, "note       {note}"))?;
+    writeln!(stdout, "model      {}", model.default.as_deref().unwrap_or("none"))?;
     writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
-    writeln!(stdout, "kernel     {}", kernel(support, IS_LINUX))?;
+    writeln!(stdout, "kernel     {}", kernel(*support, IS_LINUX))?;
     for (name, key, base) in providers(options) {
         let key = if key { "key set" } else { "no key" };
         writeln!(stdout, "{name:<10} {key}, {}", base.as_deref().unwrap_or("the vendor's own address"))?;
     }
-    notices.iter().try_for_each(|notice| writeln!(stdout, "note       {notice}"))?;
-    problems.iter().try_for_each(|problem| writeln!(stdout, "problem    {problem}"))?;
+    let notes = notices.iter().cloned().chain(sessions.notes()).chain(model.notes.iter().cloned());
+    notes.into_iter().try_for_each(|note| writeln!(stdout, "note       {note}"))?;
+    issues.iter().try_for_each(|issue| writeln!(stdout, "issue      {issue}"))?;
+    next_commands.iter().try_for_each(|command| writeln!(stdout, "next       {command}"))?;
+    if issues.is_empty() {
+        writeln!(stdout, "no issues")?;
+    }
     Ok(code)
 }
 
 /// The report for programs. No secret is ever part of it.
-pub(crate) async fn report(options: &Options, notices: &[String]) -> Value {
-    let support = wiring::local_system(options).sandbox_support().await;
-    let sessions = health::look(options).await;
-    let problems = problems(options, &sessions);
-    as_json(options, &with_shortcoming(options, notices, support), support, &problems)
+pub(crate) async fn report(subject: Subject<'_>) -> Value {
+    Report::of(&subject).await.as_json(subject.options)
+}
+
+/// All that was found.
+struct Report {
+    support: SandboxSupport,
+    sessions: Sessions,
+    model: ModelHealth,
+    notices: Vec<String>,
+    issues: Vec<String>,
+    next_commands: Vec<String>,
+}
+
+impl Report {
+    async fn of(subject: &Subject<'_>) -> Self {
+        let options = subject.options;
+        let support = wiring::local_system(options).sandbox_support().await;
+        let sessions = health::look(options).await;
+        let model = model::look(options, subject.catalog).await;
+        let network = (options.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
+        let settings = subject.settings_problem.map(|problem| {
+            format!("the settings cannot be used, and what is said here is without them: {problem}")
+        });
+        let issues = settings.into_iter().chain(network).chain(sessions.problems.iter().cloned());
+        let mut next_commands = Vec::new();
+        if subject.settings_problem.is_some() {
+            next_commands.push("tiller config list".to_owned());
+        }
+        if !sessions.problems.is_empty() {
+            next_commands.push("tiller sessions repair --check".to_owned());
+        }
+        next_commands.extend(model.next_commands.iter().cloned());
+        Self {
+            issues: issues.chain(model.issues.iter().cloned()).collect(),
+            notices: with_shortcoming(options, subject.notices, support),
+            support,
+            sessions,
+            model,
+            next_commands,
+        }
+    }
+
+    fn as_json(&self, options: &Options) -> Value {
+        let Self { support, sessions, model, notices, issues, next_commands } = self;
+        let providers = providers(options);
+        json!({
+            "success": issues.is_empty(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "default_provider": model.default.as_deref().and_then(|id| id.split_once('/')).map(|(provider, _)| provider),
+            "default_model": model.default,
+            "provider_auth_status": model.credentials,
+            "sandbox": {
+                "level": options.sandbox.id(),
+                "network": options.network.id(),
+                "landlock_abi": support.landlock_abi,
+                "seccomp": support.seccomp,
+                "namespaces": support.namespaces,
+                "processes": support.processes,
+                "applies": support.applies(),
+                "holds": support.holds(),
+            },
+            "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
+            "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
+            "sessions": sessions.as_json(),
+            "notices": notices.iter().chain(&model.notes).collect::<Vec<_>>(),
+            "issues": issues,
+            "next_commands": next_commands,
+        })
+    }
 }
 
 /// What is worth knowing: what was ignored of the settings, and what this machine lacks.
 fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
-}
-
-fn as_json(options: &Options, notices: &[String], support: SandboxSupport, problems: &[String]) -> Value {
-    let providers = providers(options);
-    json!({
-        "success": problems.is_empty(),
-        "version": env!("CARGO_PKG_VERSION"),
-        "sandbox": {
-            "level": options.sandbox.id(),
-            "network": options.network.id(),
-            "landlock_abi": support.landlock_abi,
-            "seccomp": support.seccomp,
-            "namespaces": support.namespaces,
-            "processes": support.processes,
-            "applies": support.applies(),
-            "holds": support.holds(),
-        },
-        "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
-        "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
-        "notices": notices,
-        "issues": problems,
-    })
 }
 
 fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 2] {
@@ -105,12 +164,6 @@ fn kernel(support: SandboxSupport, is_linux: bool) -> String {
         has(support.namespaces),
         has(support.processes)
     )
-}
-
-/// What the user has to mend.
-fn problems(options: &Options, sessions: &Sessions) -> Vec<String> {
-    let network = (options.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
-    network.into_iter().chain(sessions.problems.iter().cloned()).collect()
 }
 
 /// What this machine lacks of the sandbox that the settings want, and what follows. Nothing is

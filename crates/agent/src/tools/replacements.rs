@@ -1,0 +1,148 @@
+//! What `file_edit` is asked to do to a text: one replacement, or several in order.
+
+use super::{
+    args,
+    edit::{self, EditError, Step},
+    nearest,
+};
+use crate::ToolError;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+
+/// One text for another.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Replacement {
+    #[serde(alias = "old_str", alias = "oldString", alias = "old_text", alias = "oldText")]
+    pub(super) old_string: String,
+    #[serde(alias = "new_str", alias = "newString", alias = "new_text", alias = "newText")]
+    pub(super) new_string: String,
+    #[serde(default, alias = "replaceAll", deserialize_with = "args::flag")]
+    pub(super) replace_all: bool,
+}
+
+/// A text after replacements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// All of it.
+    pub text: String,
+    /// Lines that are gone.
+    pub removed: usize,
+    /// Lines that are new.
+    pub added: usize,
+    /// For the model: how old texts were found that do not stand there as they are. Empty, or begins
+    /// with a line end.
+    pub note: String,
+}
+
+/// A list of replacements, or the same as JSON in a string.
+pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Replacement>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Null => Ok(Vec::new()),
+        Value::String(text) if text.trim().is_empty() => Ok(Vec::new()),
+        Value::String(text) => serde_json::from_str(&text).map_err(D::Error::custom),
+        one @ Value::Object(_) => Ok(vec![serde_json::from_value(one).map_err(D::Error::custom)?]),
+        list => serde_json::from_value(list).map_err(D::Error::custom),
+    }
+}
+
+/// Makes replacements one after another, each in the text that the one before left; all of them, or
+/// none. `name` is what the model calls the file, `before` its text; `None` where there is no file.
+///
+/// # Errors
+/// What the model is told where one does not fit.
+pub(super) fn apply(
+    name: &str,
+    before: Option<&str>,
+    replacements: &[Replacement],
+) -> Result<Replaced, ToolError> {
+    let mut now = before.map(str::to_owned);
+    let mut done = Replaced { text: String::new(), removed: 0, added: 0, note: String::new() };
+    for (index, one) in replacements.iter().enumerate() {
+        let Replacement { old_string: old, new_string: new, replace_all } = one;
+        let text = now.as_deref().unwrap_or_default();
+        if old.is_empty() && text.is_empty() {
+            done.added += new.lines().count();
+            now = Some(new.clone());
+            continue;
+        }
+        let edited = edit::apply(text, old, new, *replace_all).map_err(|error| {
+            let why = explain(name, text, old, error);
+            match replacements.len() {
+                1 => ToolError::message(why),
+                all => ToolError::message(format!(
+                    "Edit {} of {all}: {why}\nNone of the edits was made.",
+                    index + 1
+                )),
+            }
+        })?;
+        let which = if replacements.len() > 1 { format!("edit {}: ", index + 1) } else { String::new() };
+        done.note += &note(&which, &edited.steps);
+        done.removed += edited.removed;
+        done.added += edited.added;
+        now = Some(edited.text);
+    }
+    done.text = now.unwrap_or_default();
+    if before.is_some() && replacements.len() > 1 {
+        (done.removed, done.added) = edit::changed_lines(before.unwrap_or_default(), &done.text);
+    }
+    Ok(done)
+}
+
+/// A text with `old` replaced by `new`, where it occurs once or everywhere with `all`. `name` is what
+/// the model calls the file.
+///
+/// # Errors
+/// What `file_edit` says where it does not fit.
+pub fn edited(name: &str, text: &str, old: &str, new: &str, all: bool) -> Result<Replaced, ToolError> {
+    let one = Replacement { old_string: old.to_owned(), new_string: new.to_owned(), replace_all: all };
+    apply(name, Some(text), &[one])
+}
+
+fn note(which: &str, steps: &[Step]) -> String {
+    match steps.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n({which}old_string {}; new_string was read alike. Look at the place if that matters.)",
+            edit::matched_after(steps)
+        ),
+    }
+}
+
+fn explain(path: &str, text: &str, old: &str, error: EditError) -> String {
+    match error {
+        EditError::EmptyOld => format!(
+            "old_string is empty, but {path} exists and is not empty; nothing was changed. Give the text to replace as old_string: to add lines, a line \
+             that stands there, and as new_string the same line with the new ones. To replace the whole file use file_write."
+        ),
+        EditError::Same => "old_string and new_string are the same: there is nothing to change.".to_owned(),
+        EditError::NoDifference(steps) => format!(
+            "old_string {} stands in {path}, and so does new_string: there is nothing to change.",
+            edit::matched_after(&steps)
+        ),
+        EditError::NotFound => format!(
+            "old_string not found in {path}. Make sure it matches exactly including whitespace.{}",
+            nearest::nearest(text, old)
+        ),
+        EditError::ElidedOld(line) => format!(
+            "old_string not found in {path}: its line `{line}` stands for lines that are left out. Give every line of the text to replace, or make several \
+             smaller edits.{}",
+            nearest::nearest(text, &old.replace(line.as_str(), ""))
+        ),
+        EditError::ElidedNew(line) => format!(
+            "new_string has the line `{line}`, which stands for lines that are left out and would be written to {path} as it is; nothing was changed. Give \
+             every line, or make old_string and new_string smaller."
+        ),
+        EditError::Ambiguous { lines, steps } => {
+            let after = match steps.is_empty() {
+                true => String::new(),
+                false => format!(" It does not stand there exactly, but {}:", edit::matched_after(&steps)),
+            };
+            format!(
+                "old_string found multiple times in {path}. It must be unique. Provide more context.{after}\n{} places, the first ones:{}",
+                lines.len(),
+                nearest::at_lines(text, &lines[..lines.len().min(5)])
+            )
+        }
+    }
+}

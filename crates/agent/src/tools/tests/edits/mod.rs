@@ -1,0 +1,177 @@
+//! The bench of edits: this repository's sources with one mutation each, and a scripted model that takes
+//! it back in every form with every fault. `cargo xtask edits` runs the long form.
+
+mod cases;
+mod speech;
+
+use super::*;
+use crate::tools::testing::call;
+use cases::{Case, Edit, Numbers};
+use speech::{FORMS, Form, NOISES};
+use std::{collections::BTreeMap, fmt::Write as _};
+use system::{AbsPath, LocalSystem, System as _, WalkOptions};
+
+/// Cases of a run where nobody asks for more.
+const CASES: usize = 12;
+/// Files with more bytes are left out: a run is to be short.
+const FILE_BYTES: usize = 40_000;
+/// The least share of the edits that must be made just so, in percent.
+const APPLIED_PERCENT: usize = 90;
+
+/// What came of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// The file is as it was before the mutation.
+    Applied,
+    /// It is, but for blanks or look-alikes in the lines of the edit.
+    Otherwise,
+    /// Nothing was changed.
+    Refused,
+    /// Something else was changed.
+    WrongPlace,
+}
+
+#[tokio::test]
+async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
+    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let (seed, count) = (number("TILLER_EDITS_SEED", 1), number("TILLER_EDITS", CASES as u64) as usize);
+    let mut numbers = Numbers(seed);
+    let sources = sources().await;
+    let mut tally: BTreeMap<(String, String), BTreeMap<Outcome, usize>> = BTreeMap::new();
+    let mut wrong = String::new();
+    for _ in 0..count {
+        let (case, second) = two_cases(&sources, &mut numbers);
+        for form in FORMS {
+            for noise in NOISES {
+                let both = form == Form::EditsList;
+                let (case, edits) = if both { &second } else { &case };
+                let (tool, arguments) = speech::call(&case.name, edits, form, noise, &mut numbers);
+                let (outcome, said) = outcome(case, edits, tool, &arguments).await;
+                *tally
+                    .entry((format!("{form:?}"), format!("{noise:?}")))
+                    .or_default()
+                    .entry(outcome)
+                    .or_default() += 1;
+                if outcome == Outcome::WrongPlace
+                    || std::env::var_os("TILLER_EDITS_SHOW").is_some() && outcome != Outcome::Applied
+                {
+                    let _ = writeln!(
+                        wrong,
+                        "{outcome:?} {form:?} {noise:?} {}: {said}\n{arguments:#}",
+                        case.name
+                    );
+                }
+            }
+        }
+    }
+    println!("{}", table(&tally));
+    println!("{wrong}");
+    let all = |outcome| tally.values().filter_map(|cell| cell.get(&outcome)).sum::<usize>();
+    let total: usize = tally.values().flat_map(BTreeMap::values).sum();
+    assert_eq!(all(Outcome::WrongPlace), 0, "seed {seed}:\n{wrong}");
+    let applied = all(Outcome::Applied);
+    assert!(applied * 100 >= total * APPLIED_PERCENT, "only {applied} of {total} edits were made just so");
+}
+
+/// The sources of this repository, by their paths within it.
+async fn sources() -> Vec<(String, String)> {
+    let system = LocalSystem::new();
+    let root = AbsPath::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap();
+    let mut sources = Vec::new();
+    for folder in ["crates", "clients", "docs"] {
+        let options = WalkOptions { limit: 10_000, include_ignored: false };
+        for path in system.walk(&root.join(folder), options).await.unwrap() {
+            let is_source =
+                [".rs", ".py", ".ts", ".md", ".toml"].iter().any(|end| path.as_str().ends_with(end));
+            if let Some(name) = path.relative_to(&root).filter(|_| is_source)
+                && let Ok(text) = system.read_text(&path, None).await
+                && (200..FILE_BYTES).contains(&text.len())
+            {
+                sources.push((name.to_owned(), text));
+            }
+        }
+    }
+    sources
+}
+
+/// A case, and another in a file with two mutations far from each other.
+fn two_cases(sources: &[(String, String)], numbers: &mut Numbers) -> ((Case, Vec<Edit>), (Case, Vec<Edit>)) {
+    loop {
+        let (name, text) = &sources[numbers.below(sources.len())];
+        let Some(first) = Case::of(name, text, numbers) else { continue };
+        let Some(second) = Case::of(name, &first.mutated, numbers) else { continue };
+        // The second was made in a file with the first, whose block must still be there.
+        let is_apart = second.edit.lines.start > first.edit.lines.end + 20;
+        if !is_apart || first.original == second.original {
+            continue;
+        }
+        let edits = vec![first.edit.clone(), second.edit.clone()];
+        let both = Case { original: first.original.clone(), ..second };
+        let one = vec![first.edit.clone()];
+        return ((first, one), (both, edits));
+    }
+}
+
+/// Makes an edit as a session does, and compares.
+async fn outcome(
+    case: &Case,
+    edits: &[Edit],
+    tool: &str,
+    arguments: &serde_json::Value,
+) -> (Outcome, String) {
+    let system = Memory::default();
+    system.disk(&case.name, &case.mutated);
+    let (cx, _) = context(&system);
+    let said = match call(&cx, tool, arguments.clone()).await {
+        Ok(output) => output.result.text,
+        Err(error) => error.to_string(),
+    };
+    let now = system.seen(&case.name).unwrap();
+    let outcome = match () {
+        () if now == case.original => Outcome::Applied,
+        () if now == case.mutated => Outcome::Refused,
+        () if is_otherwise(&now, case, edits) => Outcome::Otherwise,
+        () => Outcome::WrongPlace,
+    };
+    (outcome, said)
+}
+
+/// Whether a file is what it was but for blanks and look-alikes, and only where it was to change.
+fn is_otherwise(now: &str, case: &Case, edits: &[Edit]) -> bool {
+    let folded = |line: &str| {
+        let plain = line.chars().filter(|char| !char.is_whitespace());
+        plain
+            .map(|char| match char {
+                '“' | '”' => '"',
+                '’' => '\'',
+                char => char,
+            })
+            .collect::<String>()
+    };
+    let (now, wanted): (Vec<&str>, Vec<&str>) = (now.lines().collect(), case.original.lines().collect());
+    let changed = |line: &str| edits.iter().any(|edit| edit.new.iter().any(|new| new == line));
+    now.len() == wanted.len()
+        && now
+            .iter()
+            .zip(&wanted)
+            .all(|(now, wanted)| now == wanted || folded(now) == folded(wanted) && changed(wanted))
+}
+
+/// The outcomes by form and fault: made just so / made otherwise / refused / at a wrong place.
+fn table(tally: &BTreeMap<(String, String), BTreeMap<Outcome, usize>>) -> String {
+    let mut text = format!("{:<16}", "");
+    for form in FORMS {
+        let _ = write!(text, "{:>18}", format!("{form:?}"));
+    }
+    for noise in NOISES {
+        let _ = write!(text, "\n{:<16}", format!("{noise:?}"));
+        for form in FORMS {
+            let cell = tally.get(&(format!("{form:?}"), format!("{noise:?}")));
+            let count = |outcome| cell.and_then(|cell| cell.get(&outcome)).copied().unwrap_or(0);
+            let all =
+                [Outcome::Applied, Outcome::Otherwise, Outcome::Refused, Outcome::WrongPlace].map(count);
+            let _ = write!(text, "{:>18}", all.map(|count| count.to_string()).join("/"));
+        }
+    }
+    text
+}

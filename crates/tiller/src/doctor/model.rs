@@ -1,0 +1,64 @@
+//! Whether the model of new sessions can be asked.
+
+use crate::options::Options;
+use agent::{Credentials, Models as _};
+use providers::Catalog;
+
+/// What is wrong with the models, and what helps.
+#[derive(Debug, Default)]
+pub(super) struct ModelHealth {
+    /// The id of the model of new sessions; none where only the pilot would answer.
+    pub(super) default: Option<String>,
+    /// How we stand with its provider: `present`, `missing`, `not_needed`; none without a model.
+    pub(super) credentials: Option<&'static str>,
+    pub(super) notes: Vec<String>,
+    pub(super) issues: Vec<String>,
+    /// Commands that mend the issues.
+    pub(super) next_commands: Vec<String>,
+}
+
+/// Looks for model servers on this machine, asks no vendor, and says whether the default can be used.
+pub(super) async fn look(options: &Options, catalog: &Catalog) -> ModelHealth {
+    catalog.discover().await;
+    let mut health = ModelHealth::default();
+    if catalog.is_unconfigured().await {
+        health.issues.push("no model is set up: only the built-in pilot would answer".to_owned());
+        health.next_commands.extend(["tiller setup".to_owned(), "export ANTHROPIC_API_KEY=…".to_owned()]);
+        return health;
+    }
+    let id = catalog.default_id().await;
+    let credentials = catalog.credentials(&id);
+    health.credentials = Some(match credentials {
+        Credentials::NotNeeded => "not_needed",
+        Credentials::Present => "present",
+        Credentials::Missing => "missing",
+    });
+    let provider = id.split('/').next().unwrap_or_default();
+    match (credentials, catalog.get(&id).await) {
+        (Credentials::Missing, _) => {
+            health
+                .issues
+                .push(format!("the default model {id} cannot be asked: there is no key for {provider}"));
+            health.next_commands.push(format!("tiller setup --provider {provider}"));
+        }
+        (_, Err(error)) => {
+            health.issues.push(format!("the default model {id} cannot be asked: {error}"));
+            health.next_commands.extend(["tiller models".to_owned(), "tiller setup".to_owned()]);
+        }
+        (_, Ok(_)) if id == providers::pilot::ID => health
+            .notes
+            .push("the default model is the built-in pilot, which is no language model".to_owned()),
+        (_, Ok(_)) => {}
+    }
+    let local: Vec<_> =
+        catalog.list().into_iter().map(|model| model.id).filter(|id| id.starts_with("local/")).collect();
+    if !local.is_empty() && !id.starts_with("local/") {
+        let chosen = if options.model.is_some() { "the default is set to" } else { "the default is" };
+        health.notes.push(format!("this machine serves {}; {chosen} {id}", local.join(", ")));
+        if !health.issues.is_empty() {
+            health.next_commands.push(format!("tiller setup --model {}", local[0]));
+        }
+    }
+    health.default = Some(id);
+    health
+}

@@ -1,0 +1,89 @@
+//! The prompt of a run: what was given, and what is piped in.
+
+use crate::{exit::usage, limits};
+use anyhow::{Context, Result};
+use std::{
+    io::{IsTerminal, Read},
+    time::Instant,
+};
+use tokio::sync::oneshot;
+
+/// The prompt that was given with what is piped in appended to it, or what is piped in alone where
+/// `-` or nothing was given. `None` when the run's time is over before stdin ends.
+///
+/// # Errors
+/// There is no prompt, or stdin cannot be read, is too large, or is no UTF-8 text.
+pub(crate) async fn read(given: Option<String>, deadline: Option<Instant>) -> Result<Option<String>> {
+    match given.filter(|given| given != "-") {
+        Some(given) => with_stdin(given, deadline).await,
+        None => alone(deadline).await,
+    }
+}
+
+async fn alone(deadline: Option<Instant>) -> Result<Option<String>> {
+    if std::io::stdin().is_terminal() {
+        return Err(usage("no prompt: write it after -p, or pipe it in"));
+    }
+    match Stdin::begin().text(deadline).await? {
+        Some(text) if text.trim().is_empty() => Err(usage("the prompt on stdin is empty")),
+        text => Ok(text),
+    }
+}
+
+async fn with_stdin(given: String, deadline: Option<Instant>) -> Result<Option<String>> {
+    if std::io::stdin().is_terminal() {
+        return Ok(Some(given));
+    }
+    let mut stdin = Stdin::begin();
+    // A program that starts this one may leave a pipe open that it never writes to.
+    if tokio::time::timeout(limits::STDIN_WAIT, &mut stdin.begun).await.is_err() {
+        let seconds = limits::STDIN_WAIT.as_secs();
+        tracing::warn!(
+            "nothing came on stdin for {seconds} s; the prompt goes without it (redirect stdin from /dev/null to skip this wait)"
+        );
+        return Ok(Some(given));
+    }
+    let text = stdin.text(deadline).await?;
+    Ok(text.map(|text| match text.trim().is_empty() {
+        true => given,
+        false => format!("{given}\n\n<stdin>\n{}\n</stdin>", text.trim_end_matches('\n')),
+    }))
+}
+
+/// Stdin as it is read on a thread of its own, so that a signal is seen meanwhile. A read that is
+/// blocked ends with the process.
+struct Stdin {
+    /// Settled by the first byte, or the end.
+    begun: oneshot::Receiver<()>,
+    reading: tokio::task::JoinHandle<Result<String>>,
+}
+
+impl Stdin {
+    fn begin() -> Self {
+        let (first, begun) = oneshot::channel();
+        Self { begun, reading: tokio::task::spawn_blocking(move || text(first)) }
+    }
+
+    async fn text(self, deadline: Option<Instant>) -> Result<Option<String>> {
+        match deadline {
+            None => Ok(Some(self.reading.await??)),
+            Some(deadline) => match tokio::time::timeout_at(deadline.into(), self.reading).await {
+                Ok(read) => Ok(Some(read??)),
+                Err(_elapsed) => Ok(None),
+            },
+        }
+    }
+}
+
+fn text(first: oneshot::Sender<()>) -> Result<String> {
+    let mut stdin = std::io::stdin().lock().take(limits::PROMPT_BYTES + 1);
+    let mut bytes = Vec::new();
+    (&mut stdin).take(1).read_to_end(&mut bytes).context("cannot read stdin")?;
+    // The run may have gone on without it.
+    let _ = first.send(());
+    stdin.read_to_end(&mut bytes).context("cannot read stdin")?;
+    if bytes.len() as u64 > limits::PROMPT_BYTES {
+        return Err(usage(format!("what is on stdin is larger than {} bytes", limits::PROMPT_BYTES)));
+    }
+    String::from_utf8(bytes).map_err(|_| usage("what is on stdin is not UTF-8 text"))
+}

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+. ./lib.sh
+say "starting $1"

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+. ./lib.sh
+log_line "starting $1"

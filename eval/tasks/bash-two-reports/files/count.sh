@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# How many lines the log has.
+wc -l < app.log

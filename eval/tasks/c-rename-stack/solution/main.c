@@ -1,0 +1,11 @@
+#include <stdio.h>
+#include "stack.h"
+
+int main(void) {
+    struct stack stack = {{0}, 0};
+    stack_push(&stack, 4);
+    stack_push(&stack, 5);
+    printf("%d\n", stack_pop(&stack));
+    puts("done");
+    return 0;
+}

@@ -1,0 +1,7 @@
+final class Banner {
+    private Banner() {}
+
+    static String around(String text) {
+        return Util.twice("*") + text + Util.twice("*");
+    }
+}

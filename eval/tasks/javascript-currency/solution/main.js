@@ -1,0 +1,4 @@
+const { price } = require("./price");
+
+console.log(price(1250));
+console.log(price(990, "USD"));

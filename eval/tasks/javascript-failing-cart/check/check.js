@@ -1,0 +1,10 @@
+const assert = require("node:assert");
+const { Cart } = require("./cart");
+const cart = new Cart();
+cart.add("pen", 150, 3);
+cart.add("ink", 500);
+cart.add("pad", 10, 2);
+assert.equal(cart.total(), 970);
+cart.remove("ink");
+assert.deepEqual(cart.lines.map((line) => line.name), ["pen", "pad"]);
+assert.equal(cart.total(), 470);

@@ -1,0 +1,13 @@
+const { parts } = require("./vendor/parts");
+
+// A date as people here read it.
+function shown(text) {
+  const { year, month, day } = parts(text);
+  return `${year}-${month}-${day}`;
+}
+
+if (require.main === module) {
+  console.log(process.argv.slice(2).map(shown).join("\n"));
+}
+
+module.exports = { shown };

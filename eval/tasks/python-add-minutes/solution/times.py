@@ -1,0 +1,9 @@
+def seconds(text):
+    """Seconds of a text such as 2:05."""
+    first, second = text.split(":")
+    return int(first) * 60 + int(second)
+
+
+def minutes(seconds):
+    """Whole minutes of so many seconds."""
+    return seconds // 60

@@ -1,0 +1,8 @@
+mod settings;
+
+use settings::Settings;
+
+fn main() {
+    let settings = Settings::obtain("app.conf");
+    println!("{} {}", settings.name, settings.verbose);
+}

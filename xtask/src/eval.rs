@@ -1,0 +1,297 @@
+//! `cargo xtask eval`: what an agent gets done with a model, on the tasks of `eval/tasks`.
+//!
+//! The agent is any that speaks the protocol; it sees a small project under git and a prompt as a person would type it. A proxy between
+//! it and the model server gives all agents the same sampling and counts what goes over the wire. Checks are
+//! hidden: they are put over the project when the turn is over.
+
+mod agent;
+mod calls;
+mod editor;
+mod exchange;
+mod ground;
+mod judge;
+mod proxy;
+mod result;
+mod run;
+mod selftest;
+mod table;
+mod task;
+mod tools;
+
+use crate::process::{debug_binary, root};
+use agent::Agent;
+use anyhow::{Context, Result, bail};
+use editor::Capabilities;
+use proxy::Proxy;
+use result::{Id, Outcome};
+use run::Setup;
+use std::path::PathBuf;
+use std::time::Duration;
+use task::{Split, Task};
+
+/// The document that shows the results, between these lines.
+const DOCUMENT: &str = "docs/evaluation.md";
+const MARKERS: [&str; 2] = ["<!-- results -->\n", "<!-- end of the results -->\n"];
+/// Where the results are kept, unless the command says so.
+const RESULTS: &str = "target/eval/results.jsonl";
+
+const USAGE: &str = "\
+usage: cargo xtask eval --model MODEL [--agent AGENT] [--tasks WORDS] [--split tuned|frozen|peers] [--seeds N]
+       cargo xtask eval --self-test [--tasks WORDS] | --list [--tasks WORDS] | --table | --write
+
+  --model MODEL        the model: local/NAME, anthropic/NAME, or a name that the server knows
+  --server URL         the model server (http://127.0.0.1:8080/v1)
+  --agent AGENT        a name of eval/peers, or a command that speaks the protocol; Tiller without it
+  --name NAME          what the agent is called in the results
+  --tasks WORDS        only tasks whose name holds, or whose kind or language is, one of these, as in edit,python
+  --split HALF         only the tuned half, the frozen one, or the twelve frozen tasks for other agents (peers)
+  --seeds N            each task with the seeds 1 to N (1)
+  --temperature T      the sampling of all requests (0.2)
+  --timeout SECONDS    the limit of a turn (300)
+  --capabilities WHICH what the editor offers: none, fs or all (none)
+  --results FILE       where the results are kept (target/eval/results.jsonl); runs that it has are not run again
+  --logs FOLDER        keeps what was said on both wires
+  --binary PATH        Tiller's binary, instead of building the debug one
+  --self-test          whether each check fails on the untouched project and passes with the reference solution
+  --list               the tasks
+  --table              the results as a table
+  --write              the same, into docs/evaluation.md
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq)]
+struct Options {
+    model: Option<String>,
+    server: String,
+    agent: Option<String>,
+    name: Option<String>,
+    tasks: Option<String>,
+    split: Option<String>,
+    seeds: u64,
+    temperature: f64,
+    timeout: u64,
+    capabilities: Capabilities,
+    results: PathBuf,
+    logs: Option<PathBuf>,
+    binary: Option<PathBuf>,
+    action: Action,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Run,
+    SelfTest,
+    List,
+    Table,
+    Write,
+}
+
+/// Runs what the options choose. Tasks that are not solved are results, and no error.
+pub(crate) fn run(args: &[&str]) -> Result<()> {
+    let options = parse(args)?;
+    match options.action {
+        Action::SelfTest => return selftest::run(options.tasks.as_deref()),
+        Action::Table => {
+            println!("{}", table::markdown(&result::read(&options.results)?));
+            return Ok(());
+        }
+        Action::Write => {
+            let results = result::read(&options.results)?;
+            return write_document(&table::markdown(&results));
+        }
+        Action::List | Action::Run => {}
+    }
+    let tasks = chosen(&options)?;
+    if options.action == Action::List {
+        for task in tasks {
+            let peers = if task.peers { " peers" } else { "" };
+            println!("{:32} {:10} {:10} {}{peers}", task.name, task.kind.name(), task.language, task.split);
+        }
+        return Ok(());
+    }
+    evaluate(&options, &tasks)
+}
+
+/// The self-test of all tasks.
+pub(crate) fn self_test() -> Result<()> {
+    selftest::run(None)
+}
+
+fn chosen(options: &Options) -> Result<Vec<Task>> {
+    let mut tasks = task::all(&root().join("eval/tasks"))?;
+    tasks.retain(|task| options.tasks.as_ref().is_none_or(|words| task.is_meant(words)));
+    tasks.retain(|task| match options.split.as_deref() {
+        Some("tuned") => task.split == Split::Tuned,
+        Some("frozen") => task.split == Split::Frozen,
+        Some(_) => task.peers,
+        None => true,
+    });
+    if tasks.is_empty() {
+        bail!("no task is meant by that; see `cargo xtask eval --list`");
+    }
+    Ok(tasks)
+}
+
+/// Runs the tasks one after the other: a model server on this machine serves one at a time.
+fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
+    let model = options.model.clone().context("--model is missing, such as --model local/qwen2.5-coder")?;
+    let binary = match (&options.binary, &options.agent) {
+        (Some(binary), _) => binary.clone(),
+        (None, Some(_)) => PathBuf::new(),
+        (None, None) => debug_binary()?,
+    };
+    let mut agent = Agent::named(options.agent.as_deref(), &binary, &model)?;
+    agent.name = options.name.clone().unwrap_or(agent.name);
+    agent.install()?;
+    if let Some(folder) = options.results.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let done = result::read(&options.results)?;
+    let setup = Setup {
+        proxy: Proxy::start(&options.server)?,
+        model: agent::bare(&model).to_owned(),
+        agent,
+        capabilities: options.capabilities,
+        temperature: options.temperature,
+        limit: Duration::from_secs(options.timeout),
+        place: place()?,
+        path: tools::path(),
+        logs: options.logs.clone(),
+    };
+    for seed in 1..=options.seeds {
+        for task in tasks {
+            let (agent, model) = (setup.agent.name.clone(), setup.model.clone());
+            let id = Id { agent, model, task: task.name.clone(), seed };
+            if done.iter().any(|outcome| outcome.id == id && outcome.broken.is_none()) {
+                continue;
+            }
+            if let Some(program) = tools::missing(&task.needs, &setup.path) {
+                println!("skipped  {}: there is no {program} here", task.name);
+                continue;
+            }
+            let outcome = run::run(&setup, task, id)?;
+            tell(&outcome);
+            result::append(&options.results, &outcome)?;
+            if let Some(reason) = &outcome.broken {
+                bail!("{}: {reason}; the same command goes on from here", task.name);
+            }
+        }
+    }
+    println!("\n{}", table::markdown(&result::read(&options.results)?));
+    Ok(())
+}
+
+fn tell(outcome: &Outcome) {
+    let word = match outcome {
+        Outcome { broken: Some(_), .. } => "BROKEN",
+        Outcome { solved: true, .. } => "solved",
+        Outcome { ended, .. } if ended == "timeout" => "late",
+        _ => "no",
+    };
+    let tokens = outcome.prompt_tokens + outcome.answer_tokens;
+    println!(
+        "{word:8} {} seed {}: {} rounds, {tokens} tokens, {:.0} s, {} of {} calls invalid, unwanted {:?}",
+        outcome.id.task,
+        outcome.id.seed,
+        outcome.rounds,
+        outcome.seconds,
+        outcome.invalid_calls,
+        outcome.calls,
+        outcome.unwanted,
+    );
+}
+
+/// The folder of all runs. It is another one than that of an evaluation that is still running.
+fn place() -> Result<PathBuf> {
+    let place = std::env::temp_dir().join("tiller-eval");
+    if place.exists() {
+        bail!(
+            "{} is there: another evaluation is running, or one was killed; remove it if none is",
+            place.display()
+        );
+    }
+    Ok(place)
+}
+
+/// Puts the table between the document's markers.
+fn write_document(table: &str) -> Result<()> {
+    let path = root().join(DOCUMENT);
+    let text = std::fs::read_to_string(&path)?;
+    let (before, rest) = text.split_once(MARKERS[0]).context("the document has no place for the results")?;
+    let (_, after) = rest.split_once(MARKERS[1]).context("the document has no end of the results")?;
+    Ok(std::fs::write(path, format!("{before}{}\n{}\n\n{}{after}", MARKERS[0], table.trim(), MARKERS[1]))?)
+}
+
+fn parse(args: &[&str]) -> Result<Options> {
+    let mut options = Options {
+        model: None,
+        server: "http://127.0.0.1:8080/v1".to_owned(),
+        agent: None,
+        name: None,
+        tasks: None,
+        split: None,
+        seeds: 1,
+        temperature: 0.2,
+        timeout: 300,
+        capabilities: Capabilities::default(),
+        results: root().join(RESULTS),
+        logs: None,
+        binary: None,
+        action: Action::Run,
+    };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || {
+            Ok::<_, anyhow::Error>(
+                (*args.next().with_context(|| format!("{arg} needs its value"))?).to_owned(),
+            )
+        };
+        match *arg {
+            "--model" => options.model = Some(value()?),
+            "--server" => options.server = value()?,
+            "--agent" => options.agent = Some(value()?),
+            "--name" => options.name = Some(value()?),
+            "--tasks" => options.tasks = Some(value()?),
+            "--split" => {
+                let half = value()?;
+                if !["tuned", "frozen", "peers"].contains(&half.as_str()) {
+                    bail!("--split is tuned, frozen or peers, not {half}");
+                }
+                options.split = Some(half);
+            }
+            "--seeds" => options.seeds = value()?.parse().context("--seeds needs a number")?,
+            "--temperature" => {
+                options.temperature = value()?.parse().context("--temperature needs a number")?
+            }
+            "--timeout" => options.timeout = value()?.parse().context("--timeout needs seconds")?,
+            "--capabilities" => options.capabilities = Capabilities::parse(&value()?)?,
+            "--results" => options.results = std::path::absolute(value()?)?,
+            "--logs" => options.logs = Some(std::path::absolute(value()?)?),
+            "--binary" => options.binary = Some(std::path::absolute(value()?)?),
+            "--self-test" => options.action = Action::SelfTest,
+            "--list" => options.action = Action::List,
+            "--table" => options.action = Action::Table,
+            "--write" => options.action = Action::Write,
+            other => bail!("no such option: {other}\n\n{USAGE}"),
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let options = parse(&["--model", "local/m", "--split", "peers", "--seeds", "3"]).unwrap();
+        assert_eq!(
+            (options.model.as_deref(), options.seeds, options.action),
+            (Some("local/m"), 3, Action::Run)
+        );
+        assert_eq!(parse(&["--self-test"]).unwrap().action, Action::SelfTest);
+        for bad in [&["--seeds", "many"][..], &["--split", "half"], &["--model"], &["tasks"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

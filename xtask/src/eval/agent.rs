@@ -1,0 +1,166 @@
+//! The agents that tasks are given to: Tiller, others that `eval/peers` describes, or any command.
+
+use super::ground::Ground;
+use crate::process::{root, shown, target_dir};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The key that servers without keys are sent.
+const KEY: &str = "not-needed";
+
+/// How an agent is installed, configured and started. In each text, `@FOLDER@` stands for the folder that it is installed in,
+/// `@HOME@` for the run's home, `@ORIGIN@` for the model server's address without a path and `@MODEL@` for the model.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Agent {
+    /// What it is called in results.
+    #[serde(skip)]
+    pub(super) name: String,
+    /// What it is, and which version.
+    #[serde(default, rename = "about")]
+    _about: String,
+    /// Commands that install it, one after the other, in its folder.
+    #[serde(default)]
+    install: Vec<Vec<String>>,
+    /// The program and its arguments.
+    command: Vec<String>,
+    /// The way to authenticate, where the agent insists on one.
+    pub(super) authenticate: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// Files below the home.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+impl Agent {
+    /// The agent of this name, or of this command line. `binary` is Tiller's own.
+    pub(super) fn named(name: Option<&str>, binary: &Path, model: &str) -> Result<Self> {
+        let Some(name) = name else { return Ok(tiller(binary, model)) };
+        let described = root().join("eval/peers").join(format!("{name}.toml"));
+        if described.is_file() {
+            let text = std::fs::read_to_string(&described)?;
+            let agent: Self = toml::from_str(&text).with_context(|| described.display().to_string())?;
+            return Ok(Self { name: name.to_owned(), ..agent });
+        }
+        let command: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
+        let Some(program) = command.first() else { bail!("--agent needs a name or a command") };
+        let name = Path::new(program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let env = [("OPENAI_BASE_URL", "@ORIGIN@/v1"), ("OPENAI_API_KEY", KEY), ("OPENAI_MODEL", "@MODEL@")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        Ok(Self { name, command, env, ..Self::default() })
+    }
+
+    /// Where it is installed: below the target folder, which git does not see.
+    fn folder(&self) -> PathBuf {
+        target_dir().join("eval/peers").join(&self.name)
+    }
+
+    /// Installs it where it is not yet.
+    pub(super) fn install(&self) -> Result<()> {
+        let folder = self.folder();
+        let done = folder.join("installed");
+        let wanted = format!("{:?}", self.install);
+        if self.install.is_empty() || std::fs::read_to_string(&done).is_ok_and(|was| was == wanted) {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&folder)?;
+        for words in &self.install {
+            let [program, args @ ..] = words.as_slice() else { continue };
+            let mut command = Command::new(program);
+            command.args(args).current_dir(&folder);
+            println!("eval: {}: {}", self.name, shown(&command));
+            if !command.status().with_context(|| program.clone())?.success() {
+                bail!("{} could not be installed: `{}` failed", self.name, shown(&command));
+            }
+        }
+        Ok(std::fs::write(done, wanted)?)
+    }
+
+    /// Writes its files into the run's home; the command that starts it.
+    pub(super) fn prepare(&self, ground: &Ground, origin: &str, model: &str) -> Result<Command> {
+        let fill = |text: &str| {
+            text.replace("@FOLDER@", &self.folder().to_string_lossy())
+                .replace("@HOME@", &ground.home().to_string_lossy())
+                .replace("@ORIGIN@", origin)
+                .replace("@MODEL@", model)
+        };
+        for (path, text) in &self.files {
+            let path = ground.home().join(path);
+            std::fs::create_dir_all(path.parent().context("a file without a folder")?)?;
+            std::fs::write(path, fill(text))?;
+        }
+        let [program, args @ ..] = self.command.as_slice() else { bail!("{} has no command", self.name) };
+        let mut command = ground.command(fill(program));
+        command.args(args.iter().map(|arg| fill(arg)));
+        command.envs(self.env.iter().map(|(name, value)| (name, fill(value))));
+        Ok(command)
+    }
+}
+
+/// A model's name as its server knows it, without the provider that Tiller finds it by.
+pub(super) fn bare(model: &str) -> &str {
+    let providers = ["local/", "openai/", "anthropic/"];
+    providers.iter().find_map(|provider| model.strip_prefix(provider)).unwrap_or(model)
+}
+
+/// Tiller itself. A model of `local/` is found at the proxy and nowhere else; one without a provider
+/// is served as one of OpenAI's wire.
+fn tiller(binary: &Path, model: &str) -> Agent {
+    let chosen = if bare(model) == model { format!("openai/{model}") } else { model.to_owned() };
+    let mut env = vec![("TILLER_HOME", "@HOME@/tiller"), ("TILLER_MODEL", chosen.as_str())];
+    let mut files = BTreeMap::new();
+    if model.starts_with("local/") {
+        let settings = "[providers.local]\ndiscover = false\nurls = [\"@ORIGIN@\"]\n";
+        files.insert("tiller/config.toml".to_owned(), settings.to_owned());
+    } else {
+        env.extend([("OPENAI_BASE_URL", "@ORIGIN@/v1"), ("OPENAI_API_KEY", KEY)]);
+        env.extend([("ANTHROPIC_BASE_URL", "@ORIGIN@"), ("ANTHROPIC_API_KEY", KEY)]);
+    }
+    let env = env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let command = vec![binary.to_string_lossy().into_owned(), "acp".to_owned()];
+    Agent { name: "tiller".to_owned(), command, env, files, ..Agent::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_peer_is_described_as_it_should_be() {
+        for entry in std::fs::read_dir(root().join("eval/peers")).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let agent = Agent::named(Some(&name), Path::new("tiller"), "m").unwrap();
+            assert!(!agent.install.is_empty(), "{name}");
+            let all = format!("{agent:?}");
+            assert!(all.contains("@ORIGIN@") && all.contains("@MODEL@"), "{name} is not told of the model");
+        }
+    }
+
+    #[test]
+    fn a_local_model_is_looked_for_at_the_proxy_only() {
+        let agent = Agent::named(None, Path::new("/bin/tiller"), "local/m").unwrap();
+        assert!(agent.files["tiller/config.toml"].contains("discover = false"));
+        assert!(!agent.env.contains_key("OPENAI_BASE_URL"));
+        assert_eq!(
+            Agent::named(None, Path::new("/bin/tiller"), "m").unwrap().env["TILLER_MODEL"],
+            "openai/m"
+        );
+    }
+
+    #[test]
+    fn all_agents_get_the_servers_own_name_of_the_model() {
+        let names = ["local/qwen3:8b", "qwen3:8b", "org/model"].map(bare);
+        assert_eq!(names, ["qwen3:8b", "qwen3:8b", "org/model"]);
+    }
+
+    #[test]
+    fn any_command_is_an_agent() {
+        let agent = Agent::named(Some("/opt/other/agent --acp"), Path::new("tiller"), "m").unwrap();
+        assert_eq!((agent.name.as_str(), agent.command.len()), ("agent", 2));
+    }
+}

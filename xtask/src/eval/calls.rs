@@ -1,0 +1,209 @@
+//! Whether a model's calls are as the request asked for them.
+
+use super::exchange::{Answer, Call, offered, prescribes_text};
+use serde_json::Value;
+
+/// A tool that was offered.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    /// JSON Schema of its arguments; null where the request has none.
+    pub(super) schema: Value,
+}
+
+/// The calls of one answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Calls {
+    /// All that were meant as calls.
+    pub(super) written: u64,
+    /// Those that are not as the request asked for them.
+    pub(super) invalid: u64,
+}
+
+/// Judges the calls of an answer to a request.
+pub(super) fn judge(request: &Value, answer: &Answer) -> Calls {
+    let tools = offered(request);
+    let native = answer.calls.iter();
+    let invalid = native.clone().filter(|call| objection(call, &tools).is_some()).count();
+    // Where calls were made as such, what else is said is text.
+    let as_text = if answer.calls.is_empty() { in_text(&answer.text, &tools) } else { 0 };
+    let wrong_way = if prescribes_text(request) { 0 } else { as_text };
+    Calls { written: (native.count() + as_text) as u64, invalid: (invalid + wrong_way) as u64 }
+}
+
+/// What is wrong with a call.
+fn objection(call: &Call, tools: &[Tool]) -> Option<String> {
+    let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else {
+        return Some(format!("{} was not offered", call.name));
+    };
+    if call.free {
+        return None;
+    }
+    // A tool without arguments may be called without any.
+    let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+    match serde_json::from_str::<Value>(text) {
+        Err(error) => Some(format!("the arguments are not JSON: {error}")),
+        Ok(arguments) if !arguments.is_object() => Some("the arguments are not an object".to_owned()),
+        Ok(arguments) => mismatch(&arguments, &tool.schema),
+    }
+}
+
+/// Where a value does not fit a schema. Of JSON Schema, what tools use is known: types, fields,
+/// items, values and alternatives; the rest is taken as it is.
+fn mismatch(value: &Value, schema: &Value) -> Option<String> {
+    for field in ["anyOf", "oneOf"] {
+        if let Some(ways) = schema[field].as_array() {
+            let fits = ways.iter().any(|way| mismatch(value, way).is_none());
+            return (!fits).then(|| format!("{value} is none of the alternatives"));
+        }
+    }
+    let types: Vec<&str> = match &schema["type"] {
+        Value::String(name) => vec![name],
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if !types.is_empty() && !types.iter().any(|name| is_a(value, name)) {
+        return Some(format!("{value} is not a {}", types.join(" or ")));
+    }
+    if let Some(values) = schema["enum"].as_array()
+        && !values.contains(value)
+    {
+        return Some(format!("{value} is not one of the values"));
+    }
+    if let (Some(items), true) = (value.as_array(), schema["items"].is_object()) {
+        return items.iter().find_map(|item| mismatch(item, &schema["items"]));
+    }
+    let fields = value.as_object()?;
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    if let Some(name) = required.into_iter().find(|name| !fields.contains_key(*name)) {
+        return Some(format!("{name} is missing"));
+    }
+    fields.iter().find_map(|(name, value)| match schema["properties"].get(name) {
+        Some(own) => mismatch(value, own),
+        None if schema["additionalProperties"] == false => Some(format!("{name} is not known")),
+        None => None,
+    })
+}
+
+fn is_a(value: &Value, name: &str) -> bool {
+    match name {
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
+/// How many calls stand in a text: JSON objects with a name and arguments, and the tags that models
+/// were trained with. With tools to compare, only those whose name was meant count.
+fn in_text(text: &str, tools: &[Tool]) -> usize {
+    let meant = |name: &str| tools.is_empty() || tools.iter().any(|tool| alike(&tool.name, name));
+    let (mut count, mut rest) = (0, text);
+    while let Some(at) = rest.find('{') {
+        rest = &rest[at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => {
+                count += usize::from(called(&value).is_some_and(meant));
+                rest = &rest[values.byte_offset()..];
+            }
+            _ => rest = &rest[1..],
+        }
+    }
+    // Where the call in the tag is broken, the tag alone shows it.
+    if count == 0 {
+        count = ["<tool_call>", "<function=", "<function_call>"]
+            .iter()
+            .map(|tag| text.matches(tag).count())
+            .max()
+            .unwrap_or_default();
+    }
+    count
+}
+
+/// The name of the tool that an object calls.
+fn called(value: &Value) -> Option<&str> {
+    let inner = if value["function"].is_object() { &value["function"] } else { value };
+    let name = ["name", "tool", "tool_name", "function"].iter().find_map(|field| inner[*field].as_str())?;
+    let arguments = ["arguments", "parameters", "input", "args"];
+    arguments.iter().any(|field| inner[*field].is_object() || inner[*field].is_string()).then_some(name)
+}
+
+/// Whether two names differ in case and punctuation only, or in the order of their words.
+fn alike(one: &str, other: &str) -> bool {
+    let words = |name: &str| {
+        let mut words: Vec<String> = name
+            .split(|letter: char| !letter.is_alphanumeric())
+            .map(str::to_ascii_lowercase)
+            .filter(|word| !word.is_empty())
+            .collect();
+        words.sort_unstable();
+        words
+    };
+    words(one) == words(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn request() -> Value {
+        let schema = json!({
+            "type": "object",
+            "properties": { "path": { "type": "string" }, "lines": { "type": ["integer", "null"] } },
+            "required": ["path"],
+            "additionalProperties": false,
+        });
+        json!({ "tools": [{ "type": "function", "function": { "name": "file_read", "parameters": schema } }] })
+    }
+
+    fn counted(answer: &Answer) -> (u64, u64) {
+        let calls = judge(&request(), answer);
+        (calls.written, calls.invalid)
+    }
+
+    #[test]
+    fn a_call_is_held_against_what_was_offered() {
+        for (name, arguments, invalid) in [
+            ("file_read", r#"{"path":"a"}"#, 0),
+            ("file_read", r#"{"path":"a","lines":null}"#, 0),
+            ("file_read", r#"{"path":"a","lines":"3"}"#, 1),
+            ("file_read", r#"{"path":"a","limit":3}"#, 1),
+            ("file_read", r#"{"lines":3}"#, 1),
+            ("file_read", r#"{"path":"a","#, 1),
+            ("file_read", r#"["a"]"#, 1),
+            ("file_read", "", 1),
+            ("read_file", r#"{"path":"a"}"#, 1),
+        ] {
+            let call = Call { name: name.to_owned(), arguments: arguments.to_owned(), free: false };
+            let answer = Answer { calls: vec![call], ..Answer::default() };
+            assert_eq!(counted(&answer), (1, invalid), "{name} {arguments}");
+        }
+    }
+
+    #[test]
+    fn a_call_as_text_is_invalid_unless_the_text_was_prescribed() {
+        for (text, count) in [
+            ("```json\n{\"name\":\"file_read\",\"arguments\":{\"path\":\"a\"}}\n```", 1),
+            (
+                "{\"name\": \"read_file\", \"parameters\": {}} and {\"name\": \"File-Read\", \"arguments\": \"{}\"}",
+                2,
+            ),
+            ("<tool_call>\n{\"name\": file_read}\n</tool_call>", 1),
+            ("The file package.json has {\"name\": \"thing\", \"version\": \"1\"}.", 0),
+            ("{\"name\": \"Ada\", \"arguments\": {}}", 0),
+            ("fn main() { println!(\"{}\", 1); }", 0),
+        ] {
+            let answer = Answer { text: text.to_owned(), ..Answer::default() };
+            assert_eq!(counted(&answer), (count, count), "{text}");
+            let mut prescribed = request();
+            prescribed["response_format"] = json!({ "type": "json_object" });
+            assert_eq!(judge(&prescribed, &answer), Calls { written: count, invalid: 0 }, "{text}");
+        }
+    }
+}

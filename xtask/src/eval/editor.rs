@@ -1,0 +1,234 @@
+//! The editor of the evaluation: it allows each request once, has the files and terminals that it
+//! was told to have, and notes what the agent says and calls.
+
+use super::ground::own_group;
+use crate::peers::client::{Answer, Host};
+use crate::peers::terminals::Terminals;
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What the editor offers to do for the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Capabilities {
+    /// Nothing: the agent works on the disk and starts commands itself.
+    #[default]
+    None,
+    /// Files.
+    Files,
+    /// Files and terminals.
+    All,
+}
+
+impl Capabilities {
+    pub(super) fn parse(word: &str) -> Result<Self> {
+        Ok(match word {
+            "none" => Self::None,
+            "fs" => Self::Files,
+            "all" => Self::All,
+            other => bail!("--capabilities is none, fs or all, not {other}"),
+        })
+    }
+
+    /// As `initialize` tells them.
+    pub(super) fn told(self) -> Value {
+        let files = self != Self::None;
+        let fs = json!({ "readTextFile": files, "writeTextFile": files });
+        json!({ "fs": fs, "terminal": self == Self::All })
+    }
+}
+
+/// A call of a tool, as the agent shows it.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    id: String,
+    /// When it was first shown.
+    pub(super) at: Instant,
+    kind: String,
+    pub(super) status: String,
+}
+
+impl Shown {
+    pub(super) fn is_edit(&self) -> bool {
+        self.kind == "edit"
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.status == "completed" || self.status == "failed"
+    }
+}
+
+/// The editor's side of one session.
+#[derive(Default)]
+pub(super) struct Editor {
+    terminals: Terminals,
+    /// The environment of commands in terminals.
+    env: Vec<(String, String)>,
+    /// What the agent said since its last call.
+    pub(super) said: String,
+    pub(super) calls: Vec<Shown>,
+    /// Every line of the agent, for whoever looks into a run.
+    pub(super) log: String,
+}
+
+impl Editor {
+    /// An editor whose terminals have this environment.
+    pub(super) fn new(command: &Command) -> Self {
+        let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
+        let env = command.get_envs().filter_map(|(name, value)| Some((text(name), text(value?)))).collect();
+        Self { env, ..Self::default() }
+    }
+
+    pub(super) fn kill_terminals(&self) {
+        self.terminals.kill_all();
+    }
+
+    fn update(&mut self, update: &Value) {
+        match update["sessionUpdate"].as_str() {
+            Some("agent_message_chunk") => {
+                self.said += update["content"]["text"].as_str().unwrap_or_default();
+            }
+            Some("tool_call" | "tool_call_update") => {
+                let Some(id) = update["toolCallId"].as_str() else { return };
+                let known = self.calls.iter().position(|call| call.id == id);
+                let place = known.unwrap_or_else(|| {
+                    self.said.clear();
+                    let (kind, status) = ("other".to_owned(), "pending".to_owned());
+                    self.calls.push(Shown { id: id.to_owned(), at: Instant::now(), kind, status });
+                    self.calls.len() - 1
+                });
+                let call = &mut self.calls[place];
+                if let Some(kind) = update["kind"].as_str() {
+                    kind.clone_into(&mut call.kind);
+                }
+                if let Some(status) = update["status"].as_str() {
+                    status.clone_into(&mut call.status);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn create(&mut self, params: &Value) -> Result<Value, String> {
+        let program = params["command"].as_str().ok_or("command is missing")?;
+        let args = params["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let args: Vec<&str> = args.collect();
+        // Some agents send a whole line.
+        let mut command = if args.is_empty() && program.contains(' ') {
+            let mut shell = Command::new("bash");
+            shell.args(["-c", program]);
+            shell
+        } else {
+            let mut command = Command::new(program);
+            command.args(args);
+            command
+        };
+        command.env_clear().envs(self.env.iter().cloned()).stdin(Stdio::null());
+        own_group(&mut command);
+        if let Some(cwd) = params["cwd"].as_str() {
+            command.current_dir(cwd);
+        }
+        for variable in params["env"].as_array().into_iter().flatten() {
+            if let (Some(name), Some(value)) = (variable["name"].as_str(), variable["value"].as_str()) {
+                command.env(name, value);
+            }
+        }
+        self.terminals.create(&mut command).map_err(|error| format!("{program}: {error}"))
+    }
+}
+
+/// Allows what is asked: once, where that is offered.
+fn permit(params: &Value) -> Value {
+    let options = params["options"].as_array().map_or(&[][..], Vec::as_slice);
+    let of_kind = |kind: &str| options.iter().find(|option| option["kind"] == kind);
+    match of_kind("allow_once").or_else(|| of_kind("allow_always")) {
+        Some(option) => json!({ "outcome": { "outcome": "selected", "optionId": option["optionId"] } }),
+        None => json!({ "outcome": { "outcome": "cancelled" } }),
+    }
+}
+
+fn read(params: &Value) -> Result<Value, String> {
+    let path = params["path"].as_str().ok_or("path is missing")?;
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let number = |name: &str| params[name].as_u64().and_then(|number| usize::try_from(number).ok());
+    let (first, limit) = (number("line").unwrap_or(1), number("limit").unwrap_or(usize::MAX));
+    let content: String = text.split_inclusive('\n').skip(first.saturating_sub(1)).take(limit).collect();
+    Ok(json!({ "content": content }))
+}
+
+fn write(params: &Value) -> Result<Value, String> {
+    let path = params["path"].as_str().ok_or("path is missing")?;
+    let content = params["content"].as_str().ok_or("content is missing")?;
+    let folder = Path::new(path).parent().ok_or("a path without a folder")?;
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, content))
+        .map_err(|error| format!("{path}: {error}"))?;
+    Ok(json!({}))
+}
+
+impl Host for Editor {
+    fn asked(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
+        let outcome = match method {
+            "session/request_permission" => Ok(permit(params)),
+            "fs/read_text_file" => read(params),
+            "fs/write_text_file" => write(params),
+            "terminal/create" => self.create(params),
+            method if method.starts_with("terminal/") => {
+                return self.terminals.asked(method, params, answer);
+            }
+            other => Err(format!("no {other}")),
+        };
+        answer.give(outcome);
+    }
+
+    fn saw(&mut self, line: &str) {
+        self.log += line;
+        let message: Value = serde_json::from_str(line).unwrap_or_default();
+        if message["method"] == "session/update" {
+            self.update(&message["params"]["update"]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_what_was_said_after_the_last_call() {
+        let mut editor = Editor::default();
+        let text = |text: &str| json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } });
+        for update in [
+            text("I look. "),
+            json!({ "sessionUpdate": "tool_call", "toolCallId": "a", "kind": "edit", "status": "pending" }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed" }),
+            text("It is "),
+            text("seven."),
+        ] {
+            editor.update(&update);
+        }
+        assert_eq!(editor.said, "It is seven.");
+        assert_eq!(editor.calls.len(), 1);
+        assert!(editor.calls[0].is_edit() && editor.calls[0].is_over());
+    }
+
+    #[test]
+    fn requests_are_allowed_once() {
+        let option = |id: &str, kind: &str| json!({ "optionId": id, "kind": kind });
+        let params = json!({ "options": [option("a", "allow_always"), option("b", "allow_once")] });
+        assert_eq!(permit(&params)["outcome"]["optionId"], "b");
+        assert_eq!(
+            permit(&json!({ "options": [option("c", "reject_once")] }))["outcome"]["outcome"],
+            "cancelled"
+        );
+    }
+
+    #[test]
+    fn capabilities_are_told() {
+        let told = Capabilities::parse("fs").unwrap().told();
+        assert_eq!((&told["fs"]["readTextFile"], &told["terminal"]), (&json!(true), &json!(false)));
+        assert!(Capabilities::parse("some").is_err());
+    }
+}

@@ -1,0 +1,210 @@
+//! One run: a task, an agent, a seed.
+
+use super::agent::Agent;
+use super::calls;
+use super::editor::{Capabilities, Editor, Shown};
+use super::exchange::Answer;
+use super::ground::Ground;
+use super::judge::judge;
+use super::proxy::{Exchange, Proxy, Sampling};
+use super::result::{Id, Outcome};
+use super::task::Task;
+use crate::leftovers;
+use crate::peers::client::{Client, Reply};
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long an agent may take to start and to open a session.
+const START_TIME: Duration = Duration::from_secs(120);
+/// How long it may take to end a turn that was cancelled.
+const CANCEL_TIME: Duration = Duration::from_secs(2);
+/// How much of the answer is kept, in characters.
+const ANSWER_KEPT: usize = 600;
+
+/// What all runs of an evaluation share.
+pub(super) struct Setup {
+    pub(super) agent: Agent,
+    pub(super) model: String,
+    pub(super) proxy: Proxy,
+    pub(super) capabilities: Capabilities,
+    pub(super) temperature: f64,
+    /// How long a turn may take.
+    pub(super) limit: Duration,
+    /// Where the run takes place, which is the same for all of them: a beginning of a prompt that names
+    /// the folder is cached for the next run as well.
+    pub(super) place: PathBuf,
+    /// Where programs are looked for.
+    pub(super) path: String,
+    /// Where what was said on both wires is kept, if anywhere.
+    pub(super) logs: Option<PathBuf>,
+}
+
+/// How a turn went.
+struct Turn {
+    ended: String,
+    seconds: f64,
+    said: String,
+    calls: Vec<Shown>,
+}
+
+/// Runs a task. What is not the agent's fault is told in the outcome.
+pub(super) fn run(setup: &Setup, task: &Task, id: Id) -> Result<Outcome> {
+    let ground = Ground::make(setup.place.clone(), task, &setup.path)?;
+    setup.proxy.begin(Sampling { temperature: setup.temperature, seed: id.seed });
+    let mut outcome = Outcome::of(task, id);
+    let turn = take_turn(setup, task, &ground, &outcome.id);
+    let exchanges = setup.proxy.end();
+    setup.keep(&outcome.id, "model", || told(&exchanges))?;
+    count(&mut outcome, &exchanges, turn.as_ref().map_or(&[], |turn| &turn.calls));
+    match turn {
+        Err(error) => {
+            let stderr = std::fs::read_to_string(ground.stderr()).unwrap_or_default();
+            let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            outcome.broken = Some(format!("{error:#}; its last words: {last}"));
+        }
+        Ok(turn) => {
+            let verdict = judge(task, &ground, &turn.said)?;
+            outcome.solved = verdict.solved();
+            outcome.why = verdict.failure;
+            outcome.unwanted = verdict.unwanted;
+            outcome.ended = turn.ended;
+            outcome.seconds = (turn.seconds * 10.0).round() / 10.0;
+            let kept = turn.said.chars().count().saturating_sub(ANSWER_KEPT);
+            outcome.answer = turn.said.chars().skip(kept).collect();
+            if exchanges.is_empty() {
+                outcome.broken = Some("no request reached the model through the proxy".to_owned());
+            } else if let Some(error) = only_errors(&exchanges) {
+                outcome.broken = Some(format!("the model server answered nothing but errors: {error}"));
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+impl Setup {
+    /// Keeps a log of a run where logs are wanted.
+    fn keep(&self, id: &Id, what: &str, text: impl FnOnce() -> String) -> Result<()> {
+        let Some(folder) = &self.logs else { return Ok(()) };
+        std::fs::create_dir_all(folder)?;
+        Ok(std::fs::write(folder.join(format!("{}-{}-{}-{what}.jsonl", id.agent, id.task, id.seed)), text())?)
+    }
+}
+
+/// Starts the agent and gives it the prompt.
+fn take_turn(setup: &Setup, task: &Task, ground: &Ground, id: &Id) -> Result<Turn> {
+    let mut command = setup.agent.prepare(ground, &setup.proxy.origin(), &setup.model)?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(std::fs::File::create(ground.stderr())?);
+    let editor = Editor::new(&command);
+    let mut child = command.spawn().with_context(|| format!("{} does not start", shown(&command)))?;
+    let stdout = child.stdout.take().context("no stdout")?;
+    let stdin = child.stdin.take().context("no stdin")?;
+    let mut client = Client::new(stdout, stdin, editor);
+    let turn = talk(setup, task, ground, &mut client);
+    client.hang_up();
+    client.host().kill_terminals();
+    leftovers::kill_group(child.id());
+    child.wait()?;
+    ground.end_processes();
+    client.drain(CANCEL_TIME);
+    setup.keep(id, "agent", || client.host().log.clone())?;
+    turn
+}
+
+fn shown(command: &Command) -> String {
+    command.get_program().to_string_lossy().into_owned()
+}
+
+fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>) -> Result<Turn> {
+    let end = Instant::now() + START_TIME;
+    let mut ask = |method: &str, params| -> Result<Reply> {
+        let pending = client.send(method, &params)?;
+        client.wait_until(pending, end).with_context(|| method.to_owned())
+    };
+    ask(
+        "initialize",
+        json!({
+            "protocolVersion": 1,
+            "clientCapabilities": setup.capabilities.told(),
+            "clientInfo": { "name": "evaluation", "version": env!("CARGO_PKG_VERSION") },
+        }),
+    )?;
+    if let Some(method) = &setup.agent.authenticate {
+        ask("authenticate", json!({ "methodId": method }))?;
+    }
+    let session = ask("session/new", json!({ "cwd": ground.project(), "mcpServers": [] }))?.result;
+    let session = session["sessionId"].as_str().context("session/new gave no session")?.to_owned();
+
+    // What was said before the prompt is no answer.
+    client.host().said.clear();
+    let prompt = json!([{ "type": "text", "text": task.prompt }]);
+    let pending = client.send("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))?;
+    let began = Instant::now();
+    let number = pending.id;
+    let ended = match client.wait_until(pending, began + setup.limit) {
+        Ok(reply) => reply.result["stopReason"].as_str().unwrap_or("unknown").to_owned(),
+        Err(_) if began.elapsed() >= setup.limit => {
+            client.notify("session/cancel", &json!({ "sessionId": session })).ok();
+            // An agent that does not end its turn is ended with it.
+            client.next_response(CANCEL_TIME).ok().filter(|response| response.id == number);
+            "timeout".to_owned()
+        }
+        // An error, or an agent that ended in the middle.
+        Err(error) => format!("{error:#}"),
+    };
+    let seconds = began.elapsed().as_secs_f64();
+    let host = client.host();
+    Ok(Turn { ended, seconds, said: host.said.clone(), calls: host.calls.clone() })
+}
+
+/// Counts what went over the wires.
+fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown: &[Shown]) {
+    for (place, exchange) in exchanges.iter().enumerate() {
+        let answer = Answer::read(exchange);
+        outcome.rounds += u64::from(answer.finished);
+        outcome.prompt_tokens += answer.prompt_tokens.unwrap_or_default();
+        outcome.answer_tokens += answer.answer_tokens.unwrap_or_default();
+        // A request without tools before it asks for a title or the like.
+        let with_tools = exchange.request["tools"].is_array();
+        if outcome.first_prompt_tokens == 0 && (with_tools || place + 1 == exchanges.len()) {
+            outcome.first_prompt_tokens = answer.prompt_tokens.unwrap_or_default();
+        }
+        let calls = calls::judge(&exchange.request, &answer);
+        outcome.calls += calls.written;
+        outcome.invalid_calls += calls.invalid;
+        // The calls that the agent began between this request and the next one came of this answer.
+        let next = exchanges.get(place + 1).map(|next| next.started);
+        let ran = shown.iter().filter(|call| {
+            call.at >= exchange.started
+                && next.is_none_or(|next| call.at < next)
+                && call.status == "completed"
+        });
+        outcome.lost_calls += calls.invalid.min(calls.written.saturating_sub(ran.count() as u64));
+    }
+    let edits: Vec<&Shown> = shown.iter().filter(|call| call.is_edit() && call.is_over()).collect();
+    outcome.edits = edits.len() as u64;
+    outcome.failed_edits = edits.iter().filter(|call| call.status == "failed").count() as u64;
+    outcome.first_edit = edits.first().map(|call| call.status == "completed");
+}
+
+/// What the server said where it never answered.
+fn only_errors(exchanges: &[Exchange]) -> Option<String> {
+    let answers: Vec<Answer> = exchanges.iter().map(Answer::read).collect();
+    let failed = answers.iter().all(|answer| answer.error.is_some());
+    failed.then(|| answers.into_iter().find_map(|answer| answer.error)).flatten()
+}
+
+/// Requests and answers as lines of JSON.
+fn told(exchanges: &[Exchange]) -> String {
+    let lines = exchanges.iter().map(|exchange| {
+        let answer = String::from_utf8_lossy(&exchange.answer);
+        let line = json!({ "path": exchange.path, "request": exchange.request, "answer": answer });
+        format!("{line}\n")
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests;

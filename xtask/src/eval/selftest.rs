@@ -1,0 +1,74 @@
+//! Whether the tasks are what they say, without a model: a check fails on the untouched project and
+//! passes with the reference solution, which changes only what may change.
+
+use super::ground::{Ground, copy};
+use super::judge::{Verdict, judge};
+use super::task::{Check, Task, all};
+use super::tools;
+use crate::process::{root, side_by_side};
+use anyhow::{Context, Result, bail};
+
+/// How many tasks are tried side by side.
+const WORKERS: usize = 2;
+
+/// Tries all tasks that are meant.
+pub(crate) fn run(meant: Option<&str>) -> Result<()> {
+    let mut tasks = all(&root().join("eval/tasks"))?;
+    tasks.retain(|task| meant.is_none_or(|words| task.is_meant(words)));
+    let path = tools::path();
+    let scratch = tempfile::Builder::new().prefix("tiller-eval-test-").tempdir()?;
+    let outcomes = side_by_side(&tasks, WORKERS, |task| match tools::missing(&task.needs, &path) {
+        Some(program) => Ok(Some(program.to_owned())),
+        None => try_out(task, &scratch.path().join(&task.name), &path).map(|()| None),
+    });
+    let (mut good, mut bad) = (0, Vec::new());
+    for (task, outcome) in tasks.iter().zip(outcomes) {
+        match outcome {
+            Ok(None) => good += 1,
+            Ok(Some(program)) => println!("skipped  {}: there is no {program} here", task.name),
+            Err(error) => bad.push(format!("{}: {error:#}", task.name)),
+        }
+    }
+    if !bad.is_empty() {
+        bail!("these tasks are not what they say:\n  {}", bad.join("\n  "));
+    }
+    println!("eval: {good} of {} tasks fail when nothing is done and pass when it is", tasks.len());
+    Ok(())
+}
+
+/// Tries one task at a place that does not exist yet.
+fn try_out(task: &Task, place: &std::path::Path, path: &str) -> Result<()> {
+    let ground = Ground::make(place.to_owned(), task, path)?;
+    let refused = |answer: &str, what: &str| -> Result<()> {
+        match judge(task, &ground, answer)? {
+            Verdict { failure: Some(_), unwanted } if unwanted.is_empty() => Ok(()),
+            Verdict { unwanted, .. } if !unwanted.is_empty() => bail!("{what}: {unwanted:?} changed"),
+            _ => bail!("the check passes, though {what}"),
+        }
+    };
+    refused("", "nothing was done")?;
+    let mut answer = String::new();
+    match &task.check {
+        Check::Answer { wrong, .. } => {
+            wrong.iter().try_for_each(|wrong| refused(wrong, &format!("the answer was {wrong:?}")))?;
+            let file = task.solution().join("answer.txt");
+            answer = std::fs::read_to_string(file).context("solution/answer.txt")?;
+        }
+        Check::Script(_) => {
+            if task.solution().is_dir() {
+                copy(&task.solution(), &ground.project())?;
+            }
+            for name in &task.remove {
+                std::fs::remove_file(ground.project().join(name)).with_context(|| name.clone())?;
+            }
+        }
+    }
+    let verdict = judge(task, &ground, &answer)?;
+    if !verdict.unwanted.is_empty() {
+        bail!("the reference solution changes {:?}, which may not change", verdict.unwanted);
+    }
+    match verdict.failure {
+        None => Ok(()),
+        Some(said) => bail!("the reference solution does not pass: {said}"),
+    }
+}

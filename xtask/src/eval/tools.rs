@@ -1,0 +1,34 @@
+//! Which programs there are for the tasks, and where.
+
+use crate::process::{capture, command};
+use std::path::Path;
+use std::process::Command;
+
+/// The search path of agents and checks: that of this process, behind the folders where compilers and interpreters really are.
+/// Those that are found by a wrapper in the user's home do not work with another home.
+pub(super) fn path() -> String {
+    let said = |command: &mut Command| capture(command).ok().map(|text| text.trim().to_owned());
+    let rust = said(command("rustc").args(["--print", "sysroot"])).map(|sysroot| format!("{sysroot}/bin"));
+    let python = said(command("python3").args(["-c", "import sys; print(sys.executable)"]))
+        .and_then(|file| Some(Path::new(&file).parent()?.to_string_lossy().into_owned()));
+    let own = std::env::var("PATH").unwrap_or_default();
+    rust.into_iter().chain(python).chain([own]).collect::<Vec<_>>().join(":")
+}
+
+/// The first of the programs that is nowhere on the search path.
+pub(super) fn missing<'a>(programs: &'a [String], path: &str) -> Option<&'a str> {
+    let there = |program: &str| std::env::split_paths(path).any(|folder| folder.join(program).is_file());
+    programs.iter().map(String::as_str).find(|program| !there(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let programs = ["sh".to_owned(), "no-such-program".to_owned()];
+        assert_eq!(missing(&programs, &path()), Some("no-such-program"));
+        assert_eq!(missing(&programs[..1], &path()), None);
+    }
+}
