@@ -14,11 +14,11 @@ use crate::{
     policy::{self, Resolved},
     session_task::{Controls, Session},
     titles,
-    tools::cap,
+    tools::{call_tool, cap},
 };
 use futures::FutureExt as _;
 use serde_json::{Value, json};
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use system::{Route, SystemError};
 use tokio_util::sync::CancellationToken;
 
@@ -260,14 +260,19 @@ pub(crate) async fn run_alone(
 
 impl Candidate {
     fn new(session: &Session, request: &ToolCallRequest) -> Self {
+        let (request, refused) = match call_tool::inner(request) {
+            Ok(request) => (request, None),
+            Err(why) => (Cow::Borrowed(request), Some(why)),
+        };
         let (arguments, parsed) = match &request.arguments {
+            Ok(arguments) if refused.is_some() => (arguments.clone(), Err(refused.unwrap_or_default())),
             Err(malformed) => (Value::String(malformed.raw.clone()), Err(malformed_text(malformed))),
             Ok(arguments) => match session.tools.iter().find(|tool| tool.is_called(&request.name)) {
                 None => (arguments.clone(), Err(unknown_tool_text(&request.name, &session.tools))),
                 Some(tool) => (arguments.clone(), Parsed::new(tool.as_ref(), arguments)),
             },
         };
-        Self::of(session, request, arguments, parsed)
+        Self::of(session, &request, arguments, parsed)
     }
 
     /// A call that another call makes.

@@ -5,13 +5,14 @@ use super::Problem;
 use super::tree::Tree;
 
 /// Where the time of day may be read, each with the reason.
-const PLACES: [(&str, &str); 8] = [
+const PLACES: [(&str, &str); 9] = [
     ("crates/store/src/sqlite/write.rs", "when a session was used last is stored"),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
     ("crates/system/src/local/stamp.rs", "files say when they changed as a time of day"),
+    ("crates/system/src/local/today.rs", "the model is told which day it is"),
     ("crates/system/src/local/sandbox/survey.rs", "files say when they changed as a time of day"),
     ("crates/providers/src/http/exchange.rs", "servers say until when to wait as a time of day"),
 ];

@@ -6,7 +6,6 @@ use crate::{
     checkpoint::{Timeline, restore},
     commands::{self, Action},
     context::{self, Room, Summed, Summing},
-    prompt,
     session_task::{Controls, Session},
 };
 use tokio_util::sync::CancellationToken;
@@ -84,7 +83,7 @@ async fn compact(
 ) -> Result<Option<String>, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = context::around(&prompt::frame(&session.ingredients(&state)));
+    let around = context::around(&session.frame(model.info(), &state));
     let with = Summing { model: model.as_ref(), around, cancel };
     let Some(room) = Room::of(model.info(), &session.settings().limits.context) else {
         return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
@@ -108,7 +107,7 @@ async fn compact(
 async fn context_text(session: &mut Session, controls: &Controls) -> Result<String, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = context::around(&prompt::frame(&session.ingredients(&state)));
+    let around = context::around(&session.frame(model.info(), &state));
     let conversation = session.conversation();
     let (used, messages) = (conversation.used(around), conversation.history().messages().len());
     let mut text = format!(
