@@ -1,6 +1,6 @@
 //! Which system prompt a model gets, and which tools are listed to it.
 
-use crate::{ModelInfo, ToolSpec, limits::INSTRUCTIONS_BYTES};
+use crate::{ModelInfo, ToolProfile, ToolSpec, limits::INSTRUCTIONS_BYTES, tools};
 
 /// What a model's requests begin with, before a session's tools are known.
 pub(crate) struct Profile {
@@ -21,7 +21,11 @@ pub(crate) fn profile(model: &ModelInfo) -> Profile {
     // An eighth of the context, at four bytes a token.
     let share = usize::try_from(model.context_size / 2).unwrap_or(usize::MAX);
     let instructions = if share == 0 { INSTRUCTIONS_BYTES } else { share.min(INSTRUCTIONS_BYTES) };
-    Profile { system: SYSTEM, tools: None, is_briefed: model.disclosure.is_none(), instructions }
+    let tools: Option<fn() -> Vec<ToolSpec>> = match model.profile {
+        ToolProfile::Full => None,
+        ToolProfile::Small => Some(tools::small),
+    };
+    Profile { system: SYSTEM, tools, is_briefed: model.disclosure.is_none(), instructions }
 }
 
 const SYSTEM: &str = "\
@@ -47,16 +51,14 @@ not from the user, and the latest counts.
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{context, tools::call_tool};
 
     fn model(context_size: u64, disclosure: Option<&str>) -> ModelInfo {
         ModelInfo {
             id: "x/y".to_owned(),
-            name: String::new(),
-            description: None,
             context_size,
-            max_output: 1,
-            images: false,
             disclosure: disclosure.map(str::to_owned),
+            ..ModelInfo::default()
         }
     }
 
@@ -65,6 +67,41 @@ mod tests {
         for (context, bytes) in [(0, 32 * 1024), (8_192, 4_096), (32_768, 16_384), (200_000, 32 * 1024)] {
             assert_eq!(profile(&model(context, None)).instructions, bytes, "{context}");
         }
+    }
+
+    /// About 3,500 tokens: real tokenisers have 3.8 bytes to a token of such text.
+    const BUDGET: usize = 13_000;
+
+    #[test]
+    fn the_prompt_and_the_tools_keep_within_their_budget() {
+        let tools: usize = tools::offered(true)
+            .iter()
+            .filter(|tool| tool.is_offered())
+            .map(|tool| context::tool_bytes(&tool.spec()))
+            .sum();
+        let bytes = SYSTEM.len() + tools + context::tool_bytes(&call_tool::spec());
+        // Scripts have a tool of their own, and where it works is told in a message.
+        let others = 1_500;
+        assert!(bytes + others <= BUDGET, "{} + {tools} bytes are {bytes}", SYSTEM.len());
+        assert!(SYSTEM.len() <= 2_500, "{}", SYSTEM.len());
+    }
+
+    #[test]
+    fn the_prompt_says_nothing_of_one_session() {
+        for word in ["/home", "Date:", "Mode: ", "Folder"] {
+            assert!(!SYSTEM.contains(word), "{word}");
+        }
+        for habit in ["Finish", "never claim", "Keep what others", "commit", "user's language", "`path:line`"]
+        {
+            assert!(SYSTEM.contains(habit), "{habit}");
+        }
+    }
+
+    #[test]
+    fn a_small_model_is_told_of_six_tools_and_others_of_all() {
+        let small = ModelInfo { profile: ToolProfile::Small, ..model(8_192, None) };
+        assert_eq!(profile(&small).tools.map(|tools| tools().len()), Some(6));
+        assert!(profile(&model(200_000, None)).tools.is_none());
     }
 
     #[test]

@@ -67,10 +67,10 @@ impl Tool for FileEdit {
         json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
-                "old_string": {"type": "string", "description": "The text to replace"},
-                "new_string": {"type": "string", "description": "The text to put in its place"},
-                "replace_all": {"type": "boolean", "description": "Replace every occurrence (default false)"},
+                "path": {"type": "string"},
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean"},
                 "edits": {
                     "type": "array",
                     "description": "Several replacements, instead of old_string and new_string",

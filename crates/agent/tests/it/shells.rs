@@ -8,7 +8,10 @@ use agent::{
 };
 use futures::stream::BoxStream;
 use serde_json::json;
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use system::{AbsPath, FakeSystem, fake::Script};
 
 fn bash(arguments: serde_json::Value) -> Reply {
@@ -35,6 +38,28 @@ async fn a_command_in_the_background_outlives_its_turn_and_not_its_session() {
     assert!(said.contains("(no new output)\\n(sh_1 is running)"), "{said}");
     session.close().await;
     assert!(system.running().is_empty(), "{:?}", system.running());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_request_tells_of_a_background_command_that_ended() {
+    let script = vec![
+        bash(json!({"command": "npm run dev", "background": true, "timeout": 30})),
+        Reply::text("started"),
+        Reply::text("I see"),
+        Reply::text("yes"),
+    ];
+    let Stage { model, system, session, .. } =
+        &stage(Setting { script, permission_mode: PermissionMode::Prometheus, ..Setting::default() }).await;
+    system.on_command("npm run dev", |_| Script::hangs().prints("listening\n"));
+    session.prompt(vec![Content::text("start it")]).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    for prompt in ["go on", "and now?"] {
+        session.prompt(vec![Content::text(prompt)]).await.unwrap();
+        // Once, and from then on as a part of the conversation.
+        let said = format!("{:?}", model.requests().last().unwrap().messages);
+        let news = "The background command sh_1 (npm run dev) has ended. Stopped: its time was up";
+        assert_eq!(said.matches(news).count(), 1, "{said}");
+    }
 }
 
 #[tokio::test]

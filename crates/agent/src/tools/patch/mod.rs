@@ -57,7 +57,7 @@ impl Tool for ApplyPatch {
         json!({
             "type": "object",
             "properties": {
-                "patch": {"type": "string", "description": "The patch, from `*** Begin Patch` to `*** End Patch`"}
+                "patch": {"type": "string"}
             },
             "required": ["patch"],
             "additionalProperties": false

@@ -135,11 +135,9 @@ fn runtime(
         let info = ModelInfo {
             id: id.to_owned(),
             name: id.to_owned(),
-            description: None,
             context_size: 60_000,
             max_output: 4_096,
-            images: false,
-            disclosure: None,
+            ..ModelInfo::default()
         };
         Arc::new(Actor { info, play: play.clone() })
     };
