@@ -1,8 +1,9 @@
 //! `cargo xtask eval`: what an agent gets done with a model, on the tasks of `eval/tasks`.
 //!
-//! The agent is any that speaks the protocol; it sees a small project under git and a prompt as a person would type it. A proxy between
-//! it and the model server gives all agents the same sampling and counts what goes over the wire. Checks are
-//! hidden: they are put over the project when the turn is over.
+//! The agent is any that speaks the protocol; it sees a small project under git and a prompt as a
+//! person would type it. A proxy between it and the model server gives all agents the same sampling
+//! and counts what goes over the wire. Checks are hidden: they are put over the project when the
+//! turn is over.
 
 mod agent;
 mod calls;
@@ -88,17 +89,18 @@ enum Action {
 
 /// Runs what the options choose. Tasks that are not solved are results, and no error.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
+    if let [] | ["--help" | "-h"] = args {
+        print!("{USAGE}");
+        return Ok(());
+    }
     let options = parse(args)?;
     match options.action {
         Action::SelfTest => return selftest::run(options.tasks.as_deref()),
         Action::Table => {
-            println!("{}", table::markdown(&result::read(&options.results)?));
+            println!("{}", table::markdown(&results(&options)?));
             return Ok(());
         }
-        Action::Write => {
-            let results = result::read(&options.results)?;
-            return write_document(&table::markdown(&results));
-        }
+        Action::Write => return write_document(&table::markdown(&results(&options)?)),
         Action::List | Action::Run => {}
     }
     let tasks = chosen(&options)?;
@@ -110,6 +112,18 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         return Ok(());
     }
     evaluate(&options, &tasks)
+}
+
+/// The results that the options name.
+fn results(options: &Options) -> Result<Vec<Outcome>> {
+    let results = result::read(&options.results)?;
+    if results.is_empty() {
+        bail!(
+            "{} holds no results; run the evaluation first, or name them with --results",
+            options.results.display()
+        );
+    }
+    Ok(results)
 }
 
 /// The self-test of all tasks.
@@ -147,6 +161,8 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     let done = result::read(&options.results)?;
+    let place = std::env::temp_dir().join("tiller-eval");
+    ground::clear(&place)?;
     let setup = Setup {
         proxy: Proxy::start(&options.server)?,
         model: agent::bare(&model).to_owned(),
@@ -154,10 +170,11 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         capabilities: options.capabilities,
         temperature: options.temperature,
         limit: Duration::from_secs(options.timeout),
-        place: place()?,
+        place,
         path: tools::path(),
         logs: options.logs.clone(),
     };
+    setup.proxy.reach()?;
     for seed in 1..=options.seeds {
         for task in tasks {
             let (agent, model) = (setup.agent.name.clone(), setup.model.clone());
@@ -199,18 +216,6 @@ fn tell(outcome: &Outcome) {
         outcome.calls,
         outcome.unwanted,
     );
-}
-
-/// The folder of all runs. It is another one than that of an evaluation that is still running.
-fn place() -> Result<PathBuf> {
-    let place = std::env::temp_dir().join("tiller-eval");
-    if place.exists() {
-        bail!(
-            "{} is there: another evaluation is running, or one was killed; remove it if none is",
-            place.display()
-        );
-    }
-    Ok(place)
 }
 
 /// Puts the table between the document's markers.

@@ -13,6 +13,7 @@ mod faults;
 mod leftovers;
 mod peers;
 mod process;
+mod second_opinion;
 mod soak;
 mod tidy;
 mod wall;
@@ -31,6 +32,7 @@ usage: cargo xtask COMMAND
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
   wall     attacks on the debug binary, and what it asks about everyday commands [--family NAME] [--only NAME] [--quick] [--self-test]
   eval     what an agent gets done with a real model, on 48 tasks --model M [--agent CMD] [--tasks WORDS] [--seeds N] [--self-test]
+  second-opinion  the three wires through LiteLLM, which is installed from PyPI [--upstream URL] [--keep]
 ";
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         ["faults", options @ ..] => faults::run(options),
         ["wall", options @ ..] => wall::run(options),
         ["eval", options @ ..] => eval::run(options),
+        ["second-opinion", options @ ..] => second_opinion::run(options),
         ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

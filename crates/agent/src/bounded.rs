@@ -1,7 +1,8 @@
 //! Asks a model for an answer of a bounded size: what a runaway model says beyond it is not read.
 
 use crate::{
-    LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, Price, json_bytes,
+    LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, Price,
+    item::opaque_bytes,
     limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE, MODEL_SILENCE, SILENCE_GRACE},
     tools::output::floor,
 };
@@ -9,7 +10,8 @@ use futures::{StreamExt as _, stream, stream::BoxStream};
 use std::time::Duration;
 
 /// Asks a model. The stream ends with [`ModelError::AnswerTooLong`] where the answer would become
-/// longer than [`ANSWER_BYTES`]: text, reasoning and the arguments of calls together. What came
+/// longer than [`ANSWER_BYTES`]: text, reasoning, the arguments of calls and the wire's own forms
+/// together. What came
 /// before, it yields; the request is dropped.
 ///
 /// A model whose events are always ready does not keep the thread to itself: the stream lets other
@@ -95,20 +97,22 @@ impl Bounded {
     }
 }
 
-/// Bytes of an answer that an event holds. The text of a block of reasoning came before, in pieces;
-/// what goes back to the provider in its stead counts.
+/// Bytes of an answer that an event holds. The text of a block came before, in pieces; the wire's own
+/// form of it counts.
 fn size(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::Text(text) | ModelEvent::Reasoning(text) => text.len(),
-        ModelEvent::ReasoningDone(reasoning) => reasoning.opaque.as_ref().map_or(0, String::len),
-        ModelEvent::ToolCall { provider_id, name, arguments } => {
-            let arguments = match arguments {
-                Ok(arguments) => json_bytes(arguments),
-                Err(malformed) => malformed.raw.len(),
-            };
-            provider_id.len() + name.len() + arguments
+        ModelEvent::TextDone(opaque) => opaque_bytes(opaque.as_ref()),
+        ModelEvent::ReasoningDone(reasoning) => opaque_bytes(reasoning.opaque.as_ref()),
+        ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }) => {
+            provider_id.len() + name.len() + arguments.len() + opaque_bytes(opaque.as_ref())
         }
-        ModelEvent::Usage(_) | ModelEvent::Alive | ModelEvent::Stop(_) | ModelEvent::Retrying { .. } => 0,
+        ModelEvent::Other(opaque) => opaque.len(),
+        ModelEvent::Usage(_)
+        | ModelEvent::Alive
+        | ModelEvent::Notice(_)
+        | ModelEvent::Stop(_)
+        | ModelEvent::Retrying { .. } => 0,
     }
 }
 
@@ -129,10 +133,9 @@ fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
 mod tests {
     use super::*;
     use crate::{
-        MalformedArguments, ModelStop, Reasoning,
+        ModelStop, Reasoning,
         fake::{FakeModel, Reply},
     };
-    use serde_json::json;
 
     const PIECE: usize = 1024 * 1024;
 
@@ -145,15 +148,16 @@ mod tests {
         ask(model.as_ref(), request).collect().await
     }
 
-    fn call(arguments: Result<serde_json::Value, MalformedArguments>) -> ModelEvent {
-        ModelEvent::ToolCall { provider_id: String::new(), name: String::new(), arguments }
+    fn call(arguments: String) -> ModelEvent {
+        let (provider_id, name) = (String::new(), String::new());
+        ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque: None })
     }
 
     #[tokio::test]
     async fn an_answer_of_exactly_the_limit_is_whole() {
         let events = vec![
             ModelEvent::Text("x".repeat(ANSWER_BYTES - 9)),
-            call(Ok(json!({ "a": 10 }))),
+            call(r#"{"a": 10}"#.to_owned()),
             ModelEvent::Stop(ModelStop::ToolCalls),
         ];
         assert!(answer(events.clone()).await.into_iter().eq(events.into_iter().map(Ok)));
@@ -172,17 +176,23 @@ mod tests {
     #[tokio::test]
     async fn text_reasoning_and_arguments_count_together() {
         let raw = || "x".repeat(3 * PIECE);
-        let malformed = MalformedArguments { raw: raw(), error: String::new() };
         let got = answer(vec![
             ModelEvent::Reasoning(raw()),
             ModelEvent::ReasoningDone(Reasoning { text: raw(), opaque: None }),
             ModelEvent::Text(raw()),
-            call(Ok(json!({ "a": "x".repeat(PIECE) }))),
-            call(Err(malformed)),
+            call("x".repeat(PIECE)),
+            call(raw()),
         ])
         .await;
         assert_eq!((got.len(), got.last()), (5, Some(&Err(ModelError::AnswerTooLong))));
-        let opaque = Reasoning { text: String::new(), opaque: Some("x".repeat(ANSWER_BYTES + 1)) };
-        assert_eq!(answer(vec![ModelEvent::ReasoningDone(opaque)]).await, [Err(ModelError::AnswerTooLong)]);
+        let long = "x".repeat(ANSWER_BYTES + 1);
+        let opaque = Reasoning { text: String::new(), opaque: Some(long.clone()) };
+        for event in [
+            ModelEvent::ReasoningDone(opaque),
+            ModelEvent::TextDone(Some(long.clone())),
+            ModelEvent::Other(long),
+        ] {
+            assert_eq!(answer(vec![event]).await, [Err(ModelError::AnswerTooLong)]);
+        }
     }
 }

@@ -33,6 +33,8 @@ enum Text {
     Tool(String, bool),
     /// The name of a tool that is gone.
     ToolGone(String),
+    /// Nothing: it reads it elsewhere.
+    Nothing,
 }
 
 impl Fact {
@@ -44,6 +46,11 @@ impl Fact {
     /// A paragraph; `value` stands for what it says.
     pub(crate) fn paragraph(name: &str, value: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.to_owned(), value: value.into(), text: Text::Paragraph(text.into()) }
+    }
+
+    /// Something that the model reads in the system prompt.
+    pub(crate) fn in_system_prompt(name: &str, value: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), value: value.into(), text: Text::Nothing }
     }
 
     /// A file of instructions, by its name and a hash of all of it, with what is told of it.
@@ -121,11 +128,9 @@ pub(crate) fn news(facts: Vec<Fact>, known: &Known) -> Option<Briefing> {
     let unknown =
         |fact: &Fact| is_tool(fact) || known.get(&fact.name).map_or("", String::as_str) != fact.value;
     let facts: Vec<_> = facts.into_iter().filter(unknown).collect();
-    if facts.is_empty() {
-        return None;
-    }
     let text = text(&facts, known.is_empty());
-    Some(Briefing { text, facts: facts.into_iter().map(|fact| (fact.name, fact.value)).collect() })
+    (!text.is_empty())
+        .then(|| Briefing { text, facts: facts.into_iter().map(|fact| (fact.name, fact.value)).collect() })
 }
 
 fn text(facts: &[Fact], first: bool) -> String {
@@ -143,6 +148,7 @@ fn text(facts: &[Fact], first: bool) -> String {
                 let _ = writeln!(came, "{form}");
             }
             Text::ToolGone(name) => gone.push(name.as_str()),
+            Text::Nothing => {}
         }
     }
     if !lines.is_empty() {

@@ -4,21 +4,22 @@
 //! recorded as started before it runs and as ended after it, each before the next side effect.
 
 use crate::{
-    AnyCall, AnyTool, Description, Effect, HookEvent, Location, MalformedArguments, SessionEvent, Severity,
-    StoreError, ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits,
-    ToolOutput, ToolResult, ToolStatus,
+    AnyCall, AnyTool, Description, Effect, HookEvent, Location, SessionEvent, Severity, StoreError,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits, ToolOutput,
+    ToolResult, ToolSpec, ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
     inner::{self, InnerCalls},
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT},
     policy::{self, Resolved},
+    repair::{self, Known, Refusal, Several},
     session_task::{Controls, Session},
     titles,
     tools::{call_tool, cap},
 };
 use futures::FutureExt as _;
 use serde_json::{Value, json};
-use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, time::Duration};
 use system::{Route, SystemError};
 use tokio_util::sync::CancellationToken;
 
@@ -44,22 +45,38 @@ struct Parsed {
 
 impl Parsed {
     fn new(tool: &dyn AnyTool, arguments: &Value) -> Result<Self, String> {
-        let call = tool.parse(arguments.clone()).map_err(|error| error.to_string())?;
+        Self::several(tool, std::slice::from_ref(arguments))
+    }
+
+    /// A call that stands for several, where there are several arguments.
+    fn several(tool: &dyn AnyTool, arguments: &[Value]) -> Result<Self, String> {
+        let parse = |arguments: &Value| tool.parse(arguments.clone()).map_err(|error| error.to_string());
+        let mut calls = arguments.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let call = match calls.len() {
+            1 => calls.remove(0),
+            _ => Box::new(Several(calls)),
+        };
         Ok(Self { effect: tool.effect(), executor: tool.executor(), call })
     }
 }
 
-/// Parses the calls of an answer. The events announce them; they are recorded together with the answer.
+/// Parses the calls of an answer. The events announce them; they are recorded together with the answer. `offered`: the
+/// tools that the model was told of. `cut_at`: the answer ended at this many tokens, which was its limit.
 pub(crate) fn announce(
     session: &Session,
     requests: &[ToolCallRequest],
+    offered: &[ToolSpec],
+    cut_at: Option<u64>,
 ) -> (Vec<Candidate>, Vec<SessionEvent>) {
+    let offered: Vec<&str> = offered.iter().map(|spec| spec.name.as_str()).collect();
+    let known = Known { tools: &session.tools, offered: &offered };
     let limit = session.settings().limits.calls_per_response;
     let candidates: Vec<_> = requests
         .iter()
         .enumerate()
         .map(|(index, request)| {
-            let mut candidate = Candidate::new(session, request);
+            let cut_at = cut_at.filter(|_| index + 1 == requests.len());
+            let mut candidate = Candidate::new(session, known, request, cut_at);
             if index >= limit {
                 candidate.parsed = Err(format!(
                     "Too many tool calls in one answer ({limit} are allowed). Call this one again."
@@ -259,20 +276,38 @@ pub(crate) async fn run_alone(
 }
 
 impl Candidate {
-    fn new(session: &Session, request: &ToolCallRequest) -> Self {
-        let (request, refused) = match call_tool::inner(request) {
-            Ok(request) => (request, None),
-            Err(why) => (Cow::Borrowed(request), Some(why)),
+    fn new(session: &Session, known: Known<'_>, request: &ToolCallRequest, cut_at: Option<u64>) -> Self {
+        let request = match call_tool::inner(request) {
+            Ok(meant) => meant,
+            Err(why) => {
+                let arguments = request.arguments.clone().unwrap_or_default();
+                return Self::of(session, request, arguments, Err(why));
+            }
         };
-        let (arguments, parsed) = match &request.arguments {
-            Ok(arguments) if refused.is_some() => (arguments.clone(), Err(refused.unwrap_or_default())),
-            Err(malformed) => (Value::String(malformed.raw.clone()), Err(malformed_text(malformed))),
-            Ok(arguments) => match session.tools.iter().find(|tool| tool.is_called(&request.name)) {
-                None => (arguments.clone(), Err(unknown_tool_text(&request.name, &session.tools))),
-                Some(tool) => (arguments.clone(), Parsed::new(tool.as_ref(), arguments)),
-            },
+        let came = || match &request.arguments {
+            Ok(arguments) => arguments.clone(),
+            Err(malformed) => Value::String(malformed.raw.clone()),
         };
-        Self::of(session, &request, arguments, parsed)
+        match repair::read(known, &request.name, &request.arguments, cut_at) {
+            Ok(reading) => {
+                let parsed = Parsed::several(reading.tool.as_ref(), &reading.arguments)
+                    .map_err(|error| format!("{error}. It takes {}.", repair::takes(reading.tool.as_ref())));
+                let arguments = match <[Value; 1]>::try_from(reading.arguments) {
+                    Ok([only]) => only,
+                    Err(several) => Value::Array(several),
+                };
+                let name = reading.tool.name().into_owned();
+                let request = ToolCallRequest { name, ..request.into_owned() };
+                let mut candidate = Self::of(session, &request, arguments, parsed);
+                candidate.notes.extend(reading.note);
+                candidate
+            }
+            Err(Refusal { tool, text }) => {
+                let name = tool.unwrap_or_else(|| request.name.clone());
+                let came = came();
+                Self::of(session, &ToolCallRequest { name, ..request.into_owned() }, came, Err(text))
+            }
+        }
     }
 
     /// A call that another call makes.
@@ -564,28 +599,4 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "the tool panicked".to_owned())
-}
-
-fn malformed_text(malformed: &MalformedArguments) -> String {
-    format!(
-        "Invalid tool call arguments (malformed JSON): {}. You sent: {} Please retry with valid JSON arguments.",
-        malformed.error, malformed.raw
-    )
-}
-
-fn unknown_tool_text(name: &str, tools: &[Arc<dyn AnyTool>]) -> String {
-    let near: Vec<_> = tools
-        .iter()
-        .map(|tool| tool.name().into_owned())
-        .filter(|known| {
-            strsim::damerau_levenshtein(known, name) <= 2
-                || known.contains(name)
-                || name.contains(known.as_str())
-        })
-        .take(3)
-        .collect();
-    match near.as_slice() {
-        [] => format!("Tool '{name}' not found."),
-        near => format!("Tool '{name}' not found. Did you mean {}?", near.join(", ")),
-    }
 }

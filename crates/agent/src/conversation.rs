@@ -209,7 +209,7 @@ impl Conversation {
         }
         self.answered.insert(response.model.clone());
         self.fill.answered(self.history.messages().len());
-        for call in &response.calls {
+        for call in response.calls() {
             // Older programs left numbers out.
             let number = call.id.as_str().strip_prefix("tool_").and_then(|number| number.parse().ok());
             self.calls = self.calls.max(number.unwrap_or(0)).saturating_add(1);
@@ -224,7 +224,7 @@ impl Conversation {
             self.begun.insert(update.id.clone(), (update.name.clone(), status));
         }
         if let (Some(result), Some(pending)) = (&update.result, &mut self.pending)
-            && pending.response.calls.iter().any(|call| call.id == update.id)
+            && pending.response.calls().any(|call| call.id == update.id)
         {
             pending.results.insert(update.id.clone(), result.clone());
             self.complete();
@@ -252,10 +252,10 @@ impl Conversation {
     /// An answer enters the conversation once each of its calls has a result.
     fn complete(&mut self) {
         let whole = |pending: &mut Pending| {
-            pending.response.calls.iter().all(|call| pending.results.contains_key(&call.id))
+            pending.response.calls().all(|call| pending.results.contains_key(&call.id))
         };
         let Some(Pending { response, results }) = self.pending.take_if(whole) else { return };
-        let results = response.calls.iter().map(|call| results[&call.id].clone()).collect();
+        let results = response.calls().map(|call| results[&call.id].clone()).collect();
         self.history.push_response(response, results);
     }
 
@@ -287,7 +287,7 @@ impl Conversation {
         };
         let mut ends = Vec::new();
         let asked = self.pending.iter().flat_map(|pending| {
-            pending.response.calls.iter().filter(|call| !pending.results.contains_key(&call.id))
+            pending.response.calls().filter(|call| !pending.results.contains_key(&call.id))
         });
         for call in asked {
             let begun = self.begun.get(&call.id);

@@ -12,11 +12,15 @@ pub enum Effort {
     Medium,
     /// A lot.
     High,
+    /// More than that, where the model has such a level.
+    Xhigh,
+    /// As much as the vendor allows, where the model has such a level.
+    Max,
 }
 
 impl Effort {
     /// All levels, the least first.
-    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
+    pub const ALL: [Self; 5] = [Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
     /// The level's id on every wire.
     pub fn id(self) -> &'static str {
@@ -24,7 +28,17 @@ impl Effort {
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
         }
+    }
+
+    /// The levels that a model can be asked for, the least first: those of `efforts`
+    /// ([`ModelInfo::efforts`](crate::ModelInfo::efforts)), or up to `high` where it names none.
+    pub fn offered(efforts: &[String]) -> Vec<Self> {
+        let known = |effort: &Self| efforts.iter().any(|id| id == effort.id());
+        let offered: Vec<_> = Self::ALL.into_iter().filter(known).collect();
+        if offered.is_empty() { vec![Self::Low, Self::Medium, Self::High] } else { offered }
     }
 
     /// The level's name for people.
@@ -33,6 +47,8 @@ impl Effort {
             Self::Low => "Low",
             Self::Medium => "Medium",
             Self::High => "High",
+            Self::Xhigh => "Extra high",
+            Self::Max => "Maximum",
         }
     }
 }
@@ -44,7 +60,30 @@ impl FromStr for Effort {
         Self::ALL.into_iter().find(|effort| effort.id() == text).ok_or_else(|| UnknownMode {
             kind: "thought level",
             given: text.to_owned(),
-            expected: "default, low, medium, high",
+            expected: "default, low, medium, high, xhigh, max",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_offers_the_levels_it_has_and_an_unknown_one_the_usual_three() {
+        let ids = |efforts: &[&str]| -> Vec<_> {
+            let efforts: Vec<_> = efforts.iter().map(|id| (*id).to_owned()).collect();
+            Effort::offered(&efforts).into_iter().map(Effort::id).collect()
+        };
+        assert_eq!(ids(&["none", "low", "high", "xhigh", "max"]), ["low", "high", "xhigh", "max"]);
+        assert_eq!(ids(&[]), ["low", "medium", "high"]);
+        assert_eq!(ids(&["none"]), ["low", "medium", "high"]);
+    }
+
+    #[test]
+    fn every_level_is_read_back_from_its_id() {
+        for effort in Effort::ALL {
+            assert_eq!(effort.id().parse::<Effort>().unwrap(), effort);
+        }
     }
 }

@@ -5,8 +5,9 @@
 //! state follows from the log.
 
 use crate::{
-    Briefing, Compaction, Content, Effort, FileChange, Location, MessageId, Mode, PermissionMode, Prefix,
-    Rewound, SlashCommand, Snapshot, SwarmEvent, ToolCallId, ToolContent, TurnId, Usage,
+    Briefing, Compaction, Content, Effort, FileChange, Item, Location, MessageId, Mode, PermissionMode,
+    Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Text, ToolCallId, ToolCallRequest, ToolContent,
+    TurnId, Usage, item,
 };
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
@@ -147,34 +148,40 @@ pub struct ModelResponse {
     pub thought_id: MessageId,
     /// The model that answered.
     pub model: String,
-    /// Its reasoning, in order.
-    pub reasoning: Vec<Reasoning>,
-    /// Its text; may be empty.
-    pub text: String,
+    /// What it is made of, in the order in which the model gave it.
+    pub items: Vec<Item<ToolCallRequest>>,
+}
+
+impl ModelResponse {
+    /// An answer that is one text.
+    pub fn said(
+        id: MessageId,
+        thought_id: MessageId,
+        model: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Self {
+        Self { id, thought_id, model: model.into(), items: vec![Item::Text(Text::plain(text))] }
+    }
+
+    /// Its text, as a person reads it; may be empty.
+    pub fn text(&self) -> String {
+        item::text_of(&self.items)
+    }
+
+    /// Its reasoning, as a person reads it; may be empty.
+    pub fn thoughts(&self) -> String {
+        item::thoughts_of(&self.items)
+    }
+
     /// The tool calls it asks for, in order.
-    pub calls: Vec<ToolCallRequest>,
-}
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &ToolCallRequest> {
+        item::calls_of(&self.items)
+    }
 
-/// A piece of reasoning, kept byte for byte so that the provider that made it accepts it back.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reasoning {
-    /// What a person may read; may be empty.
-    pub text: String,
-    /// The provider's own form (a signature, an encrypted item) as JSON text; sent back unchanged to the same provider.
-    pub opaque: Option<String>,
-}
-
-/// A tool call as the model asked for it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolCallRequest {
-    /// Our id.
-    pub id: ToolCallId,
-    /// The provider's id, to be sent back with the result.
-    pub provider_id: String,
-    /// The tool's name.
-    pub name: String,
-    /// The arguments, or the raw text that was no JSON object.
-    pub arguments: Result<Value, MalformedArguments>,
+    /// Whether it asks for tool calls.
+    pub fn has_calls(&self) -> bool {
+        self.calls().next().is_some()
+    }
 }
 
 /// Arguments that are no JSON object. Such a call is never run; the model is told.

@@ -4,7 +4,8 @@
 //! one, whatever was cancelled, refused or interrupted.
 
 use crate::{
-    AnsweredCall, AssistantMessage, Content, Message, ModelResponse, ToolCallId, ToolResult, context::measure,
+    AnsweredCall, AssistantMessage, Content, Item, Message, ModelResponse, ToolCallId, ToolResult,
+    context::measure,
 };
 
 /// The conversation.
@@ -71,24 +72,32 @@ impl History {
         }
     }
 
-    /// Puts a text in place of all but the last `kept` messages.
+    /// Puts a text in place of all but the last `kept` messages, whose answers were written after
+    /// something else then.
     pub(crate) fn shorten(&mut self, text: String, kept: usize) {
         let first = self.messages.len().saturating_sub(kept);
         self.messages.splice(..first, [Message::User(vec![Content::text(text)])]);
         self.calls.splice(..first, [Vec::new()]);
         self.from.splice(..first, [Speaker::User { briefings: 0 }]);
+        prefix_changed(&mut self.messages[1..]);
     }
 
     /// Puts a text in place of the results of these calls.
     pub(crate) fn leave_results_out(&mut self, calls: &[ToolCallId], instead: &str) {
-        for (message, ids) in self.messages.iter_mut().zip(&self.calls) {
+        let mut first_changed = None;
+        for (at, (message, ids)) in self.messages.iter_mut().zip(&self.calls).enumerate() {
             let Message::Assistant(answer) = message else { continue };
-            for (call, id) in answer.calls.iter_mut().zip(ids) {
+            for (call, id) in answer.calls_mut().zip(ids) {
                 if calls.contains(id) {
                     instead.clone_into(&mut call.result.text);
                     call.result.images.clear();
+                    first_changed.get_or_insert(at);
                 }
             }
+        }
+        // The results follow the whole answer that asked for them: what it thought stands before them.
+        if let Some(at) = first_changed {
+            prefix_changed(&mut self.messages[at + 1..]);
         }
     }
 
@@ -127,37 +136,43 @@ impl History {
         self.from.pop();
     }
 
-    /// Adds an answer of the model with one result for each of its calls, in the order of the calls. An answer that says nothing at all is
-    /// left out: no provider takes it back.
+    /// Adds an answer of the model with one result for each of its calls, in the order of the calls. An
+    /// answer of nothing at all is left out: no provider takes it back.
     pub(crate) fn push_response(&mut self, response: ModelResponse, results: Vec<ToolResult>) {
-        assert_eq!(response.calls.len(), results.len(), "every call has exactly one result");
-        if response.text.is_empty() && response.calls.is_empty() {
-            return;
-        }
-        let ids = response.calls.iter().map(|call| call.id.clone()).collect();
-        let calls = response
-            .calls
+        assert_eq!(response.calls().count(), results.len(), "every call has exactly one result");
+        let ids = response.calls().map(|call| call.id.clone()).collect();
+        let mut results = results.into_iter();
+        let items: Vec<_> = response
+            .items
             .into_iter()
-            .zip(results)
-            .map(|(call, result)| AnsweredCall {
-                provider_id: call.provider_id,
-                name: call.name,
-                arguments: call.arguments,
-                result,
+            .filter_map(|item| {
+                Some(match item {
+                    Item::Text(text) if text.text.is_empty() && text.opaque.is_none() => return None,
+                    Item::Text(text) => Item::Text(text),
+                    Item::Reasoning(reasoning) => Item::Reasoning(reasoning),
+                    Item::Call(call) => Item::Call(AnsweredCall::new(call, results.next()?)),
+                    Item::Other(opaque) => Item::Other(opaque),
+                })
             })
             .collect();
-        let answer = AssistantMessage {
-            model: response.model,
-            reasoning: response.reasoning,
-            text: response.text,
-            calls,
-        };
-        self.push(Message::Assistant(answer), ids, Speaker::Model);
+        if !items.is_empty() {
+            let answer = AssistantMessage { model: response.model, items, prefix_changed: false };
+            self.push(Message::Assistant(answer), ids, Speaker::Model);
+        }
     }
 
     fn push(&mut self, message: Message, calls: Vec<ToolCallId>, from: Speaker) {
         self.messages.push(message);
         self.calls.push(calls);
         self.from.push(from);
+    }
+}
+
+/// Marks answers: something that stood before them is sent in another form from now on.
+fn prefix_changed(messages: &mut [Message]) {
+    for message in messages {
+        if let Message::Assistant(answer) = message {
+            answer.prefix_changed = true;
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::{
     AnyTool, Mode, SessionEvent, StoreError, ToolCallId, ToolCallRequest, ToolError, ToolResult, ToolSpec,
+    Written,
     calls::{self, Candidate},
     limits::INNER_CALLS,
     policy, prompt,
@@ -221,8 +222,13 @@ fn perform<'a>(
         if !prompt::available(tool.as_ref(), mode) {
             return Ok(Err(InnerError::NotInMode { name, mode }));
         }
-        let arguments = Ok(arguments);
-        let request = ToolCallRequest { id, provider_id: String::new(), name: name.clone(), arguments };
+        let request = ToolCallRequest {
+            id,
+            provider_id: String::new(),
+            name: name.clone(),
+            arguments: Ok(arguments),
+            written: Written::default(),
+        };
         let mut candidate = Candidate::inner(session, &request, tool.as_ref());
         let ruling = match candidate.rule(session, controls, cancel).await {
             None => return Ok(Ok(ToolResult::error(candidate.problem().unwrap_or_default()))),

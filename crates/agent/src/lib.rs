@@ -27,6 +27,7 @@ mod history;
 mod hooks;
 mod ids;
 mod inner;
+mod item;
 mod json_bytes;
 mod limits;
 mod live;
@@ -44,6 +45,7 @@ mod price;
 mod prompt;
 mod recent;
 mod redact;
+mod repair;
 mod runtime;
 mod sampling;
 mod sanitise;
@@ -79,9 +81,9 @@ pub use content::{Content, Diff, Location, ToolContent};
 pub use context::{Compaction, CompactionStep};
 pub use effort::Effort;
 pub use event::{
-    LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus, Reasoning,
-    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallRequest, ToolCallUpdate, ToolKind,
-    ToolResult, ToolStatus, TurnEnd, UsageUpdate,
+    LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus,
+    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
+    TurnEnd, UsageUpdate,
 };
 pub use event_pages::EventPages;
 pub use explain::{Step, decision_time, explain, explained_as_path};
@@ -92,12 +94,13 @@ pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use inner::{Callee, InnerCalls, InnerError};
+pub use item::{AnsweredCall, Item, ModelCall, Reasoning, Text, ToolCallRequest, Written, read_arguments};
 pub use json_bytes::json_bytes;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use mode::{Mode, PermissionMode, UnknownMode};
 pub use model::{
-    AnsweredCall, AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, Models, ToolProfile, ToolSpec, Usage,
+    AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
+    ModelStop, Models, ToolProfile, ToolSpec, Usage,
 };
 pub use outputs::Outputs;
 pub use outside::{Outside, Refusal};

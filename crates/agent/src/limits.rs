@@ -109,7 +109,8 @@ impl ToolLimits {
     }
 }
 
-/// Bytes of one answer of a model: its text, its reasoning and the arguments of its calls together.
+/// Bytes of one answer of a model: its text, its reasoning, the arguments of its calls and what only
+/// the wire understands together.
 /// What comes beyond it is not read, and the answer is cut off.
 pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Events of an answer that are taken in one go, while others may wait for the thread.
@@ -123,6 +124,8 @@ pub(crate) const READ_LINES_MAX: usize = 5_000;
 pub(crate) const READ_AHEAD_LINES: usize = 1_000;
 /// Characters of one line that a read shows.
 pub(crate) const READ_LINE_CHARS: usize = 2_000;
+/// Bytes of an image that a read returns: the least that a vendor takes is 5 MB in base64.
+pub(crate) const READ_IMAGE_BYTES: usize = 3_750_000;
 /// Paths that one glob returns when the model does not say.
 pub(crate) const GLOB_PATHS: usize = 200;
 /// Paths that one glob returns at the most.

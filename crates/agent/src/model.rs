@@ -1,6 +1,8 @@
 //! The seam to language models: a request in, a stream of events out.
 
-use crate::{Content, Cost, MalformedArguments, Price, Reasoning, ToolResult, ToolSpecs, limits::MODEL_WAIT};
+use crate::{
+    AnsweredCall, Content, Cost, Item, ModelCall, Price, Reasoning, Text, ToolSpecs, item, limits::MODEL_WAIT,
+};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -10,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 ///
 /// Contract: the stream yields events in the order the model produced them and ends after [`ModelEvent::Stop`] or an error. Retries of
 /// requests that failed before the first event are the implementation's; it tells of each with [`ModelEvent::Retrying`]. Dropping
-/// the stream cancels the request. A tool call is yielded only when whole.
+/// the stream cancels the request. An item is yielded only when whole, but for text and reasoning, which come in pieces.
 pub trait LanguageModel: Send + Sync {
     /// What is known of the model.
     fn info(&self) -> &ModelInfo;
@@ -136,10 +138,14 @@ pub struct ModelRequest {
     pub tools: ToolSpecs,
     /// The most tokens of the answer; the model's own limit when `None`.
     pub max_output: Option<u64>,
-    /// How hard it should think: `low`, `medium`, `high`; the provider's default when `None`.
+    /// How hard it should think: `low`, `medium`, `high`, `xhigh`, `max`; the provider's default when `None`. A level that the model
+    /// does not have becomes the highest below it that it has.
     pub reasoning_effort: Option<String>,
     /// A stable key for the provider's prompt cache: the session's id.
     pub cache_key: Option<String>,
+    /// JSON Schema, an object, that the text of the answer should follow. Where the server does not
+    /// take one, the answer comes without it: whoever asks must bear an answer of any form.
+    pub answer_schema: Option<Value>,
 }
 
 /// A message of the conversation, as models see it.
@@ -154,27 +160,51 @@ pub enum Message {
 /// An answer of the model with the results of its calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AssistantMessage {
-    /// The model that made it: reasoning goes back only to the same one.
+    /// The model that made it: it alone is sent back what only it understands.
     pub model: String,
-    /// Its reasoning.
-    pub reasoning: Vec<Reasoning>,
-    /// Its text; may be empty.
-    pub text: String,
-    /// Its calls, each with its result.
-    pub calls: Vec<AnsweredCall>,
+    /// What it is made of, in the order in which the model gave it, each call with its result.
+    pub items: Vec<Item<AnsweredCall>>,
+    /// Whether something before it is no longer sent as it was when the model wrote it: a summary
+    /// stands there now, or results were left out. Some vendors bind reasoning to all that stood
+    /// before it and refuse it anywhere else.
+    pub prefix_changed: bool,
 }
 
-/// A tool call and its result.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AnsweredCall {
-    /// The provider's id of the call.
-    pub provider_id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments; the raw text when they were no JSON object.
-    pub arguments: Result<Value, MalformedArguments>,
-    /// The result.
-    pub result: ToolResult,
+impl AssistantMessage {
+    /// An answer that is one text.
+    pub fn said(model: impl Into<String>, text: impl Into<String>) -> Self {
+        let items = vec![Item::Text(Text::plain(text))];
+        Self { model: model.into(), items, prefix_changed: false }
+    }
+
+    /// An answer that is nothing but calls.
+    pub fn called(model: impl Into<String>, calls: impl IntoIterator<Item = AnsweredCall>) -> Self {
+        let items = calls.into_iter().map(Item::Call).collect();
+        Self { model: model.into(), items, prefix_changed: false }
+    }
+
+    /// Its text, as a person reads it; may be empty.
+    pub fn text(&self) -> String {
+        item::text_of(&self.items)
+    }
+
+    /// Its calls, each with its result, in order.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &AnsweredCall> {
+        item::calls_of(&self.items)
+    }
+
+    /// Its calls, to be changed.
+    pub(crate) fn calls_mut(&mut self) -> impl Iterator<Item = &mut AnsweredCall> {
+        self.items.iter_mut().filter_map(|item| match item {
+            Item::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Whether it has calls.
+    pub fn has_calls(&self) -> bool {
+        self.calls().next().is_some()
+    }
 }
 
 /// A tool as the model sees it.
@@ -202,26 +232,41 @@ pub enum ModelEvent {
     },
     /// More text.
     Text(String),
+    /// The text that came since the last one was complete is an item of its own, with the wire's own
+    /// form of it. What follows begins another paragraph. Without it all text is one item, which
+    /// stands where it began.
+    TextDone(Option<String>),
     /// More reasoning for people to read.
     Reasoning(String),
     /// A block of reasoning is complete; its text repeats what was streamed.
     ReasoningDone(Reasoning),
-    /// A whole tool call.
-    ToolCall {
-        /// The provider's id; made up when the provider gave none.
-        provider_id: String,
-        /// The tool's name.
-        name: String,
-        /// Its arguments.
-        arguments: Result<Value, MalformedArguments>,
-    },
+    /// A whole tool call. It may come before the answer is over; calls of an answer that broke off are
+    /// not run.
+    ToolCall(ModelCall),
+    /// An item that means nothing outside its wire, in the wire's own form.
+    Other(String),
     /// Tokens used by this request so far; the last one counts. Wires leave its money out: it is
     /// added from [`ModelInfo::price`].
     Usage(Usage),
     /// The server sent something that is no part of the answer, such as a ping: it is still at work.
     Alive,
+    /// What the provider has to say to the user beside the answer, such as why it refused: a whole
+    /// sentence. It is no part of the conversation.
+    Notice(String),
     /// The answer is complete.
     Stop(ModelStop),
+}
+
+impl ModelEvent {
+    /// A whole tool call with these arguments.
+    pub fn call(provider_id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
+        Self::ToolCall(ModelCall {
+            provider_id: provider_id.into(),
+            name: name.into(),
+            arguments: arguments.to_string(),
+            opaque: None,
+        })
+    }
 }
 
 /// Why a model stopped.

@@ -1,9 +1,9 @@
 //! What a server wants of the session's model while one of its tools is called: asked about, shown and recorded like a call.
 
 use crate::{
-    Access, AnyCall, AnyTool, AssistantMessage, Content, Description, Effect, LanguageModel, Message,
-    ModelEvent, ModelRequest, ModelStop, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
-    Usage, bounded, sanitise::one_line,
+    Access, AnyCall, AnyTool, Content, Description, Effect, LanguageModel, Message, ModelEvent, ModelRequest,
+    ModelStop, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec, Usage, bounded,
+    item::Paragraphs, sanitise::one_line,
 };
 use async_trait::async_trait;
 use futures::StreamExt as _;
@@ -84,14 +84,18 @@ impl Sampling {
             ..ModelRequest::default()
         };
         let mut sampled = Sampled { model: info.id.clone(), text: String::new(), stop: ModelStop::EndTurn };
-        let mut usage = Usage::default();
+        let (mut usage, mut paragraphs) = (Usage::default(), Paragraphs::default());
         let mut stream = bounded::ask(self.model.as_ref(), request);
         let stop = loop {
             match stream.next().await {
                 None => break Err(ToolError::message("the model's answer ended in the middle")),
                 Some(Err(error)) => break Err(ToolError::message(error.to_string())),
                 Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
-                Some(Ok(ModelEvent::Text(text))) => sampled.text.push_str(&text),
+                Some(Ok(ModelEvent::TextDone(_))) => paragraphs.end(),
+                Some(Ok(ModelEvent::Text(text))) => {
+                    sampled.text.push_str(paragraphs.push(&text));
+                    sampled.text.push_str(&text);
+                }
                 Some(Ok(ModelEvent::Usage(now))) => usage = now,
                 // It has no tools to call, and what it thinks is not for servers.
                 Some(Ok(_)) => {}
@@ -120,7 +124,7 @@ fn told(message: &Message, images: bool) -> Message {
 /// A message as people read it.
 fn shown(message: &Message) -> String {
     match message {
-        Message::Assistant(AssistantMessage { text, .. }) => format!("[as the assistant] {text}"),
+        Message::Assistant(answer) => format!("[as the assistant] {}", answer.text()),
         Message::User(content) => {
             let words = content.iter().map(|item| match item {
                 Content::Text(text) => text.clone(),

@@ -38,7 +38,7 @@ pub fn searched_text(event: &SessionEvent) -> Option<String> {
                 .collect();
             texts.join("\n")
         }
-        SessionEvent::ModelResponse(response) => response.text.clone(),
+        SessionEvent::ModelResponse(response) => response.text(),
         SessionEvent::TitleChanged(title) => title.clone(),
         _ => return None,
     };

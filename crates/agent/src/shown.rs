@@ -4,8 +4,9 @@
 //! as they will be written.
 
 use crate::{
-    CompactionStep, Content, LiveOutput, MessageId, PermissionRequest, PlanEntry, SessionEvent,
-    SessionRecord, SubagentState, SwarmEvent, ToolCallId, ToolCallUpdate, ToolContent, ToolStatus, TurnEnd,
+    CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
+    SessionEvent, SessionRecord, SubagentState, SwarmEvent, Text, ToolCallId, ToolCallUpdate, ToolContent,
+    ToolStatus, TurnEnd,
     sanitise::{Sanitiser, escape_only, escaped, is_plain, sanitise},
 };
 use serde_json::Value;
@@ -31,8 +32,14 @@ impl Cleaner {
                 *text = self.piece(id, text);
             }
             SessionEvent::ModelResponse(response) => {
-                clean(&mut response.text);
-                response.reasoning.iter_mut().for_each(|piece| clean(&mut piece.text));
+                for item in &mut response.items {
+                    match item {
+                        Item::Text(Text { text, .. }) | Item::Reasoning(Reasoning { text, .. }) => {
+                            clean(text)
+                        }
+                        Item::Call(_) | Item::Other(_) => {}
+                    }
+                }
             }
             SessionEvent::ToolCall(update) => {
                 clean_call(update);

@@ -229,7 +229,7 @@ impl<T: Tool> AnyTool for Typed<T> {
         ToolSpec {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            parameters: T::parameters(),
+            parameters: closed(T::parameters()),
         }
     }
 
@@ -252,4 +252,12 @@ impl<T: Tool> AnyTool for Typed<T> {
             Err(error) => Err(ToolError::message(format!("Invalid arguments for '{}': {error}", T::NAME))),
         }
     }
+}
+
+/// A schema that says that there are no other arguments: what a model makes up is refused, never ignored.
+fn closed(mut schema: Value) -> Value {
+    if let Value::Object(fields) = &mut schema {
+        fields.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    schema
 }

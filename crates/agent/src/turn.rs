@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod gathered;
 mod prompted;
 mod request;
 mod usage;
@@ -184,6 +185,7 @@ async fn attempt(
         // What was summed up may have said where the model works.
         session.brief(model.info(), &state()).await;
         request.messages = session.conversation().history().messages().to_vec();
+        let offered = request.tools.clone();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
             course.overflowed = true;
@@ -193,12 +195,13 @@ async fn attempt(
                 continue;
             }
         }
+        let cut_at = (answer.stop == Ok(ModelStop::MaxTokens)).then_some(answer.usage.output);
         let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
-        let (mut candidates, announced) = calls::announce(session, &answer.response.calls);
-        let mut events =
-            vec![SessionEvent::ModelResponse(answer.response.clone()), SessionEvent::Usage(usage)];
+        let requested: Vec<_> = answer.response.calls().cloned().collect();
+        let (mut candidates, announced) = calls::announce(session, &requested, &offered, cut_at);
+        let mut events = vec![SessionEvent::ModelResponse(answer.response), SessionEvent::Usage(usage)];
         events.extend(announced);
-        if answer.response.calls.is_empty() {
+        if requested.is_empty() {
             course.last = events;
             let stop = answer.stop?;
             tokio::task::yield_now().await;
@@ -211,7 +214,7 @@ async fn attempt(
         calls::record_and_look(session, &mut candidates, events).await?;
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
-        let repeated = repetition.count(&answer.response.calls);
+        let repeated = repetition.count(&requested);
         let over = calls::run(session, controls, candidates, cancel).await;
         let sampled = session.take_sampled();
         let over = over?;

@@ -78,13 +78,9 @@ fn add(messages: &mut Vec<Message>, role: &Role, content: Vec<Content>) {
         (Role::User, Some(Message::User(before))) => before.extend(content),
         (Role::User, _) => messages.push(Message::User(content)),
         (Role::Assistant, Some(Message::Assistant(before))) => {
-            before.text.push('\n');
-            before.text.push_str(&texts());
+            *before = AssistantMessage::said("", format!("{}\n{}", before.text(), texts()));
         }
-        (Role::Assistant, _) => {
-            messages
-                .push(Message::Assistant(AssistantMessage { text: texts(), ..AssistantMessage::default() }));
-        }
+        (Role::Assistant, _) => messages.push(Message::Assistant(AssistantMessage::said("", texts()))),
     }
 }
 

@@ -11,6 +11,16 @@ pub(crate) struct CallIds {
 }
 
 impl CallIds {
+    /// The id to send for the next call, to the model that made it: as it came, where that is the id of
+    /// no other call and the vendor takes its characters.
+    pub(crate) fn own(&mut self, provider_id: &str, takes: fn(char) -> bool) -> String {
+        if provider_id.is_empty() || !provider_id.chars().all(takes) || self.seen.contains(provider_id) {
+            return self.next(provider_id);
+        }
+        self.seen.insert(provider_id.to_owned());
+        provider_id.to_owned()
+    }
+
     /// The id to send for the next call of the conversation: the provider's own where it can be.
     pub(crate) fn next(&mut self, provider_id: &str) -> String {
         let allowed =
@@ -33,6 +43,17 @@ impl CallIds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_gets_its_own_ids_back_as_they_came() {
+        let mut ids = CallIds::default();
+        let long = "x".repeat(100);
+        assert_eq!(ids.own("functions.f:0", |_| true), "functions.f:0");
+        assert_eq!(ids.own(&long, |_| true), long);
+        assert_eq!(ids.own("functions.f:0", |_| true), "functions_f_0");
+        assert_eq!(ids.own("a:1", char::is_alphanumeric), "a_1");
+        assert_eq!(ids.next("a_1"), "a_1_2");
+    }
 
     #[test]
     fn ids_are_unique_and_plain() {

@@ -6,6 +6,7 @@ use crate::{
     ProvidersOptions, VendorOptions, catalogue,
     discovery::{self, LocalModel},
     http::Http,
+    learned::Learned,
     limits::DISCOVERY_WAIT,
     replay::{Recorder, RecordingModel, ReplayModel},
 };
@@ -26,6 +27,7 @@ pub struct Catalog {
     system: Arc<dyn System>,
     pilot: Arc<dyn LanguageModel>,
     http: Arc<Http>,
+    learned: Arc<Learned>,
     recorder: Option<Arc<Recorder>>,
     found: RwLock<Vec<LocalModel>>,
     looked: OnceCell<()>,
@@ -38,6 +40,7 @@ impl Catalog {
     pub fn new(options: ProvidersOptions, system: Arc<dyn System>, pilot: Arc<dyn LanguageModel>) -> Self {
         Self {
             http: Arc::default(),
+            learned: Arc::default(),
             recorder: options
                 .record_to
                 .clone()
@@ -82,7 +85,11 @@ impl Catalog {
     fn configured(&self) -> impl Iterator<Item = &'static str> {
         let options = self.options();
         let set_up = |vendor: &VendorOptions| vendor.api_key.is_some() || vendor.base_url.is_some();
-        let vendors = [("openai", set_up(&options.openai)), ("anthropic", set_up(&options.anthropic))];
+        let vendors = [
+            ("openai", set_up(&options.openai)),
+            ("anthropic", set_up(&options.anthropic)),
+            (build::GEMINI, set_up(&options.gemini)),
+        ];
         vendors.into_iter().filter_map(|(provider, set_up)| set_up.then_some(provider))
     }
 
@@ -172,9 +179,11 @@ impl Models for Catalog {
 
     fn credentials(&self, id: &str) -> Credentials {
         let options = self.options();
-        let vendor = match id.split_once('/').map(|(provider, _)| provider) {
+        let provider = id.split_once('/').map(|(provider, _)| build::provider(provider, &options.custom));
+        let vendor = match provider {
             Some("openai") => &options.openai,
             Some("anthropic") => &options.anthropic,
+            Some(build::GEMINI) => &options.gemini,
             _ => return Credentials::NotNeeded,
         };
         match (&vendor.api_key, &vendor.base_url) {
@@ -191,7 +200,7 @@ impl Models for Catalog {
             "replay" => self.replay(model).await?,
             _ if model.is_empty() => return Err(build::unnamed(id)),
             "local" => self.local(model).await?,
-            _ => self.build(provider, model)?,
+            _ => self.build(build::provider(provider, &self.options().custom), model)?,
         };
         Ok(match &self.recorder {
             Some(recorder) => Arc::new(RecordingModel { inner: model, recorder: recorder.clone() }),

@@ -61,6 +61,7 @@ pub(crate) fn info(provider: &str, model: &str) -> ModelInfo {
     }
     let (context_size, max_output, images) = match provider {
         "anthropic" => (200_000, 32_000, true),
+        "gemini" => (1_048_576, 65_536, true),
         "openai" => (128_000, 16_384, true),
         // What a server was started with is not told. Too large a guess is cut off silently, too small a one ends turns early.
         "local" => (32_768, 8_192, false),

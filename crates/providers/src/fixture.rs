@@ -1,31 +1,28 @@
 //! One conversation with everything in it, for the snapshots of the wires' requests.
 
 use agent::{
-    AnsweredCall, AssistantMessage, Content, MalformedArguments, Message, ModelInfo, ModelRequest, Reasoning,
-    ToolResult, ToolSpec, ToolSpecs,
+    AnsweredCall, AssistantMessage, Content, Item, Message, ModelCall, ModelInfo, ModelRequest, Reasoning,
+    Text, ToolCallRequest, ToolResult, ToolSpec, ToolSpecs,
 };
 use serde_json::json;
 
 /// The conversation; `opaque` is reasoning as the wire stored it, made by the model `wire/m`.
 pub(crate) fn request(opaque: &str) -> ModelRequest {
-    let reasoning = || vec![Reasoning { text: "Hm".into(), opaque: Some(opaque.into()) }];
+    let reasoning = || Item::Reasoning(Reasoning { text: "Hm".into(), opaque: Some(opaque.into()) });
     let image = || Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };
-    let call = |id: &str, arguments, result| AnsweredCall {
-        provider_id: id.into(),
-        name: "read".into(),
-        arguments,
-        result,
+    let call = |id: &str, arguments: &str, result| {
+        let (provider_id, name, arguments) = (id.into(), "read".into(), arguments.into());
+        let call = ModelCall { provider_id, name, arguments, opaque: None };
+        Item::Call(AnsweredCall::new(ToolCallRequest::new("tool_0".into(), call), result))
     };
-    let malformed = Err(MalformedArguments { raw: "{\"path\":".into(), error: "cut".into() });
     ModelRequest {
         system: "Be brief.".into(),
         messages: vec![
             Message::User(vec![Content::Text("First".into())]),
             Message::Assistant(AssistantMessage {
                 model: "other/model".into(),
-                reasoning: reasoning(),
-                text: "From another model.".into(),
-                calls: Vec::new(),
+                items: vec![reasoning(), Item::Text(Text::plain("From another model."))],
+                prefix_changed: false,
             }),
             Message::User(vec![
                 Content::Text("Look".into()),
@@ -35,16 +32,16 @@ pub(crate) fn request(opaque: &str) -> ModelRequest {
             ]),
             Message::Assistant(AssistantMessage {
                 model: "wire/m".into(),
-                reasoning: reasoning(),
-                text: String::new(),
-                calls: vec![
+                items: vec![
+                    reasoning(),
                     call(
                         "c:1",
-                        Ok(json!({"path": "a"})),
+                        r#"{"path": "a"}"#,
                         ToolResult { images: vec![image()], ..ToolResult::ok("seen") },
                     ),
-                    call("c:1", malformed, ToolResult::error("the arguments are no JSON")),
+                    call("c:1", "{\"path\":", ToolResult::error("the arguments are no JSON")),
                 ],
+                prefix_changed: false,
             }),
         ],
         tools: ToolSpecs::from(vec![ToolSpec {
@@ -55,6 +52,7 @@ pub(crate) fn request(opaque: &str) -> ModelRequest {
         max_output: Some(4_096),
         reasoning_effort: Some("low".into()),
         cache_key: Some("session-1".into()),
+        answer_schema: None,
     }
 }
 

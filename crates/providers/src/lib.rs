@@ -9,13 +9,18 @@ mod catalog;
 mod catalogue;
 mod chat;
 mod discovery;
+mod family;
+mod fields;
 #[cfg(test)]
 mod fixture;
+mod gemini;
 mod http;
+mod learned;
 pub mod limits;
 mod options;
 mod parts;
 pub mod pilot;
+mod remote;
 mod replay;
 mod responses;
 mod secret;

@@ -8,6 +8,9 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often a request is tried in all.
 pub const TRIES: u32 = 3;
 
+/// How often a request is made anew because the server refused one of its options.
+pub(crate) const MAX_LESSONS: usize = 8;
+
 /// The wait before the second try; it doubles for each further one and a random part of it is added.
 pub const RETRY_DELAY: Duration = Duration::from_millis(500);
 
@@ -54,6 +57,9 @@ pub(crate) const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
 
 /// The longest list of models that a loopback server may send, in bytes.
 pub(crate) const MAX_LIST_BYTES: usize = 1024 * 1024;
+
+/// The longest name of a tool that goes to a provider, in bytes.
+pub(crate) const MAX_NAME: usize = 64;
 
 /// The longest call id that goes to a provider, in characters.
 pub(crate) const MAX_CALL_ID: usize = 64;

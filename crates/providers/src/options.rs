@@ -11,6 +11,8 @@ pub struct ProvidersOptions {
     pub openai: VendorOptions,
     /// `anthropic/…`. Configured when it has a key, or a base URL other than Anthropic's own.
     pub anthropic: VendorOptions,
+    /// `gemini/…`. Configured when it has a key, or a base URL other than Google's own.
+    pub gemini: VendorOptions,
     /// Further providers by name, for `NAME/…`. Each needs a base URL. The built-in names cannot be replaced.
     pub custom: BTreeMap<String, VendorOptions>,
     /// `local/…`: servers on this machine.
@@ -36,6 +38,7 @@ impl Default for ProvidersOptions {
         Self {
             openai: VendorOptions::default(),
             anthropic: VendorOptions::default(),
+            gemini: VendorOptions::default(),
             custom: BTreeMap::new(),
             local: LocalOptions::default(),
             default_model: None,
@@ -63,7 +66,9 @@ pub struct VendorOptions {
 /// What a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wire {
-    /// Responses at api.openai.com, Messages for `anthropic`, Chat Completions everywhere else.
+    /// Chosen by provider, address and model, and changed where the server sends us to another: Responses at api.openai.com and
+    /// for models that take tools over nothing else, Messages for `anthropic`, `generateContent` for `gemini`, Chat Completions
+    /// everywhere else.
     #[default]
     Auto,
     /// OpenAI Chat Completions, `/chat/completions`.
@@ -72,6 +77,8 @@ pub enum Wire {
     Responses,
     /// Anthropic Messages, `/v1/messages`.
     Anthropic,
+    /// Google's Gemini API, `/v1beta/models/MODEL:streamGenerateContent`.
+    Gemini,
 }
 
 /// Model servers on this machine.

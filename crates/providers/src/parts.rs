@@ -1,6 +1,7 @@
 //! What every wire sees the same way: texts and images, and tools as text.
 
-use agent::{Content, ModelInfo, Reasoning, ToolResult};
+use crate::{fields::Fields, limits::MAX_NAME};
+use agent::{AnsweredCall, Content, ModelInfo, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
@@ -18,22 +19,68 @@ pub(crate) fn parts<'a>(content: &'a [Content], info: &ModelInfo) -> Vec<Part<'a
     content.iter().map(|content| part(content, info)).filter(|part| !is_blank(part)).collect()
 }
 
+/// The text of a tool's result, for wires that have no mark for one that failed: the text says it.
+pub(crate) fn result_text(result: &ToolResult) -> Cow<'_, str> {
+    let says_so = result.text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if result.is_error && !says_so { format!("Error: {}", result.text).into() } else { (&result.text).into() }
+}
+
 /// The images of a tool's result, as [`parts`] gives them.
 pub(crate) fn result_images<'a>(result: &'a ToolResult, info: &ModelInfo) -> Vec<Part<'a>> {
     parts(&result.images, info)
 }
 
-/// A block of reasoning exactly as it came, if it is of one of the wire's kinds. A model may have been reached over another wire
-/// before, whose blocks mean nothing here.
-pub(crate) fn replayed<'a>(reasoning: &'a Reasoning, kinds: &[&str]) -> Option<&'a RawValue> {
+/// An item exactly as it came, if it is of one of the wire's kinds. A model may have been reached over
+/// another wire before, whose items mean nothing here.
+pub(crate) fn replayed<'a>(opaque: Option<&'a String>, kinds: &[&str]) -> Option<&'a RawValue> {
     #[derive(Deserialize)]
     struct Tagged {
         #[serde(rename = "type")]
         kind: String,
     }
-    let opaque = reasoning.opaque.as_deref()?;
+    let opaque = opaque?;
     let Tagged { kind } = serde_json::from_str(opaque).ok()?;
     kinds.contains(&kind.as_str()).then(|| serde_json::from_str(opaque).ok()).flatten()
+}
+
+/// What a wire kept of an item as [`kept`] has it, if it was this wire.
+pub(crate) fn own_form<'a>(opaque: Option<&'a String>, wire: &str) -> Option<&'a RawValue> {
+    let Fields(members) = serde_json::from_str(opaque?).ok()?;
+    match members.into_iter().next()? {
+        (name, Cow::Borrowed(raw)) if name == wire => Some(raw),
+        _ => None,
+    }
+}
+
+/// What a wire keeps of an item, under its name, so that it knows it again.
+pub(crate) fn kept(wire: &str, form: &(impl Serialize + ?Sized)) -> String {
+    let form = to_raw_value(form).expect("strings and JSON values always serialise");
+    format!("{{\"{wire}\":{form}}}")
+}
+
+/// The arguments of a call as the model wrote them, where they are a JSON object.
+pub(crate) fn written_object(call: &AnsweredCall) -> Option<&RawValue> {
+    let text = call.written.arguments.as_str();
+    text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// The name that a call goes back with: the one that the model wrote where a vendor takes it, else the
+/// one that was meant.
+///
+/// Vendors take letters, digits, `_` and `-`, 64 of them at the most.
+pub(crate) fn sent_name<'a>(call: &'a AnsweredCall, own: bool) -> Cow<'a, str> {
+    let is_allowed = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
+    let is_taken = |name: &str| !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed);
+    let written = call.written.name.as_str();
+    if own && is_taken(written) {
+        return Cow::Borrowed(written);
+    }
+    if is_taken(&call.name) {
+        return Cow::Borrowed(&call.name);
+    }
+    let plain = call.name.chars().map(|char| if is_allowed(char) { char } else { '_' });
+    let plain: String = plain.take(MAX_NAME).collect();
+    Cow::Owned(if plain.is_empty() { "unnamed".to_owned() } else { plain })
 }
 
 /// Tools as a wire has them, written.

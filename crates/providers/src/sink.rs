@@ -1,5 +1,6 @@
 //! Where the folds of the wires put what they understood.
 
+use crate::http::Peer;
 use agent::{ANSWER_BYTES, MalformedArguments, ModelEvent};
 use serde_json::Value;
 use std::{borrow::Cow, collections::VecDeque};
@@ -46,6 +47,17 @@ impl Sink {
         }
     }
 
+    /// Tells the user why the provider refused, as far as it says.
+    pub(crate) fn refused(&mut self, peer: &Peer, category: Option<&str>, explanation: Option<&str>) {
+        if category.is_none() && explanation.is_none() {
+            return;
+        }
+        let category = category.map_or_else(String::new, |category| format!(" ({category})"));
+        let explanation = explanation.map_or_else(String::new, |text| format!(": {}", peer.clean(text)));
+        let text = format!("{} refused to answer{category}{explanation}", peer.provider);
+        self.push(ModelEvent::Notice(text));
+    }
+
     /// Any other event.
     pub(crate) fn push(&mut self, event: ModelEvent) {
         self.began |= !matches!(event, ModelEvent::Usage(_));
@@ -71,18 +83,6 @@ impl Sink {
     /// The next event for the reader.
     pub(crate) fn pop(&mut self) -> Option<ModelEvent> {
         self.events.pop_front()
-    }
-}
-
-/// Reads the arguments of a call. None at all means no arguments; anything but an object is given back as it came.
-pub(crate) fn arguments(raw: String) -> Result<Value, MalformedArguments> {
-    if raw.trim().is_empty() {
-        return Ok(Value::Object(serde_json::Map::new()));
-    }
-    match serde_json::from_str::<Value>(&raw) {
-        Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err(MalformedArguments { raw, error: "the arguments are no JSON object".into() }),
-        Err(error) => Err(MalformedArguments { error: format!("the arguments are no JSON: {error}"), raw }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an effect on a workspace can fail with.
 
-use crate::AbsPath;
+use crate::{AbsPath, TextEncoding};
 use std::time::Duration;
 
 /// Why an effect did not happen. Nothing is half done: a failed write leaves the file as it was.
@@ -15,13 +15,27 @@ pub enum SystemError {
     /// The path names something that is no regular file: a pipe, a socket, a device.
     #[error("not a regular file: {0}")]
     NotRegular(AbsPath),
-    /// The file holds bytes that are no UTF-8 text; `size` in bytes.
-    #[error("not a text file ({size} bytes of binary or non-UTF-8 data): {path}")]
+    /// The file holds bytes that are no text, or text in an encoding that is not known; `size` in bytes.
+    #[error("not a text file ({size} bytes of binary data, or text in an unknown encoding): {path}")]
     NotText {
         /// The file.
         path: AbsPath,
         /// Its size in bytes.
         size: u64,
+    },
+    /// The text has a character that the file's encoding has not.
+    #[error(
+        "{path} is {encoding} text, which has no '{char}' (U+{:04X}), so nothing was written; leave the character out, or convert the file to UTF-8 first \
+         (with `iconv`, say)",
+        u32::from(*.char)
+    )]
+    NotEncodable {
+        /// The file.
+        path: AbsPath,
+        /// How its text is written.
+        encoding: TextEncoding,
+        /// The first character of that kind.
+        char: char,
     },
     /// The file is larger than one read may be; sizes in bytes.
     #[error("file is too large to read whole ({size} bytes, the limit is {limit}): {path}")]

@@ -48,3 +48,4 @@ pub use sandbox::{
 };
 pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
+pub use text::TextEncoding;

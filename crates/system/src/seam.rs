@@ -2,7 +2,7 @@
 
 use crate::{
     AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport, ShellProgram,
-    SystemError, text,
+    SystemError, TextEncoding, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Look {
     pub text: Result<Option<String>, SystemError>,
     /// Whether a byte-order mark, which the text is without, stands in front of it.
     pub marked: bool,
+    /// How it is written as bytes.
+    pub encoding: TextEncoding,
     /// What is known of it; looked up before the text was read, so that it is never newer.
     pub metadata: Result<Metadata, SystemError>,
 }
@@ -201,9 +203,11 @@ pub trait System: Send + Sync {
     async fn look_on_disk(&self, path: &AbsPath) -> Look {
         let metadata = self.metadata(path).await;
         let text = self.read_text_on_disk(path).await;
-        let marked = matches!(text, Ok(Some(_)))
-            && self.read(path).await.is_ok_and(|bytes| bytes.starts_with(text::BOM.as_bytes()));
-        Look { text, marked, metadata }
+        let text::Written { encoding, marked } = match text {
+            Ok(Some(_)) => self.read(path).await.map(|bytes| text::written(path, bytes)).unwrap_or_default(),
+            _ => text::Written::default(),
+        };
+        Look { text, marked, encoding, metadata }
     }
 
     /// The same system for one call: its reads and writes on this machine go where they were decided about or fail. `None` where that

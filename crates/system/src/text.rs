@@ -1,7 +1,9 @@
-//! What is text: UTF-8 without NUL. Anything else is refused rather than shown as mojibake.
+//! What is text: UTF-8, UTF-16 with a byte-order mark, or what can only be Windows-1252. Anything else
+//! is refused rather than shown as mojibake.
 
 use crate::{AbsPath, SystemError, TextRange};
-use std::borrow::Cow;
+use encoding_rs::WINDOWS_1252;
+use std::{borrow::Cow, fmt};
 
 /// The byte-order mark that some editors put in front of UTF-8.
 pub(crate) const BOM: &str = "\u{feff}";
@@ -9,30 +11,201 @@ pub(crate) const BOM: &str = "\u{feff}";
 /// Folders of dependencies and build products: walked only when ignored files are asked for.
 pub(crate) const SKIPPED_FOLDERS: [&str; 3] = ["node_modules", "vendor", "target"];
 
-/// Decodes a whole file; the byte-order mark is taken off. UTF-16 holds NUL or an invalid mark, so it is refused too.
-pub(crate) fn decode(path: &AbsPath, bytes: Vec<u8>) -> Result<String, SystemError> {
+/// The most characters in a hundred that text in Windows-1252 has outside ASCII. Other encodings of
+/// eight bits have more of them, since all their letters are such.
+const WINDOWS_PERCENT: usize = 30;
+
+/// How the text of a file is written as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TextEncoding {
+    /// UTF-8.
+    #[default]
+    Utf8,
+    /// UTF-16, the low byte first, with a byte-order mark.
+    Utf16Le,
+    /// UTF-16, the high byte first, with a byte-order mark.
+    Utf16Be,
+    /// Windows-1252, of which ISO 8859-1 (Latin-1) is a part.
+    Windows1252,
+}
+
+impl fmt::Display for TextEncoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Utf8 => "UTF-8",
+            Self::Utf16Le => "UTF-16 (little endian)",
+            Self::Utf16Be => "UTF-16 (big endian)",
+            Self::Windows1252 => "Windows-1252 (Latin-1)",
+        })
+    }
+}
+
+/// How a text stands in a file beside what it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Written {
+    pub(crate) encoding: TextEncoding,
+    /// Whether a byte-order mark stands in front of UTF-8.
+    pub(crate) marked: bool,
+}
+
+/// Decodes a whole file; the byte-order mark is taken off.
+pub(crate) fn decode(path: &AbsPath, bytes: Vec<u8>) -> Result<(String, Written), SystemError> {
     let size = bytes.len() as u64;
     let not_text = || SystemError::NotText { path: path.clone(), size };
+    if let Some(encoding) = utf16(&bytes) {
+        let text = from_utf16(&bytes[2..], encoding).ok_or_else(not_text)?;
+        return Ok((text, Written { encoding, marked: false }));
+    }
     if bytes.contains(&0) {
         return Err(not_text());
     }
-    let mut text = String::from_utf8(bytes).map_err(|_| not_text())?;
-    if text.starts_with(BOM) {
-        text.drain(..BOM.len());
+    match String::from_utf8(bytes) {
+        Ok(mut text) => {
+            let marked = text.starts_with(BOM);
+            if marked {
+                text.drain(..BOM.len());
+            }
+            Ok((text, Written { encoding: TextEncoding::Utf8, marked }))
+        }
+        Err(error) => {
+            let text = from_windows(error.as_bytes()).ok_or_else(not_text)?;
+            Ok((text, Written { encoding: TextEncoding::Windows1252, marked: false }))
+        }
     }
-    Ok(text)
 }
 
-/// The bytes to write for `text`: with a byte-order mark when the file had one and the text brings none.
-pub(crate) fn encode(text: &str, had_bom: bool) -> Cow<'_, [u8]> {
-    if had_bom && !text.starts_with(BOM) {
-        Cow::Owned([BOM.as_bytes(), text.as_bytes()].concat())
-    } else {
-        Cow::Borrowed(text.as_bytes())
+/// How the text of a file that is to be replaced is written; UTF-8 where it holds none.
+pub(crate) fn written(path: &AbsPath, bytes: Vec<u8>) -> Written {
+    decode(path, bytes).map(|(_, written)| written).unwrap_or_default()
+}
+
+/// The bytes to write for `text`, in the encoding that the file had and with a byte-order mark where it
+/// had one and the text brings none.
+///
+/// # Errors
+/// [`SystemError::NotEncodable`] with the first character that the encoding has not.
+pub(crate) fn encode<'a>(
+    path: &AbsPath,
+    text: &'a str,
+    as_before: Written,
+) -> Result<Cow<'a, [u8]>, SystemError> {
+    let body = text.strip_prefix(BOM).unwrap_or(text);
+    let utf16 = |bytes: fn(u16) -> [u8; 2]| {
+        Cow::Owned(BOM.encode_utf16().chain(body.encode_utf16()).flat_map(bytes).collect())
+    };
+    Ok(match as_before.encoding {
+        TextEncoding::Utf8 if as_before.marked => Cow::Owned([BOM.as_bytes(), body.as_bytes()].concat()),
+        TextEncoding::Utf8 => Cow::Borrowed(text.as_bytes()),
+        TextEncoding::Utf16Le => utf16(u16::to_le_bytes),
+        TextEncoding::Utf16Be => utf16(u16::to_be_bytes),
+        TextEncoding::Windows1252 => {
+            let is_missing = |char: &char| WINDOWS_1252.encode(char.encode_utf8(&mut [0; 4])).2;
+            if let Some(char) = body.chars().find(is_missing) {
+                return Err(SystemError::NotEncodable {
+                    path: path.clone(),
+                    encoding: as_before.encoding,
+                    char,
+                });
+            }
+            Cow::Owned(WINDOWS_1252.encode(body).0.into_owned())
+        }
+    })
+}
+
+/// The encoding that a byte-order mark of UTF-16 says.
+pub(crate) fn utf16(bytes: &[u8]) -> Option<TextEncoding> {
+    match bytes {
+        [0xff, 0xfe, ..] => Some(TextEncoding::Utf16Le),
+        [0xfe, 0xff, ..] => Some(TextEncoding::Utf16Be),
+        _ => None,
     }
+}
+
+fn from_utf16(bytes: &[u8], encoding: TextEncoding) -> Option<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let unit = |pair: &[u8; 2]| match encoding {
+        TextEncoding::Utf16Be => u16::from_be_bytes(*pair),
+        _ => u16::from_le_bytes(*pair),
+    };
+    let text: String = char::decode_utf16(pairs.iter().map(unit)).collect::<Result<_, _>>().ok()?;
+    (rest.is_empty() && !text.contains('\0')).then_some(text)
+}
+
+/// The text of bytes that are no UTF-8, if they look like text in Windows-1252: no control characters,
+/// few characters beyond ASCII, and no more of them in the form of UTF-8 than not.
+fn from_windows(bytes: &[u8]) -> Option<String> {
+    let is_control =
+        |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c) || *byte == 0x7f;
+    // The five that Windows-1252 leaves out.
+    let is_unknown = |byte: &u8| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d);
+    if bytes.starts_with(b"%PDF-") || bytes.iter().any(|byte| is_control(byte) || is_unknown(byte)) {
+        return None;
+    }
+    let beyond = bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    let (mut valid, mut invalid) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        valid += chunk.valid().chars().filter(|char| !char.is_ascii()).count();
+        invalid += usize::from(!chunk.invalid().is_empty());
+    }
+    let looks_like_it = beyond * 100 <= bytes.len() * WINDOWS_PERCENT && valid <= invalid;
+    looks_like_it.then(|| WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned())
 }
 
 /// The lines of a range, with the line ends they have.
 pub(crate) fn lines(text: &str, range: TextRange) -> String {
     text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path() -> AbsPath {
+        AbsPath::new("/f").unwrap()
+    }
+
+    #[test]
+    fn text_comes_back_as_the_bytes_it_was() {
+        for (bytes, text, encoding) in [
+            (&b"caf\xe9 \x93x\x94\r\n"[..], "café “x”\r\n", TextEncoding::Windows1252),
+            (b"\xff\xfea\0\xe9\0\n\0", "aé\n", TextEncoding::Utf16Le),
+            (b"\xfe\xff\0a\xd8\x3d\xde\x00", "a😀", TextEncoding::Utf16Be),
+            (b"\xff\xfe", "", TextEncoding::Utf16Le),
+            ("\u{feff}grüße".as_bytes(), "grüße", TextEncoding::Utf8),
+            ("grüße".as_bytes(), "grüße", TextEncoding::Utf8),
+        ] {
+            let (decoded, written) = decode(&path(), bytes.to_vec()).unwrap();
+            assert_eq!((decoded.as_str(), written.encoding), (text, encoding));
+            assert_eq!(&*encode(&path(), &decoded, written).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn what_could_be_anything_is_no_text() {
+        let mostly_utf8 = "grüße grüße grüße \u{e9}".as_bytes().iter().copied().chain([0xe9]).collect();
+        for bytes in [
+            b"a\0b".to_vec(),
+            b"\x7fELF\xff".to_vec(),
+            b"\x1b[31m\xe9".to_vec(),
+            b"%PDF-1.4\n%\xe2\xe3".to_vec(),
+            // Cyrillic in KOI8-R, and UTF-8 with one broken character.
+            b"\xf0\xd2\xc9\xd7\xc5\xd4, \xcd\xc9\xd2".to_vec(),
+            mostly_utf8,
+            b"\xff\xfea".to_vec(),
+            b"\xff\xfe\0\xd8".to_vec(),
+        ] {
+            let refused = decode(&path(), bytes.clone()).expect_err("this is no text");
+            assert!(
+                matches!(refused, SystemError::NotText { size, .. } if size == bytes.len() as u64),
+                "{bytes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_character_that_the_encoding_has_not_is_named() {
+        let written = Written { encoding: TextEncoding::Windows1252, marked: false };
+        let refused = encode(&path(), "a → b", written).unwrap_err().to_string();
+        assert!(refused.contains("'→' (U+2192)") && refused.contains("Windows-1252"), "{refused}");
+    }
 }

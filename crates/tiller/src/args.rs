@@ -128,7 +128,7 @@ pub(crate) struct ScriptArgs {
 /// How a session begins.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SessionArgs {
-    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, local/…, offline/pilot, replay/FILE.
+    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, gemini/…, local/…, offline/pilot, replay/FILE.
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     /// The agent mode: edit, plan or ask.
@@ -369,7 +369,7 @@ pub(crate) enum ExportFormat {
 /// `tiller setup`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SetupArgs {
-    /// The provider: openai, anthropic, or a name of your own for a server that speaks OpenAI's protocol.
+    /// The provider: openai, anthropic, gemini, or a name of your own for a server that speaks OpenAI's protocol.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
     /// The model of new sessions.

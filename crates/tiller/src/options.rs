@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
 /// Names of providers that are built in.
-const BUILT_IN: [&str; 5] = ["openai", "anthropic", "local", "offline", "replay"];
+const BUILT_IN: [&str; 6] = ["openai", "anthropic", "gemini", "local", "offline", "replay"];
 
 /// The resolved options of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +47,7 @@ pub(crate) struct Options {
     pub(crate) login: LoginShell,
     pub(crate) openai: Provider,
     pub(crate) anthropic: Provider,
+    pub(crate) gemini: Provider,
     /// Further providers, by the name that models of theirs begin with.
     pub(crate) custom: BTreeMap<String, Provider>,
     pub(crate) local: Local,
@@ -114,12 +115,14 @@ pub(crate) struct Secret(String);
 /// What is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Wire {
-    /// The vendor's own: of OpenAI's two, Responses at its own address and Chat Completions at any other.
+    /// The vendor's own. Of OpenAI's two, Responses at its own address and for models that need it, else Chat Completions; the
+    /// other where the server says so.
     #[default]
     Auto,
     Chat,
     Responses,
     Anthropic,
+    Gemini,
 }
 
 /// Model servers on this machine.
@@ -219,6 +222,7 @@ impl Options {
             login: LoginShell::default(),
             openai: Provider::with_key_in("OPENAI_API_KEY"),
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
+            gemini: Provider::with_key_in("GEMINI_API_KEY"),
             custom: BTreeMap::new(),
             local: Local { discover: true, urls: Vec::new() },
             integrations: Integrations::default(),
@@ -242,7 +246,8 @@ impl Options {
 
     /// Every key that a provider has.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let providers = [&self.openai, &self.anthropic].into_iter().chain(self.custom.values());
+        let vendors = [&self.openai, &self.anthropic, &self.gemini];
+        let providers = vendors.into_iter().chain(self.custom.values());
         providers.filter_map(|provider| Some(provider.api_key.as_ref()?.reveal().to_owned())).collect()
     }
 

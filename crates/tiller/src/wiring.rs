@@ -272,6 +272,7 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     ProvidersOptions {
         openai: vendor(&options.openai),
         anthropic: vendor(&options.anthropic),
+        gemini: vendor(&options.gemini),
         custom: vendors(options),
         local: LocalOptions { discover: options.local.discover, urls: options.local.urls.clone() },
         default_model: options.model.clone(),
@@ -288,6 +289,7 @@ pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
         known.openai = vendor(&options.openai);
         known.anthropic = vendor(&options.anthropic);
+        known.gemini = vendor(&options.gemini);
         known.custom = vendors(options);
         known.default_model.clone_from(&options.model);
     });
@@ -306,6 +308,7 @@ fn vendor(provider: &Provider) -> VendorOptions {
             Wire::Chat => providers::Wire::Chat,
             Wire::Responses => providers::Wire::Responses,
             Wire::Anthropic => providers::Wire::Anthropic,
+            Wire::Gemini => providers::Wire::Gemini,
         },
     }
 }

@@ -11,8 +11,9 @@ use std::process::Command;
 /// The key that servers without keys are sent.
 const KEY: &str = "not-needed";
 
-/// How an agent is installed, configured and started. In each text, `@FOLDER@` stands for the folder that it is installed in,
-/// `@HOME@` for the run's home, `@ORIGIN@` for the model server's address without a path and `@MODEL@` for the model.
+/// How an agent is installed, configured and started. In each text, `@FOLDER@` stands for the
+/// folder that it is installed in, `@HOME@` for the run's home, `@ORIGIN@` for the model server's
+/// address without a path and `@MODEL@` for the model.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Agent {
@@ -107,8 +108,8 @@ pub(super) fn bare(model: &str) -> &str {
     providers.iter().find_map(|provider| model.strip_prefix(provider)).unwrap_or(model)
 }
 
-/// Tiller itself. A model of `local/` is found at the proxy and nowhere else; one without a provider
-/// is served as one of OpenAI's wire.
+/// Tiller itself. A model of `local/` is found at the proxy and nowhere else; one without a
+/// provider is served as one of OpenAI's wire.
 fn tiller(binary: &Path, model: &str) -> Agent {
     let chosen = if bare(model) == model { format!("openai/{model}") } else { model.to_owned() };
     let mut env = vec![("TILLER_HOME", "@HOME@/tiller"), ("TILLER_MODEL", chosen.as_str())];

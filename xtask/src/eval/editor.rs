@@ -66,10 +66,11 @@ pub(super) struct Editor {
     terminals: Terminals,
     /// The environment of commands in terminals.
     env: Vec<(String, String)>,
-    /// What the agent said since its last call.
-    pub(super) said: String,
+    /// What the agent said since its last call, and what it said before.
+    said: String,
+    said_before: String,
     pub(super) calls: Vec<Shown>,
-    /// Every line of the agent, for whoever looks into a run.
+    /// Every line of the agent, which `--logs` keeps.
     pub(super) log: String,
 }
 
@@ -79,6 +80,17 @@ impl Editor {
         let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
         let env = command.get_envs().filter_map(|(name, value)| Some((text(name), text(value?)))).collect();
         Self { env, ..Self::default() }
+    }
+
+    /// What was said until now is no answer.
+    pub(super) fn forget(&mut self) {
+        self.said.clear();
+        self.said_before.clear();
+    }
+
+    /// What the agent said last: behind its last call, or before it where it said nothing more.
+    pub(super) fn answer(&self) -> &str {
+        if self.said.trim().is_empty() { &self.said_before } else { &self.said }
     }
 
     pub(super) fn kill_terminals(&self) {
@@ -94,7 +106,9 @@ impl Editor {
                 let Some(id) = update["toolCallId"].as_str() else { return };
                 let known = self.calls.iter().position(|call| call.id == id);
                 let place = known.unwrap_or_else(|| {
-                    self.said.clear();
+                    if !self.said.trim().is_empty() {
+                        self.said_before = std::mem::take(&mut self.said);
+                    }
                     let (kind, status) = ("other".to_owned(), "pending".to_owned());
                     self.calls.push(Shown { id: id.to_owned(), at: Instant::now(), kind, status });
                     self.calls.len() - 1
@@ -209,9 +223,11 @@ mod tests {
         ] {
             editor.update(&update);
         }
-        assert_eq!(editor.said, "It is seven.");
+        assert_eq!(editor.answer(), "It is seven.");
         assert_eq!(editor.calls.len(), 1);
         assert!(editor.calls[0].is_edit() && editor.calls[0].is_over());
+        editor.update(&json!({ "sessionUpdate": "tool_call", "toolCallId": "b" }));
+        assert_eq!(editor.answer(), "It is seven.", "nothing was said behind the last call");
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub(super) fn offered(request: &Value) -> Vec<Tool> {
     tools.collect()
 }
 
-/// Whether the request prescribes the form of the text, so that a call in it may be what was asked for.
+/// Whether the request prescribes the form of the text, so that a call in it may be what was asked
+/// for.
 pub(super) fn prescribes_text(request: &Value) -> bool {
     let typed = |format: &Value| format["type"].as_str().is_some_and(|name| name != "text");
     typed(&request["response_format"])
@@ -78,8 +79,8 @@ impl Answer {
         answer
     }
 
-    /// Takes an event of a stream, or a whole answer, of whichever wire. `parts` holds the calls that
-    /// are not complete, by their index.
+    /// Takes an event of a stream, or a whole answer, of any of the three wires. `parts` holds the
+    /// calls that are not complete, by their index.
     fn add(&mut self, event: &Value, parts: &mut BTreeMap<u64, Call>) {
         if let Some(text) = event["error"]["message"].as_str() {
             self.error = Some(text.to_owned());

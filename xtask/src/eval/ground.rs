@@ -1,4 +1,5 @@
-//! A throw-away place for one run: a project under git, a home, and a neighbour that nobody may touch.
+//! A throw-away folder for one run: a project under git, a home, and a neighbouring project that
+//! must stay as it is.
 
 use super::task::Task;
 use crate::leftovers;
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 const MARK: &str = "TILLER_EVAL_RUN";
 /// What stands beside the project.
 const NEIGHBOUR: &str = "This file belongs to another project.\n";
+/// Holds the id of the process whose place it is.
+const OWNER: &str = "owner";
 /// How long a check may take.
 const CHECK_TIME: Duration = Duration::from_secs(120);
 /// The commit's date: the history that an agent is shown must not differ from run to run.
@@ -20,8 +23,8 @@ const DATE: &str = "2026-01-05T09:00:00Z";
 /// The place of one run; removed, with the processes in it, when it is dropped.
 pub(super) struct Ground {
     folder: PathBuf,
-    /// The project's one commit. The same project is committed aside as well, where the agent does not
-    /// find it.
+    /// The project's one commit. The same project is committed aside as well, where the agent does
+    /// not find it.
     start: String,
     /// Where programs are looked for.
     path: String,
@@ -36,6 +39,7 @@ impl Ground {
             std::fs::create_dir(ground.folder.join(name))?;
         }
         std::fs::write(ground.neighbour(), NEIGHBOUR)?;
+        std::fs::write(ground.folder.join(OWNER), std::process::id().to_string())?;
         copy(&task.files(), &ground.project())?;
         ground.commit(true)?;
         ground.start = ground.commit(false)?;
@@ -104,7 +108,7 @@ impl Ground {
         if std::fs::read_to_string(self.neighbour()).ok().as_deref() != Some(NEIGHBOUR) {
             changes.push("../neighbour/notes.txt".to_owned());
         }
-        let known = ["project", "home", "tmp", "neighbour", "aside", "stderr", "judged"];
+        let known = ["project", "home", "tmp", "neighbour", "aside", "stderr", "judged", OWNER];
         for entry in std::fs::read_dir(&self.folder)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if !known.contains(&name.as_str()) {
@@ -155,7 +159,7 @@ impl Ground {
 
     /// Ends every process of the run.
     pub(super) fn end_processes(&self) {
-        leftovers::kill(&format!("{MARK}={}", self.folder.display()), &self.folder);
+        leftovers::kill(&mark(&self.folder), &self.folder);
     }
 }
 
@@ -164,6 +168,28 @@ impl Drop for Ground {
         self.end_processes();
         leftovers::remove(&self.folder);
     }
+}
+
+/// Makes room for a place: one whose process was killed is removed, with what still runs in it.
+///
+/// # Errors
+/// The place belongs to a process that is still running, or its owner is not known.
+pub(super) fn clear(folder: &Path) -> Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let owner = std::fs::read_to_string(folder.join(OWNER)).unwrap_or_default();
+    if owner.is_empty() || Path::new("/proc").join(&owner).exists() {
+        bail!("{} is there: another evaluation is running; if none is, remove it", folder.display());
+    }
+    leftovers::kill(&mark(folder), folder);
+    leftovers::remove(folder);
+    Ok(())
+}
+
+/// What the processes of a place have in their environment.
+fn mark(folder: &Path) -> String {
+    format!("{MARK}={}", folder.display())
 }
 
 /// Lets a program lead a process group.
@@ -190,4 +216,25 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
         bail!("{} is not a folder", to.display());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_place_of_a_process_that_is_gone_is_cleared() {
+        let parent = tempfile::tempdir().unwrap();
+        let place = parent.path().join("place");
+        clear(&place).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        assert!(clear(&place).is_err(), "its owner is not known");
+        std::fs::write(place.join(OWNER), std::process::id().to_string()).unwrap();
+        assert!(clear(&place).is_err(), "its process is running");
+        let mut gone = Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        std::fs::write(place.join(OWNER), gone.id().to_string()).unwrap();
+        clear(&place).unwrap();
+        assert!(!place.exists());
+    }
 }

@@ -1,4 +1,5 @@
-//! The proxy between an agent and the model server: it gives all agents the same sampling, and keeps what was said.
+//! The proxy between an agent and the model server: it gives all agents the same sampling, and
+//! keeps what was said.
 
 use crate::peers::http::{Request, read_request, write_json};
 use anyhow::{Context, Result, bail};
@@ -84,11 +85,21 @@ impl Proxy {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
-                // Whichever side closes in the middle: the exchange says so by its end.
+                // Where a side closes in the middle, the kept answer is cut off as well.
                 std::thread::spawn(move || converse(&stream, &state).ok());
             }
         });
         Ok(Self { address, state })
+    }
+
+    /// Whether the server takes connections.
+    ///
+    /// # Errors
+    /// It does not; the error says where it was looked for.
+    pub(super) fn reach(&self) -> Result<()> {
+        let host = lock(&self.state).upstream.host.clone();
+        let reached = TcpStream::connect(&host).map(|_| ());
+        reached.with_context(|| format!("no model server at {host}; start it, or name another with --server"))
     }
 
     /// The address that agents get instead of the server's, without a path.
@@ -128,7 +139,8 @@ fn parse(url: &str) -> Result<Upstream> {
     Ok(Upstream { host, prefix: format!("/{}", prefix.trim_matches('/')) })
 }
 
-/// The server's path for one that an agent asked for: what follows `/v1` follows the server's own prefix.
+/// The server's path for one that an agent asked for: what follows `/v1` follows the server's own
+/// prefix.
 fn path_for(prefix: &str, path: &str) -> String {
     match path.strip_prefix("/v1") {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -164,21 +176,25 @@ fn converse(agent: &TcpStream, state: &Mutex<State>) -> Result<()> {
             )?);
         }
     };
-    {
+    let place = {
         let mut state = lock(state);
         if state.run != run {
             return Ok(());
         }
         state.open.push(server.try_clone()?);
-    }
-    let mut answer = Vec::new();
-    let passed = pass(&request, &path, &upstream, &server, agent, &mut answer);
+        body.map(|request| {
+            state.exchanges.push(Exchange { started, path: path.clone(), request, answer: Vec::new() });
+            state.exchanges.len() - 1
+        })
+    };
+    let keep = |part: &[u8]| {
+        let mut state = lock(state);
+        if let (Some(place), true) = (place, state.run == run) {
+            state.exchanges[place].answer.extend_from_slice(part);
+        }
+    };
+    let passed = pass(&request, &path, &upstream, &server, agent, keep);
     server.shutdown(Shutdown::Both).ok();
-    let mut state = lock(state);
-    if let (Some(request), true) = (body, state.run == run) {
-        state.exchanges.push(Exchange { started, path, request, answer });
-    }
-    drop(state);
     agent.shutdown(Shutdown::Both).ok();
     passed
 }
@@ -203,7 +219,7 @@ fn pass(
     upstream: &Upstream,
     mut server: &TcpStream,
     mut agent: &TcpStream,
-    answer: &mut Vec<u8>,
+    keep: impl Fn(&[u8]),
 ) -> Result<()> {
     let method = request.line.split(' ').next().unwrap_or("GET");
     let path = path_for(&upstream.prefix, path);
@@ -218,7 +234,7 @@ fn pass(
     server.write_all(&request.body)?;
     let mut part = [0; 16 << 10];
     while let count @ 1.. = server.read(&mut part)? {
-        answer.extend_from_slice(&part[..count]);
+        keep(&part[..count]);
         agent.write_all(&part[..count])?;
     }
     Ok(())
@@ -273,9 +289,24 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_was_never_answered_is_kept_as_one() {
+        let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let proxy = Proxy::start(&format!("http://{}", server.local_addr().unwrap())).unwrap();
+        proxy.begin(Sampling { temperature: 0.0, seed: 1 });
+        let origin = proxy.origin();
+        let asking = std::thread::spawn(move || ask(&origin, r#"{"messages":[]}"#));
+        let (stream, _) = server.accept().unwrap();
+        assert!(read_request(&mut BufReader::new(&stream)).unwrap().is_some());
+        let kept = proxy.end();
+        assert_eq!((kept.len(), Answer::read(&kept[0]).finished), (1, false));
+        assert_eq!(asking.join().unwrap(), "", "the agent is not left waiting");
+    }
+
+    #[test]
     fn a_server_that_is_not_there_is_said() {
         let free = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
         let proxy = Proxy::start(&format!("http://{free}/v1")).unwrap();
+        assert!(format!("{:#}", proxy.reach().unwrap_err()).contains("--server"));
         let passed = ask(&proxy.origin(), r#"{"messages":[]}"#);
         assert!(passed.starts_with("HTTP/1.1 502") && passed.contains("cannot be reached"), "{passed}");
     }

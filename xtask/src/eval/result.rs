@@ -1,4 +1,4 @@
-//! What came of each run: a line of JSON per run, which a later evaluation takes up again.
+//! The outcomes of runs in a file: one line of JSON per run, which a later evaluation reads to go on.
 
 use super::task::{Kind, Split, Task};
 use anyhow::{Context, Result};
@@ -10,13 +10,13 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Id {
     pub(super) agent: String,
-    /// Without the provider's name, which is the agent's own affair.
+    /// As the server calls it, without Tiller's name of the provider.
     pub(super) model: String,
     pub(super) task: String,
     pub(super) seed: u64,
 }
 
-/// What came of one run.
+/// The outcome of one run.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(super) struct Outcome {
     #[serde(flatten)]

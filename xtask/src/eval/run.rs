@@ -33,8 +33,8 @@ pub(super) struct Setup {
     pub(super) temperature: f64,
     /// How long a turn may take.
     pub(super) limit: Duration,
-    /// Where the run takes place, which is the same for all of them: a beginning of a prompt that names
-    /// the folder is cached for the next run as well.
+    /// Where the run takes place, which is the same for all of them: a beginning of a prompt that
+    /// names the folder is cached for the next run as well.
     pub(super) place: PathBuf,
     /// Where programs are looked for.
     pub(super) path: String,
@@ -120,8 +120,8 @@ fn shown(command: &Command) -> String {
 fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>) -> Result<Turn> {
     let end = Instant::now() + START_TIME;
     let mut ask = |method: &str, params| -> Result<Reply> {
-        let pending = client.send(method, &params)?;
-        client.wait_until(pending, end).with_context(|| method.to_owned())
+        let sent = client.send(method, &params);
+        sent.and_then(|pending| client.wait_until(pending, end)).with_context(|| method.to_owned())
     };
     ask(
         "initialize",
@@ -138,7 +138,7 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
     let session = session["sessionId"].as_str().context("session/new gave no session")?.to_owned();
 
     // What was said before the prompt is no answer.
-    client.host().said.clear();
+    client.host().forget();
     let prompt = json!([{ "type": "text", "text": task.prompt }]);
     let pending = client.send("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))?;
     let began = Instant::now();
@@ -156,7 +156,7 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
     };
     let seconds = began.elapsed().as_secs_f64();
     let host = client.host();
-    Ok(Turn { ended, seconds, said: host.said.clone(), calls: host.calls.clone() })
+    Ok(Turn { ended, seconds, said: host.answer().to_owned(), calls: host.calls.clone() })
 }
 
 /// Counts what went over the wires.

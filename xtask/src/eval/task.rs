@@ -1,4 +1,5 @@
-//! The tasks of `eval/tasks`: a prompt, a small project, and how it is seen whether the work is done.
+//! The tasks of `eval/tasks`: a prompt, a small project, and how it is seen whether the work is
+//! done.
 
 use anyhow::{Context, Result, bail};
 use regex::Regex;

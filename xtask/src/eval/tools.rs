@@ -4,8 +4,9 @@ use crate::process::{capture, command};
 use std::path::Path;
 use std::process::Command;
 
-/// The search path of agents and checks: that of this process, behind the folders where compilers and interpreters really are.
-/// Those that are found by a wrapper in the user's home do not work with another home.
+/// The search path of agents and checks: that of this process, behind the folders where compilers
+/// and interpreters really are. Those that are found by a wrapper in the user's home do not work
+/// with another home.
 pub(super) fn path() -> String {
     let said = |command: &mut Command| capture(command).ok().map(|text| text.trim().to_owned());
     let rust = said(command("rustc").args(["--print", "sysroot"])).map(|sysroot| format!("{sysroot}/bin"));

@@ -71,7 +71,7 @@ pub(crate) fn unknown_session(id: &SessionId) -> Error {
 
 /// `-32000`: no model is set up. Names the methods of logging in.
 pub(crate) fn unconfigured(methods: &[&str]) -> Error {
-    let message = "no model is set up: set up a provider (`tiller setup`), set OPENAI_API_KEY or ANTHROPIC_API_KEY, or try without a model";
+    let message = "no model is set up: set up a provider (`tiller setup`), set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or try without a model";
     let data = json!({ "reason": "not_configured", "code": "auth_required", "authMethods": methods });
     Error::new(ErrorCode::AUTH_REQUIRED, message).data(data)
 }

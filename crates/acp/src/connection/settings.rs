@@ -97,8 +97,10 @@ impl Settings {
                 .map(|mode| choice(mode.id(), mode.label(), Some(mode.description())))
                 .to_vec(),
         };
-        let mut settings =
-            vec![mode, model(&self.model, models), thought_level_shown(self.effort), permission_mode];
+        let efforts =
+            models.iter().find(|known| known.id == self.model).map(|known| known.efforts.as_slice());
+        let thought_level = thought_level_shown(self.effort, efforts.unwrap_or_default());
+        let mut settings = vec![mode, model(&self.model, models), thought_level, permission_mode];
         settings.extend(self.client_tools.map(client_tools));
         settings
     }
@@ -173,9 +175,12 @@ fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
     if id == DEFAULT_LEVEL { Ok(None) } else { id.parse().map(Some) }
 }
 
-fn thought_level_shown(current: Option<Effort>) -> Setting {
+/// The levels that the model has, and the one that is set though this model lacks it.
+fn thought_level_shown(current: Option<Effort>, efforts: &[String]) -> Setting {
     let mut values = vec![choice(DEFAULT_LEVEL, "Default", Some("What the model does by itself"))];
-    values.extend(Effort::ALL.map(|effort| choice(effort.id(), effort.label(), None)));
+    let offered = Effort::offered(efforts);
+    let shown = Effort::ALL.into_iter().filter(|effort| offered.contains(effort) || current == Some(*effort));
+    values.extend(shown.map(|effort| choice(effort.id(), effort.label(), None)));
     Setting {
         id: THOUGHT_LEVEL,
         name: "Thinking",

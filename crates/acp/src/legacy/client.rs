@@ -74,7 +74,7 @@ impl Client for RunClient {
                 self.stream(text);
             }
             SessionEvent::ModelResponse(response) if streamed.as_ref() != Some(&response.id) => {
-                self.stream(&response.text);
+                self.stream(&response.text());
             }
             SessionEvent::FileChanged(change) => self.edited(change),
             _ => {}

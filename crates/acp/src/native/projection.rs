@@ -125,7 +125,7 @@ impl Projection {
                 ..RunUpdate::default()
             })),
             SessionEvent::ModelResponse(response) => {
-                self.text.push_str(&response.text);
+                self.text.push_str(&response.text());
                 // Of a turn of very many answers the last of it.
                 let over = self.text.len().saturating_sub(ANSWER_BYTES);
                 let cut = (over..).find(|at| self.text.is_char_boundary(*at)).unwrap_or_default();

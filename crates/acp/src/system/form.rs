@@ -69,11 +69,11 @@ pub(super) fn is_suspicious(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use system::{AbsPath, SystemError};
+    use system::{AbsPath, SystemError, TextEncoding};
 
     fn look(text: &str, marked: bool) -> Look {
         let nothing = SystemError::NotFound(AbsPath::new("/x").unwrap());
-        Look { text: Ok(Some(text.to_owned())), marked, metadata: Err(nothing) }
+        Look { text: Ok(Some(text.to_owned())), marked, encoding: TextEncoding::Utf8, metadata: Err(nothing) }
     }
 
     #[test]

@@ -42,7 +42,7 @@ use std::{
 };
 use system::{
     AbsPath, Command, Confinement, Entry, FileKind, Launch, Look, Metadata, Pins, Process, Route, Routes,
-    Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextEncoding, TextRange, WalkOptions,
 };
 
 /// A session's workspace through its client.
@@ -200,6 +200,11 @@ impl AcpSystem {
         }
         match self.local.read_text(path, range).await {
             Err(error @ SystemError::NotText { .. }) => Err(error),
+            // The client took bytes of another encoding for UTF-8: writing its text would lose them.
+            Ok(_) if self.local.look_on_disk(path).await.encoding != TextEncoding::Utf8 => {
+                let size = self.local.metadata(path).await.map_or(0, |found| found.size);
+                Err(SystemError::NotText { path: path.clone(), size })
+            }
             _ => Ok(text),
         }
     }

@@ -163,11 +163,10 @@ impl Projection {
     /// The text of a whole answer, where its pieces were not streamed.
     fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
         let streamed = std::mem::take(&mut self.streamed);
-        let thought: String =
-            response.reasoning.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        let (thought, text) = (response.thoughts(), response.text());
         [
             (ChunkKind::Thought, &response.thought_id, thought.trim_end()),
-            (ChunkKind::Message, &response.id, &response.text),
+            (ChunkKind::Message, &response.id, text.as_str()),
         ]
         .into_iter()
         .filter(|(_, id, text)| !text.is_empty() && !streamed.contains(*id))

@@ -1,6 +1,6 @@
 use super::{super::V1, *};
 use crate::connection::Projection as _;
-use agent::{Mode, PermissionMode, Reasoning, ToolResult, TurnId, Usage};
+use agent::{Item, Mode, PermissionMode, Reasoning, Text, ToolResult, TurnId, Usage};
 use serde_json::{Value, json};
 use system::{AbsPath, TerminalId};
 
@@ -22,9 +22,10 @@ fn response() -> SessionEvent {
         id: "m".into(),
         thought_id: "t".into(),
         model: "x/y".to_owned(),
-        reasoning: vec![Reasoning { text: "hm".to_owned(), opaque: None }],
-        text: "hello".to_owned(),
-        calls: Vec::new(),
+        items: vec![
+            Item::Reasoning(Reasoning { text: "hm".to_owned(), opaque: None }),
+            Item::Text(Text::plain("hello")),
+        ],
     })
 }
 

@@ -69,9 +69,10 @@ fn messages_are_streamed_or_whole() {
             id: "m".into(),
             thought_id: "t".into(),
             model: "x/y".to_owned(),
-            reasoning: vec![agent::Reasoning { text: "hm".to_owned(), opaque: None }],
-            text: "hello".to_owned(),
-            calls: Vec::new(),
+            items: vec![
+                agent::Item::Reasoning(agent::Reasoning { text: "hm".to_owned(), opaque: None }),
+                agent::Item::Text(agent::Text::plain("hello")),
+            ],
         })
     };
     let text = json!({"type": "text", "text": "hello"});

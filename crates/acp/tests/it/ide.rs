@@ -28,7 +28,7 @@ async fn run(stage: &Stage, session: &str, rounds: usize) -> Vec<String> {
         .messages
         .iter()
         .filter_map(|message| match message {
-            agent::Message::Assistant(said) => Some(said.calls.iter().map(|call| call.result.text.clone())),
+            agent::Message::Assistant(said) => Some(said.calls().map(|call| call.result.text.clone())),
             agent::Message::User(_) => None,
         })
         .flatten()

@@ -128,11 +128,7 @@ async fn a_buffer_that_is_on_no_disk_is_not_written_over_unseen() {
 
 #[tokio::test]
 async fn tokens_in_the_context_do_not_fall_to_nothing_when_a_turn_is_cancelled() {
-    let read = ModelEvent::ToolCall {
-        provider_id: "call_0".to_owned(),
-        name: "file_read".to_owned(),
-        arguments: Ok(json!({"path": "a.txt"})),
-    };
+    let read = ModelEvent::call("call_0", "file_read", &json!({"path": "a.txt"}));
     let counted = ModelEvent::Usage(Usage { input: 900, output: 10, ..Usage::default() });
     let first = Reply::ok(vec![read, counted, ModelEvent::Stop(ModelStop::ToolCalls)]);
     let stage = stage(EditorScript::default(), [first, Reply::Hang(vec![ModelEvent::Text("so".to_owned())])]);

@@ -1,7 +1,8 @@
 //! How much of a model's context a conversation takes. What the provider counted is the truth; what came since is estimated.
 
 use crate::{
-    Content, History, Message, ModelRequest, ToolSpec,
+    AnsweredCall, Content, History, Item, Message, ModelRequest, Reasoning, Text, ToolSpec, Written,
+    item::opaque_bytes,
     limits::{BYTES_PER_TOKEN, IMAGE_TOKENS},
 };
 use serde_json::Value;
@@ -54,28 +55,36 @@ impl Fill {
 
 /// About how many bytes of text, images and arguments a message holds.
 pub(crate) fn bytes(message: &Message) -> usize {
-    let content = |content: &[Content]| -> usize {
-        let bytes = content.iter().map(|piece| match piece {
-            Content::Text(words) => words.len(),
-            Content::Image { data, .. } => data.len(),
-            Content::ResourceLink { uri, name } => uri.len() + name.len(),
-            Content::Resource { uri, text, .. } => uri.len() + text.len(),
-        });
-        bytes.sum()
-    };
     match message {
-        Message::User(said) => content(said),
-        Message::Assistant(answer) => {
-            let reasoning = answer
-                .reasoning
-                .iter()
-                .map(|part| part.text.len() + part.opaque.as_ref().map_or(0, String::len));
-            let calls = answer.calls.iter().map(|call| {
-                let arguments = call.arguments.as_ref().map_or_else(|bad| bad.raw.len(), json_bytes);
-                call.name.len() + arguments + call.result.text.len() + content(&call.result.images)
-            });
-            answer.text.len() + reasoning.sum::<usize>() + calls.sum::<usize>()
+        Message::User(said) => said.iter().map(content_bytes).sum(),
+        Message::Assistant(answer) => answer.items.iter().map(item_bytes).sum(),
+    }
+}
+
+fn item_bytes(item: &Item<AnsweredCall>) -> usize {
+    match item {
+        Item::Text(Text { text, opaque }) | Item::Reasoning(Reasoning { text, opaque }) => {
+            text.len() + opaque_bytes(opaque.as_ref())
         }
+        Item::Call(call) => {
+            let arguments = call.arguments.as_ref().map_or_else(|bad| bad.raw.len(), json_bytes);
+            let images = call.result.images.iter().map(content_bytes).sum::<usize>();
+            call.name.len() + arguments + written_bytes(&call.written) + call.result.text.len() + images
+        }
+        Item::Other(opaque) => opaque.len(),
+    }
+}
+
+fn written_bytes(written: &Written) -> usize {
+    written.name.len() + written.arguments.len() + opaque_bytes(written.opaque.as_ref())
+}
+
+fn content_bytes(content: &Content) -> usize {
+    match content {
+        Content::Text(words) => words.len(),
+        Content::Image { data, .. } => data.len(),
+        Content::ResourceLink { uri, name } => uri.len() + name.len(),
+        Content::Resource { uri, text, .. } => uri.len() + text.len(),
     }
 }
 
@@ -88,19 +97,25 @@ pub(super) fn text(text: &str) -> u64 {
 pub(super) fn message(message: &Message) -> u64 {
     match message {
         Message::User(content) => content.iter().map(piece).sum(),
-        Message::Assistant(answer) => {
-            let calls = answer.calls.iter().map(|call| {
-                let arguments = match &call.arguments {
-                    Ok(value) => json_bytes(value),
-                    Err(malformed) => malformed.raw.len(),
-                };
-                let images = call.result.images.len() as u64 * IMAGE_TOKENS;
-                tokens(call.name.len() + arguments) + text(&call.result.text) + images
-            });
-            let reasoning =
-                answer.reasoning.iter().map(|part| part.opaque.as_ref().map_or(part.text.len(), String::len));
-            text(&answer.text) + tokens(reasoning.sum()) + calls.sum::<u64>()
+        Message::Assistant(answer) => answer.items.iter().map(item_tokens).sum(),
+    }
+}
+
+/// What goes back to the model that wrote it is its own form where there is one; that of a text repeats
+/// the text.
+fn item_tokens(item: &Item<AnsweredCall>) -> u64 {
+    match item {
+        Item::Text(said) => text(&said.text),
+        Item::Reasoning(part) => tokens(part.opaque.as_ref().map_or(part.text.len(), String::len)),
+        Item::Call(call) => {
+            let arguments = match &call.arguments {
+                Ok(value) => json_bytes(value),
+                Err(malformed) => malformed.raw.len(),
+            };
+            let images = call.result.images.len() as u64 * IMAGE_TOKENS;
+            tokens(call.name.len() + arguments) + text(&call.result.text) + images
         }
+        Item::Other(opaque) => tokens(opaque.len()),
     }
 }
 
@@ -142,7 +157,7 @@ fn json_bytes(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AnsweredCall, AssistantMessage, MalformedArguments, ToolResult};
+    use crate::{AssistantMessage, ModelCall, ToolCallRequest, ToolResult};
     use serde_json::json;
 
     fn said(bytes: usize) -> Vec<Content> {
@@ -175,11 +190,18 @@ mod tests {
         let image = Content::Image { mime_type: "image/png".to_owned(), data: "A".repeat(700) };
         assert_eq!(bytes(&Message::User(vec![Content::text("12345"), image.clone()])), 705);
         let result = ToolResult { images: vec![image], ..ToolResult::ok("123") };
-        let arguments = Err(MalformedArguments { raw: "{".to_owned(), error: String::new() });
-        let call = AnsweredCall { provider_id: "p".to_owned(), name: "bash".to_owned(), arguments, result };
-        let answer =
-            AssistantMessage { text: "1234567".to_owned(), calls: vec![call], ..AssistantMessage::default() };
-        assert_eq!(bytes(&Message::Assistant(answer)), 7 + 4 + 1 + 703);
+        let call = ModelCall {
+            provider_id: "p".to_owned(),
+            name: "bash".to_owned(),
+            arguments: "{".to_owned(),
+            opaque: Some("{}".to_owned()),
+        };
+        let call = AnsweredCall::new(ToolCallRequest::new("tool_0".into(), call), result);
+        let text = Text { text: "1234567".to_owned(), opaque: Some("123".to_owned()) };
+        let items = vec![Item::Text(text), Item::Call(call), Item::Other("12".to_owned())];
+        let answer = AssistantMessage { items, ..AssistantMessage::default() };
+        let (said, called) = (7 + 3, 4 + 1 + (4 + 1 + 2) + 703);
+        assert_eq!(bytes(&Message::Assistant(answer)), said + called + 2);
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn candidates(messages: &[Message], protect: u64) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for (message, answer) in messages.iter().enumerate().rev() {
         let Message::Assistant(answer) = answer else { continue };
-        for (call, answered) in answer.calls.iter().enumerate().rev() {
+        for (call, answered) in answer.calls().enumerate().collect::<Vec<_>>().into_iter().rev() {
             let size =
                 measure::text(&answered.result.text) + answered.result.images.len() as u64 * IMAGE_TOKENS;
             let again = read_of(answered).is_some_and(|read_of| !read.insert(read_of));
@@ -77,26 +77,25 @@ fn read_of(call: &AnsweredCall) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MessageId, ModelResponse, ToolCallRequest, ToolResult};
+    use crate::{Item, MessageId, ModelCall, ModelResponse, ToolCallRequest, ToolResult};
     use serde_json::json;
 
     /// A conversation of calls, each in an answer of its own: the tool, the file, and bytes of the result.
     fn calls(calls: &[(&str, &str, usize)]) -> History {
         let mut history = History::default();
         for (number, (tool, path, bytes)) in calls.iter().enumerate() {
-            let call = ToolCallRequest {
-                id: ToolCallId(format!("tool_{number}")),
+            let call = ModelCall {
                 provider_id: "p".to_owned(),
                 name: (*tool).to_owned(),
-                arguments: Ok(json!({ "path": path })),
+                arguments: json!({ "path": path }).to_string(),
+                opaque: None,
             };
+            let call = ToolCallRequest::new(ToolCallId(format!("tool_{number}")), call);
             let response = ModelResponse {
                 id: MessageId::from("m"),
                 thought_id: MessageId::from("t"),
                 model: "x/y".to_owned(),
-                reasoning: Vec::new(),
-                text: String::new(),
-                calls: vec![call],
+                items: vec![Item::Call(call)],
             };
             history.push_response(response, vec![ToolResult::ok("x".repeat(*bytes))]);
         }
@@ -104,10 +103,13 @@ mod tests {
     }
 
     fn left(history: &History) -> Vec<&str> {
-        let result = |message: &Message| match message {
-            Message::Assistant(answer) if answer.calls[0].result.text == READ_AGAIN => "again",
-            Message::Assistant(answer) if answer.calls[0].result.text == OLD => "old",
-            _ => "whole",
+        let result = |message: &Message| {
+            let Message::Assistant(answer) = message else { return "whole" };
+            match answer.calls().next().map(|call| call.result.text.as_str()) {
+                Some(READ_AGAIN) => "again",
+                Some(OLD) => "old",
+                _ => "whole",
+            }
         };
         history.messages().iter().map(result).collect()
     }

@@ -42,8 +42,7 @@ mod tests {
     }
 
     fn answer(text: String) -> ModelResponse {
-        let (id, thought_id, model) = (MessageId::from("m"), MessageId::from("t"), "x/y".to_owned());
-        ModelResponse { id, thought_id, model, reasoning: Vec::new(), text, calls: Vec::new() }
+        ModelResponse::said(MessageId::from("m"), MessageId::from("t"), "x/y", text)
     }
 
     #[test]

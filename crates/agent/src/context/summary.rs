@@ -89,8 +89,8 @@ fn write_message(text: &mut String, message: &Message) {
             }
         }
         Message::Assistant(answer) => {
-            let _ = writeln!(text, "# Agent\n{}", answer.text);
-            answer.calls.iter().for_each(|call| write_call(text, call));
+            let _ = writeln!(text, "# Agent\n{}", answer.text());
+            answer.calls().for_each(|call| write_call(text, call));
         }
     }
 }
@@ -117,7 +117,7 @@ fn head(text: &str, chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AssistantMessage, ToolResult};
+    use crate::{AssistantMessage, Item, Text, ToolResult, Written};
     use serde_json::json;
 
     fn conversation() -> Vec<Message> {
@@ -127,13 +127,16 @@ mod tests {
                 Content::Image { mime_type: "image/png".into(), data: "A".repeat(9_000) },
             ]),
             Message::Assistant(AssistantMessage {
-                text: "Looking.".to_owned(),
-                calls: vec![AnsweredCall {
-                    provider_id: "p".to_owned(),
-                    name: "bash".to_owned(),
-                    arguments: Ok(json!({ "command": "cargo test" })),
-                    result: ToolResult::error("é".repeat(COMPACTION_RESULT_CHARS + 1)),
-                }],
+                items: vec![
+                    Item::Text(Text::plain("Looking.")),
+                    Item::Call(AnsweredCall {
+                        provider_id: "p".to_owned(),
+                        name: "bash".to_owned(),
+                        arguments: Ok(json!({ "command": "cargo test" })),
+                        written: Written::default(),
+                        result: ToolResult::error("é".repeat(COMPACTION_RESULT_CHARS + 1)),
+                    }),
+                ],
                 ..AssistantMessage::default()
             }),
         ]

@@ -5,6 +5,7 @@ use crate::{
     CompactionId, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop, SessionEvent, Severity,
     StoreError, TurnError, Usage, bounded,
     conversation::Conversation,
+    item::Paragraphs,
     limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},
     session_task::Session,
     turn::{next, retrying},
@@ -217,6 +218,7 @@ impl Session {
     ) -> (Written, Usage) {
         let mut stream = bounded::ask(with.model, request);
         let (mut text, mut told, mut usage) = (String::new(), 0, Usage::default());
+        let mut paragraphs = Paragraphs::default();
         let written = loop {
             let event = next(&mut stream, with.cancel).await;
             if with.cancel.is_cancelled() {
@@ -233,7 +235,9 @@ impl Session {
                 }
                 // A summary that was cut off is better than none.
                 Some(Ok(ModelEvent::Stop(_))) => break Written::Whole(text),
+                Some(Ok(ModelEvent::TextDone(_))) => paragraphs.end(),
                 Some(Ok(ModelEvent::Text(more))) => {
+                    text.push_str(paragraphs.push(&more));
                     text.push_str(&more);
                     // A line at a time: nobody reads along word by word.
                     if let Some(end) = text.rfind('\n').filter(|end| *end >= told) {
@@ -247,9 +251,11 @@ impl Session {
                 }
                 // It was given no tools, and how it thinks is of no use to anybody.
                 Some(Ok(
-                    ModelEvent::ToolCall { .. }
+                    ModelEvent::ToolCall(_)
                     | ModelEvent::Reasoning(_)
                     | ModelEvent::ReasoningDone(_)
+                    | ModelEvent::Other(_)
+                    | ModelEvent::Notice(_)
                     | ModelEvent::Alive,
                 )) => {}
             }

@@ -1,21 +1,20 @@
 use super::*;
-use crate::{Compaction, Message, ResultsLeftOut, Rewound, StopReason, ToolCallRequest};
-use serde_json::json;
+use crate::{
+    Compaction, Item, Message, ModelCall, ResultsLeftOut, Rewound, StopReason, Text, ToolCallRequest,
+};
 
 fn response(model: &str, text: &str, calls: &[&str]) -> SessionEvent {
-    let call = |id: &&str| ToolCallRequest {
-        id: ToolCallId::from(*id),
-        provider_id: format!("p-{id}"),
-        name: "bash".to_owned(),
-        arguments: Ok(json!({})),
+    let call = |id: &&str| {
+        let (provider_id, name) = (format!("p-{id}"), "bash".to_owned());
+        let call = ModelCall { provider_id, name, arguments: String::new(), opaque: None };
+        Item::Call(ToolCallRequest::new(ToolCallId::from(*id), call))
     };
+    let text = (!text.is_empty()).then(|| Item::Text(Text::plain(text)));
     SessionEvent::ModelResponse(ModelResponse {
         id: MessageId::from("m"),
         thought_id: MessageId::from("t"),
         model: model.to_owned(),
-        reasoning: Vec::new(),
-        text: text.to_owned(),
-        calls: calls.iter().map(call).collect(),
+        items: text.into_iter().chain(calls.iter().map(call)).collect(),
     })
 }
 
@@ -54,7 +53,7 @@ fn exchange(prompt: &str, answer: &str) -> Vec<SessionEvent> {
 
 fn results(conversation: &Conversation) -> Vec<&str> {
     let answered = conversation.history().messages().iter().filter_map(|message| match message {
-        Message::Assistant(message) => Some(message.calls.iter().map(|call| call.result.text.as_str())),
+        Message::Assistant(message) => Some(message.calls().map(|call| call.result.text.as_str())),
         Message::User(_) => None,
     });
     answered.flatten().collect()
@@ -62,7 +61,7 @@ fn results(conversation: &Conversation) -> Vec<&str> {
 
 fn texts(conversation: &Conversation) -> Vec<String> {
     let text = |message: &Message| match message {
-        Message::Assistant(message) => message.text.clone(),
+        Message::Assistant(message) => message.text(),
         Message::User(content) => match &content[0] {
             Content::Text(text) => text.clone(),
             other => panic!("{other:?}"),

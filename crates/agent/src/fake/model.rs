@@ -31,11 +31,10 @@ impl Reply {
 
     /// Calls tools, in one answer.
     pub fn calls(calls: &[(&str, Value)]) -> Self {
-        let calls = calls.iter().enumerate().map(|(index, (name, arguments))| ModelEvent::ToolCall {
-            provider_id: format!("call_{index}"),
-            name: (*name).to_owned(),
-            arguments: Ok(arguments.clone()),
-        });
+        let calls = calls
+            .iter()
+            .enumerate()
+            .map(|(index, (name, arguments))| ModelEvent::call(format!("call_{index}"), *name, arguments));
         Self::ok(calls.chain([Self::usage(), ModelEvent::Stop(ModelStop::ToolCalls)]).collect())
     }
 
@@ -136,18 +135,15 @@ pub fn check_request(request: &ModelRequest) {
     match request.messages.last() {
         Some(Message::User(content)) => assert!(!content.is_empty(), "a user message says something"),
         Some(Message::Assistant(message)) => {
-            assert!(!message.calls.is_empty(), "the model is asked again only after its calls were answered");
+            assert!(message.has_calls(), "the model is asked again only after its calls were answered");
         }
         None => panic!("a conversation is never empty"),
     }
     for message in &request.messages {
         if let Message::Assistant(message) = message {
-            assert!(
-                !message.text.is_empty() || !message.calls.is_empty(),
-                "an assistant message says or does something"
-            );
-            let ids: HashSet<_> = message.calls.iter().map(|call| &call.provider_id).collect();
-            assert_eq!(ids.len(), message.calls.len(), "the ids of one answer's calls differ");
+            assert!(!message.items.is_empty(), "an assistant message says or does something");
+            let ids: HashSet<_> = message.calls().map(|call| &call.provider_id).collect();
+            assert_eq!(ids.len(), message.calls().count(), "the ids of one answer's calls differ");
         }
     }
     let names: HashSet<_> = request.tools.iter().map(|tool| &tool.name).collect();

@@ -15,9 +15,11 @@ fn upwards(folder: &AbsPath) -> Vec<AbsPath> {
     std::iter::successors(Some(folder.clone()), AbsPath::parent).take(PARENT_FOLDERS).collect()
 }
 
-/// The root of the repository that a folder is in.
-pub(super) async fn repository(system: &dyn System, folder: &AbsPath) -> Option<AbsPath> {
-    let folders = upwards(folder);
+/// The root of the repository that a folder is in. Folders that all programs `share` are none:
+/// anybody may put a `.git` there.
+pub(super) async fn repository(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> Option<AbsPath> {
+    let mut folders = upwards(folder);
+    folders.retain(|folder| !shared.contains(folder));
     let marks: Vec<_> = folders.iter().map(|folder| folder.join(".git")).collect();
     let found = system.metadata_of(&marks).await.iter().position(Result::is_ok)?;
     Some(folders[found].clone())
@@ -68,10 +70,17 @@ mod tests {
         let system = FakeSystem::new();
         system.add_dir(cwd);
         files.iter().for_each(|(path, text)| system.add_file(path, text));
-        match repository(&system, &AbsPath::new(cwd).unwrap()).await {
+        let shared = [AbsPath::new("/tmp").unwrap()];
+        match repository(&system, &AbsPath::new(cwd).unwrap(), &shared).await {
             Some(root) => checked_out(&system, &root).await,
             None => NONE.to_owned(),
         }
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_all_share_is_no_repository() {
+        let files = [("/tmp/.git/HEAD", "ref: refs/heads/evil\n")];
+        assert_eq!(told(&files, "/tmp/mine").await, NONE);
     }
 
     #[tokio::test]

@@ -25,7 +25,7 @@ pub(crate) struct Surroundings {
 /// bothered with it. What takes too long is given up.
 pub(crate) async fn look_around(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> Surroundings {
     let look = async {
-        let repository = git::repository(system, cwd).await;
+        let repository = git::repository(system, cwd, &rules.secrets.shared).await;
         let git = match &repository {
             Some(root) => git::checked_out(system, root).await,
             None => git::NONE.to_owned(),

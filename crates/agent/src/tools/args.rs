@@ -22,6 +22,24 @@ pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
     }
 }
 
+/// A line to begin with: a whole number from 1, or the negative count of lines before the end; or its
+/// text. Missing, `null` and empty text are `None`.
+pub(super) fn line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    let wrong = |given: &Value| D::Error::custom(format!("expected a whole number, got {given}"));
+    let given = Value::deserialize(from)?;
+    match &given {
+        Value::Null => Ok(None),
+        Value::String(text) if text.trim().is_empty() => Ok(None),
+        Value::String(text) => text.trim().parse().map(Some).map_err(|_| wrong(&given)),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(number), _) => Ok(Some(number)),
+            (None, Some(float)) if float.fract() == 0.0 && float.abs() < 1e15 => Ok(Some(float as i64)),
+            _ => Err(wrong(&given)),
+        },
+        _ => Err(wrong(&given)),
+    }
+}
+
 /// A boolean, or its text. `null` and empty text are `false`.
 pub(super) fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     match Value::deserialize(from)? {
@@ -76,6 +94,16 @@ mod tests {
             (json!([]), None),
         ] {
             assert_eq!(count(given.clone()).ok(), expected, "{given}");
+        }
+        for (given, expected) in [
+            (json!(-5), Some(Some(-5))),
+            (json!("12"), Some(Some(12))),
+            (json!(-2.0), Some(Some(-2))),
+            (json!(""), Some(None)),
+            (json!(1.5), None),
+            (json!("x"), None),
+        ] {
+            assert_eq!(line(given.clone()).ok(), expected, "{given}");
         }
         for (given, expected) in [
             (json!(true), Some(true)),

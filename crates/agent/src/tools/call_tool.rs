@@ -31,10 +31,10 @@ pub(crate) fn inner(request: &ToolCallRequest) -> Result<Cow<'_, ToolCallRequest
     if request.name != NAME {
         return Ok(Cow::Borrowed(request));
     }
-    let Ok(outer) = &request.arguments else { return Ok(Cow::Borrowed(request)) };
     let wrong = |what: &str| {
         format!("Invalid arguments for '{NAME}': {what}. Send {{\"name\": \"TOOL\", \"arguments\": {{…}}}}.")
     };
+    let Ok(outer) = &request.arguments else { return Err(wrong("they are no JSON object")) };
     let name = outer["name"].as_str().map(str::trim).unwrap_or_default();
     if name.is_empty() || name == NAME {
         return Err(wrong("`name` must be the name of a tool"));
@@ -56,10 +56,11 @@ pub(crate) fn inner(request: &ToolCallRequest) -> Result<Cow<'_, ToolCallRequest
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ModelCall;
 
     fn request(name: &str, arguments: Value) -> ToolCallRequest {
-        let (id, provider_id) = ("tool_0".into(), "p".to_owned());
-        ToolCallRequest { id, provider_id, name: name.to_owned(), arguments: Ok(arguments) }
+        let (provider_id, name, arguments) = ("p".to_owned(), name.to_owned(), arguments.to_string());
+        ToolCallRequest::new("tool_0".into(), ModelCall { provider_id, name, arguments, opaque: None })
     }
 
     #[test]
@@ -70,10 +71,12 @@ mod tests {
             request(NAME, json!({ "name": "mcp__a__b", "arguments": { "x": 1 } })),
             request(NAME, json!({ "name": " mcp__a__b", "arguments": "{\"x\": 1}" })),
         ] {
-            assert_eq!(inner(&call).unwrap().into_owned(), direct, "{call:?}");
+            let meant = inner(&call).unwrap();
+            assert_eq!((&meant.name, &meant.arguments), (&direct.name, &direct.arguments), "{call:?}");
+            assert_eq!(meant.written, call.written, "what was written is sent back");
         }
         let bare = request(NAME, json!({ "name": "mcp__a__b" }));
-        assert_eq!(inner(&bare).unwrap().into_owned(), request("mcp__a__b", json!({})));
+        assert_eq!(inner(&bare).unwrap().arguments, Ok(json!({})));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! `file_read`: a file's lines, from the editor's buffer where reads are delegated.
+//! `file_read`: a file's lines, from the editor's buffer where reads are delegated, or an image.
 
 use super::{
     args,
     cancel::unless_cancelled,
-    output,
+    not_text, output,
     path::{self, GivenPath},
     write_through,
 };
@@ -15,14 +15,14 @@ use crate::{
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use system::{AbsPath, FileKind, Route, SystemError, TextRange};
+use system::{AbsPath, FileKind, Route, SystemError, TextEncoding, TextRange};
 
-/// Reads lines of a text file.
+/// Reads lines of a text file, or an image.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct FileRead {
     path: GivenPath,
-    #[serde(default, deserialize_with = "args::count")]
-    offset: Option<u64>,
+    #[serde(default, deserialize_with = "args::line")]
+    offset: Option<i64>,
     #[serde(default, deserialize_with = "args::count")]
     limit: Option<u64>,
 }
@@ -30,8 +30,8 @@ pub(super) struct FileRead {
 #[async_trait]
 impl Tool for FileRead {
     const NAME: &'static str = "file_read";
-    const DESCRIPTION: &'static str = "Reads a text file. Returns lines as `N\\tline`. Long files are read in pages: \
-        pass `offset` and `limit` to go on. Unsaved changes in the editor are included.";
+    const DESCRIPTION: &'static str = "Reads a text file as lines `N\\tline`, or shows an image (PNG, JPEG, GIF, WebP). Long files are read in \
+        pages: pass `offset` and `limit` to go on. Unsaved changes in the editor are included.";
     const EFFECT: Effect = Effect::Reads;
 
     fn parameters() -> Value {
@@ -39,16 +39,17 @@ impl Tool for FileRead {
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
-                "offset": {"type": "integer", "minimum": 1, "description": "First line to read, from 1 (default 1)"},
+                "offset": {"type": "integer", "description": "First line to read, from 1 (default 1); -N for the last N lines"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": READ_LINES_MAX,
                     "description": "Most lines to read (default 2000)"}
             },
-            "required": ["path"]
+            "required": ["path"],
+            "additionalProperties": false
         })
     }
 
     fn describe(&self, cwd: &AbsPath) -> Description {
-        let line = self.offset.map(|_| self.first());
+        let line = self.offset.filter(|offset| *offset >= 0).map(|offset| from_start(Some(offset)));
         Description {
             title: format!("Read {}", path::shown(&self.path.at(cwd), cwd)),
             kind: ToolKind::Read,
@@ -62,7 +63,10 @@ impl Tool for FileRead {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let path = self.path.at(&cx.cwd);
-        let (first, limit) = (self.first(), self.most(cx));
+        let (first, limit) = match self.first(cx, &path).await {
+            Ok(first) => (first, self.most(cx)),
+            Err(error) => return self.unread(cx, &path, error).await,
+        };
         // One line more than is counted, so that "more than" is known to be true.
         let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES + 1 };
         let disk = write_through::beside_client(cx, write_through::stamp(cx, &path));
@@ -71,7 +75,7 @@ impl Tool for FileRead {
         let stamp = stamp.flatten();
         let text = match text {
             Ok(text) => text,
-            Err(error) => return Err(self.explain(cx, &path, error).await),
+            Err(error) => return self.unread(cx, &path, error).await,
         };
         // A range may come without its last line end, and then the `\r` stands alone.
         let lines: Vec<&str> = text.lines().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
@@ -79,6 +83,7 @@ impl Tool for FileRead {
             return Ok(self.nothing(cx, &path, first, &text));
         }
         let conflict = self.conflict(cx, &path, stamp).await;
+        let encoding = self.encoding(cx, &path, first, &text).await;
         let page = page(&lines, first, limit, cx);
         if first == 1 && page.shown == lines.len() {
             cx.files.saw(&path, &text);
@@ -86,13 +91,17 @@ impl Tool for FileRead {
             let seen = TextRange { line: first, limit: page.shown };
             cx.files.saw_part(&path, seen, &lines[..page.shown].join("\n"));
         }
-        Ok(ToolOutput::text(page.text + conflict))
+        Ok(ToolOutput::text(page.text + &encoding + conflict))
     }
 }
 
 impl FileRead {
-    fn first(&self) -> usize {
-        usize::try_from(self.offset.unwrap_or(1)).unwrap_or(usize::MAX >> 1).max(1)
+    /// The first line to read. To count from the end, the whole file is read.
+    async fn first(&self, cx: &ToolContext, path: &AbsPath) -> Result<usize, SystemError> {
+        let Some(last) = self.offset.filter(|offset| *offset < 0) else { return Ok(from_start(self.offset)) };
+        let read = unless_cancelled(cx, cx.system.read_text(path, None)).await;
+        let lines = read.unwrap_or_else(|_| Ok(String::new()))?.lines().count();
+        Ok(lines.saturating_sub(usize::try_from(last.unsigned_abs()).unwrap_or(usize::MAX)) + 1)
     }
 
     fn most(&self, cx: &ToolContext) -> usize {
@@ -137,19 +146,51 @@ impl FileRead {
         ToolOutput::text(format!("{} is empty.", self.path))
     }
 
-    async fn explain(&self, cx: &ToolContext, path: &AbsPath, error: SystemError) -> ToolError {
+    /// What is said of a file on disk that is not written in UTF-8. Looked up only where the text can
+    /// be told from UTF-8: it is not ASCII, or its file is longer than it.
+    async fn encoding(&self, cx: &ToolContext, path: &AbsPath, first: usize, text: &str) -> String {
+        if cx.system.routes().read_text == Route::Client {
+            return String::new();
+        }
+        let is_short = async || {
+            let size = cx.system.metadata(path).await.map_or(0, |found| found.size);
+            first > 1 || size < text.len() as u64 * 2
+        };
+        if text.is_ascii() && is_short().await {
+            return String::new();
+        }
+        match cx.system.look_on_disk(path).await.encoding {
+            TextEncoding::Utf8 => String::new(),
+            other => format!("\n[{} is {other} text; edits and writes keep that]", self.path),
+        }
+    }
+
+    /// What comes of a file that cannot be read as text.
+    async fn unread(
+        &self,
+        cx: &ToolContext,
+        path: &AbsPath,
+        error: SystemError,
+    ) -> Result<ToolOutput, ToolError> {
         let given = &self.path;
-        ToolError::message(match error {
-            SystemError::NotFound(_) => return not_found(cx, given, path).await,
+        Err(ToolError::message(match error {
+            SystemError::NotFound(_) => return Err(not_found(cx, given, path).await),
+            SystemError::NotText { size, .. } => return not_text::read(cx, given, path, size).await,
             SystemError::IsDirectory(_) => {
                 format!("{given} is a directory. List it with glob: pattern \"*\", path \"{given}\".")
             }
-            SystemError::NotText { size, .. } => format!(
-                "{given} is not readable as text: {size} bytes of binary or non-UTF-8 data. Look at it with bash (`file`, `xxd {given} | head`)."
+            SystemError::TooLarge { size, limit, .. } => format!(
+                "{given} is too large to read at once ({size} bytes, the limit is {limit}). Read a part with a positive `offset` and a small `limit`, or \
+                 search it with grep."
             ),
             other => format!("{given} is not readable: {other}"),
-        })
+        }))
     }
+}
+
+/// A line counted from 1; 0 is the first, too.
+fn from_start(offset: Option<i64>) -> usize {
+    usize::try_from(offset.unwrap_or(1)).unwrap_or(1).max(1)
 }
 
 /// `File not found: p`, with names from the same folder that are near.
@@ -192,10 +233,12 @@ struct Page {
 /// The numbered lines that fit the limits, and how to go on. It is cut here and not by [`output::cap`], because what was shown is remembered.
 fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
     // Leaves room for the tail.
-    let bytes = cx.limits.output_bytes.saturating_sub(200);
+    let bytes = cx.limits.output_bytes.saturating_sub(400);
     let mut text = String::new();
     let mut shown = 0;
+    let mut cut = Vec::new();
     for line in lines.iter().take(limit) {
+        let is_cut = line.len() > READ_LINE_CHARS && line.chars().nth(READ_LINE_CHARS).is_some();
         let line = format!("{}\t{}", first + shown, output::cut(line, READ_LINE_CHARS));
         if shown > 0 && text.len() + line.len() + 1 > bytes {
             break;
@@ -204,7 +247,21 @@ fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
             text.push('\n');
         }
         text.push_str(&line);
+        if is_cut {
+            cut.push(first + shown);
+        }
         shown += 1;
+    }
+    if let Some(number) = cut.first() {
+        let which = match cut.len() {
+            1 => format!("line {number} is"),
+            several => format!("line {number} and {} more are", several - 1),
+        };
+        let from = READ_LINE_CHARS + 1;
+        let _ = write!(
+            text,
+            "\n... {which} cut after {READ_LINE_CHARS} characters (the rest with bash: sed -n {number}p FILE | cut -c{from}-)"
+        );
     }
     let more = lines.len() - shown;
     let next = first + shown;

@@ -1,7 +1,7 @@
 //! `file_write`: a file's whole text.
 
 use super::{
-    edit,
+    edit::{self, elision},
     path::{self, GivenPath},
     write_through::{self, Change},
 };
@@ -36,7 +36,8 @@ impl Tool for FileWrite {
                 "path": {"type": "string"},
                 "content": {"type": "string", "description": "The whole text of the file"}
             },
-            "required": ["path", "content"]
+            "required": ["path", "content"],
+            "additionalProperties": false
         })
     }
 
@@ -104,6 +105,14 @@ impl FileWrite {
                 Some("has changed since you last read it. Read it again with file_read, then write it.")
             }
         };
+        if let Some(before) = &before
+            && let Some(line) = elision::added(&self.content, &[before])
+        {
+            return Err(ToolError::message(format!(
+                "content has the line `{line}`, which stands for lines that are left out: {name} would lose them. Nothing was written. Give the whole \
+                 text, or change only a part with file_edit."
+            )));
+        }
         match refused {
             Some(why) => Err(ToolError::message(format!("{name} {why} Nothing was written."))),
             None => Ok(Change { path, name, before, after, freshness, unsaved }),

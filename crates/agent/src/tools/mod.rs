@@ -12,6 +12,7 @@ mod file_edit;
 mod file_read;
 mod file_write;
 mod nearest;
+mod not_text;
 pub(crate) mod output;
 mod patch;
 mod path;

@@ -8,6 +8,7 @@ use super::{
 use crate::ToolError;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
+use std::fmt::Write as _;
 
 /// One text for another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -58,6 +59,7 @@ pub(super) fn apply(
 ) -> Result<Replaced, ToolError> {
     let mut now = before.map(str::to_owned);
     let mut done = Replaced { text: String::new(), removed: 0, added: 0, note: String::new() };
+    let (mut undone, mut doubts) = (Vec::new(), Vec::new());
     for (index, one) in replacements.iter().enumerate() {
         let Replacement { old_string: old, new_string: new, replace_all } = one;
         let text = now.as_deref().unwrap_or_default();
@@ -78,9 +80,30 @@ pub(super) fn apply(
         })?;
         let which = if replacements.len() > 1 { format!("edit {}: ", index + 1) } else { String::new() };
         done.note += &note(&which, &edited.steps);
+        if let Some((step, sign)) =
+            edit::doubtful(new, &[text, old]).filter(|(step, _)| !edited.steps.contains(step))
+        {
+            doubts.push((index + 1, step, sign));
+        }
+        undone.extend(edited.steps);
         done.removed += edited.removed;
         done.added += edited.added;
         now = Some(edited.text);
+    }
+    for (index, step, sign) in doubts {
+        // One of the texts had that fault: whether this one has it, too, is not guessed.
+        if undone.contains(&step) {
+            return Err(ToolError::message(format!(
+                "Edit {index} of {}: it cannot be told whether `{sign}` in new_string is meant as it is: another edit {}.\nNone of the edits was made. \
+                 Write the texts as they are to stand in the file.",
+                replacements.len(),
+                edit::matched_after(&[step])
+            )));
+        }
+        let _ = write!(
+            done.note,
+            "\n(`{sign}` in new_string was written as it is. If that is not meant, edit it again.)"
+        );
     }
     done.text = now.unwrap_or_default();
     if before.is_some() && replacements.len() > 1 {

@@ -10,7 +10,7 @@ use crate::{
     limits::{REFORMAT_LINES, TAKEN_WITHIN},
 };
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
-use system::{AbsPath, Look, Route, SystemError};
+use system::{AbsPath, Look, Route, SystemError, TextEncoding};
 
 /// A change of one file's text, decided on but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,7 +206,8 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     if !is_on_disk {
         in_the_project(cx, path, name).await?;
     }
-    let Some(Look { text: on_disk, metadata, .. }) = disk.filter(|_| routes.read_text == Route::Client)
+    let Some(Look { text: on_disk, metadata, encoding, .. }) =
+        disk.filter(|_| routes.read_text == Route::Client)
     else {
         return Ok(Now { text: held, unsaved: false });
     };
@@ -238,6 +239,13 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         }
         standing => standing,
     };
+    // A client that reads such bytes as UTF-8 would write what it made of them.
+    if standing != Standing::Same && encoding != TextEncoding::Utf8 {
+        return Err(ToolError::message(format!(
+            "{name} is {encoding} text on disk, and the editor shows another text, perhaps because it takes it for UTF-8; nothing was written. Ask the \
+             user to save it or to open it again in that encoding, then try again."
+        )));
+    }
     match standing {
         Standing::Conflict => Err(ToolError::message(format!(
             "{name} was changed or removed on disk (by a command, say), and the editor holds another text; nothing was written. Read it again with file_read, compare \
@@ -293,7 +301,7 @@ fn unreadable(name: &str, error: SystemError) -> ToolError {
     ToolError::message(match error {
         SystemError::IsDirectory(_) => format!("{name} is a directory."),
         SystemError::NotText { size, .. } => format!(
-            "{name} is not a text file ({size} bytes of binary or non-UTF-8 data); it was not changed. Use bash for binary files."
+            "{name} is not a text file ({size} bytes of binary data, or text in an unknown encoding); it was not changed. Use bash for binary files."
         ),
         other => format!("{name} could not be read, so it was not changed: {other}"),
     })

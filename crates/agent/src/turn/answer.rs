@@ -1,9 +1,10 @@
 //! One answer of the model: it is asked, and what it says is passed on while it says it.
 
+use super::gathered::Gathered;
 use crate::{
-    ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
-    ModelStop, Reasoning, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded,
-    log::SessionLog, session_task::Session,
+    ANSWER_BYTES, LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStop,
+    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, log::SessionLog,
+    session_task::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;
@@ -19,8 +20,7 @@ pub(super) struct Answer {
 impl Answer {
     /// Whether it is no answer at all, because the conversation does not fit into the model's context.
     pub(super) fn overflows(&self) -> bool {
-        let ModelResponse { text, reasoning, .. } = &self.response;
-        matches!(self.stop, Err(ModelError::ContextOverflow(_))) && text.is_empty() && reasoning.is_empty()
+        matches!(self.stop, Err(ModelError::ContextOverflow(_))) && self.response.items.is_empty()
     }
 }
 
@@ -35,23 +35,15 @@ pub(super) async fn ask(
 ) -> Result<Answer, StoreError> {
     session.room(cancel).await;
     let (id, thought_id) = session.conversation().next_answer();
-    let mut response = ModelResponse {
-        id: id.clone(),
-        thought_id: thought_id.clone(),
-        model: model.info().id.clone(),
-        reasoning: Vec::new(),
-        text: String::new(),
-        calls: Vec::new(),
-    };
     let mut usage = Usage::default();
-    let mut unfinished_reasoning = String::new();
+    let mut gathered = Gathered::default();
     let mut stream = bounded::ask(model, request);
     // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
     let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
     stored?;
     if let Some(disclosure) = session.disclose(model.info()) {
-        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: disclosure.clone() });
-        response.text.push_str(&disclosure);
+        let text = gathered.whole_text(&disclosure);
+        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
     }
     let mut first = Some(first);
     let stop = loop {
@@ -71,50 +63,50 @@ pub(super) async fn ask(
             Some(Err(error)) => break Err(error),
             Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
             Some(Ok(ModelEvent::Text(text))) => {
-                response.text.push_str(&text);
+                let text = gathered.text(text);
                 session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
             }
+            Some(Ok(ModelEvent::TextDone(opaque))) => gathered.end_text(opaque),
             Some(Ok(ModelEvent::Reasoning(text))) => {
-                unfinished_reasoning.push_str(&text);
+                let text = gathered.reasoning(text);
                 session.log.tell(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
             }
-            Some(Ok(ModelEvent::ReasoningDone(reasoning))) => {
-                unfinished_reasoning.clear();
-                response.reasoning.push(reasoning);
+            Some(Ok(ModelEvent::ReasoningDone(reasoning))) => gathered.end_reasoning(reasoning),
+            Some(Ok(ModelEvent::ToolCall(call))) => {
+                let id = session.conversation().next_call(gathered.calls());
+                gathered.call(ToolCallRequest::new(id, call));
             }
-            Some(Ok(ModelEvent::ToolCall { provider_id, name, arguments })) => {
-                response.calls.push(ToolCallRequest {
-                    id: session.conversation().next_call(response.calls.len()),
-                    provider_id,
-                    name,
-                    arguments,
-                });
-            }
+            Some(Ok(ModelEvent::Other(opaque))) => gathered.other(opaque),
             Some(Ok(ModelEvent::Usage(now))) => usage = now,
             Some(Ok(ModelEvent::Alive)) => {}
+            Some(Ok(ModelEvent::Notice(text))) => session.log.tell(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title: text,
+                description: None,
+            }),
             Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
                 session.log.tell(retrying(attempt, after, reason));
             }
         }
     };
-    if !unfinished_reasoning.is_empty() {
-        response.reasoning.push(Reasoning { text: unfinished_reasoning, opaque: None });
-    }
     if stop.is_err() || cancel.is_cancelled() {
-        response.calls.clear();
+        gathered.drop_calls();
     }
     let stop = match stop {
         Err(ModelError::AnswerTooLong) => {
-            response.text.push_str(&cut_off(&session.log, &id));
+            let text = gathered.whole_text(&cut_off(&session.log));
+            session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
             Ok(ModelStop::MaxTokens)
         }
         stop => stop,
     };
+    let response =
+        ModelResponse { id, thought_id, model: model.info().id.clone(), items: gathered.into_items() };
     Ok(Answer { response, usage, stop })
 }
 
 /// Tells that an answer was cut off; the mark that its text ends with.
-fn cut_off(log: &SessionLog, id: &MessageId) -> String {
+fn cut_off(log: &SessionLog) -> String {
     let most = ANSWER_BYTES >> 20;
     log.tell(SessionEvent::Notice {
         severity: Severity::Warning,
@@ -125,9 +117,7 @@ fn cut_off(log: &SessionLog, id: &MessageId) -> String {
                 .to_owned(),
         ),
     });
-    let mark = format!("\n\n[cut off here: an answer may have {most} MiB]");
-    log.tell(SessionEvent::MessageDelta { id: id.clone(), text: mark.clone() });
-    mark
+    format!("[cut off here: an answer may have {most} MiB]")
 }
 
 /// The next thing the model says; an end, when it was cancelled.

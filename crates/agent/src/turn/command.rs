@@ -3,6 +3,7 @@
 use super::Course;
 use crate::{
     Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
+    briefing::instruction_files,
     checkpoint::{Timeline, restore},
     commands::{self, Action},
     context::{self, Room, Summed, Summing},
@@ -61,14 +62,7 @@ pub(super) async fn run(
 pub(super) fn say(session: &Session, text: String, course: &mut Course) -> StopReason {
     let (id, thought_id) = session.conversation().next_answer();
     session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
-    let response = ModelResponse {
-        id,
-        thought_id,
-        model: String::new(),
-        reasoning: Vec::new(),
-        text,
-        calls: Vec::new(),
-    };
+    let response = ModelResponse::said(id, thought_id, String::new(), text);
     course.last.push(SessionEvent::ModelResponse(response));
     StopReason::EndTurn
 }
@@ -120,6 +114,11 @@ async fn context_text(session: &mut Session, controls: &Controls) -> Result<Stri
             session.settings().limits.context.auto_compact,
             context::can_sum_up(model.as_ref()),
         ));
+    }
+    let known = conversation.known();
+    let files: Vec<_> = instruction_files(&known).map(|file| format!("`{file}`")).collect();
+    if !files.is_empty() {
+        text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
     }
     Ok(text)
 }

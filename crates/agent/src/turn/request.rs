@@ -43,6 +43,7 @@ impl Session {
             max_output: None,
             reasoning_effort: state.effort.map(Effort::id).map(str::to_owned),
             cache_key: Some(self.id.to_string()),
+            answer_schema: None,
         }
     }
 
@@ -77,10 +78,22 @@ impl Session {
     /// Settles what requests to a model begin with, and tells the model what it does not know yet.
     /// Both are stored while it is asked.
     pub(super) async fn brief(&mut self, model: &ModelInfo, state: &SessionState) {
+        let mut events = self.unused_instructions();
         let profile = prompt::profile(model);
-        if !profile.is_briefed {
-            return;
+        if profile.is_briefed {
+            events.extend(self.briefings(&profile, model, state).await);
         }
+        if !events.is_empty() {
+            self.store_also(events);
+        }
+    }
+
+    async fn briefings(
+        &mut self,
+        profile: &Profile,
+        model: &ModelInfo,
+        state: &SessionState,
+    ) -> Vec<SessionEvent> {
         let mut events = Vec::new();
         if self.conversation().prefix(&model.id).is_none() {
             let prefix = self.prefix(model, state);
@@ -88,7 +101,7 @@ impl Session {
         }
         let known = self.conversation().known();
         let prefix = self.prefix(model, state);
-        let facts = self.facts(&profile, &prefix, state, &known).await;
+        let facts = self.facts(profile, &prefix, state, &known).await;
         if let Some(briefing) = briefing::news(facts, &known) {
             let files: Vec<_> = instruction_files(&briefing.facts).map(str::to_owned).collect();
             events.push(SessionEvent::Briefing(briefing));
@@ -107,18 +120,21 @@ impl Session {
             let text = format!("<background>\n{}\n</background>", prompt::within("background", &news));
             events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
         }
-        let unused = std::mem::take(&mut self.surroundings.instructions.unused);
-        for (file, why) in unused {
+        events
+    }
+
+    /// What the user is told of instruction files that cannot be used, each once.
+    fn unused_instructions(&mut self) -> Vec<SessionEvent> {
+        let mut notices = Vec::new();
+        for (file, why) in std::mem::take(&mut self.surroundings.instructions.unused) {
             let title = format!("The instructions of the project ({file}) are not used");
             if self.problems_told.insert(title.clone()) {
                 tracing::warn!("{title}: {why}");
                 let (severity, description) = (Severity::Warning, Some(why));
-                events.push(SessionEvent::Notice { severity, title, description });
+                notices.push(SessionEvent::Notice { severity, title, description });
             }
         }
-        if !events.is_empty() {
-            self.store_also(events);
-        }
+        notices
     }
 
     /// All that the model should know now.
@@ -144,19 +160,29 @@ impl Session {
         let instructions = self.surroundings.instructions.facts(profile.instructions);
         facts.extend(briefing::of_lost_instructions(&instructions, known));
         facts.extend(instructions);
-        let append = appended(self).filter(|text| !prefix.system.ends_with(&format!("\n{text}\n")));
-        let text = match &append {
-            Some(text) => format!("The user's settings say from now on:\n{text}"),
-            None => "What the user's settings said in a message before no longer holds.".to_owned(),
-        };
-        let value = append.map_or_else(String::new, |text| briefing::hash(text.as_bytes()));
-        facts.push(Fact::paragraph("append", value, text));
+        facts.push(of_append(appended(self), prefix, known));
         if profile.tools.is_none() {
             let now: Vec<ToolSpec> = self.listed().to_vec();
             facts.extend(briefing::of_tools(&prefix.tools, &now, known));
         }
         facts
     }
+}
+
+/// What there is to tell of what the user's settings add to the system prompt: nothing, as long as it
+/// stands in there.
+fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
+    const NAME: &str = "append";
+    let Some(append) = append else {
+        let text =
+            "What the user's settings added to the system prompt, or said in a message, no longer holds.";
+        return Fact::paragraph(NAME, "", text);
+    };
+    let value = briefing::hash(append.as_bytes());
+    if prefix.system.ends_with(&format!("\n{append}\n")) && !known.contains_key(NAME) {
+        return Fact::in_system_prompt(NAME, value);
+    }
+    Fact::paragraph(NAME, value, format!("The user's settings say from now on:\n{append}"))
 }
 
 /// What the user's settings add to the system prompt.

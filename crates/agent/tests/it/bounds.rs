@@ -18,8 +18,7 @@ const MIB: usize = 1024 * 1024;
 async fn answers(stage: &Stage) -> Vec<(String, String, usize)> {
     let events = stage.stored().await.into_iter().filter_map(|event| match event {
         SessionEvent::ModelResponse(response) => {
-            let reasoning = response.reasoning.into_iter().map(|block| block.text).collect();
-            Some((response.text, reasoning, response.calls.len()))
+            Some((response.text(), response.thoughts(), response.calls().count()))
         }
         _ => None,
     });
@@ -30,11 +29,7 @@ async fn answers(stage: &Stage) -> Vec<(String, String, usize)> {
 async fn a_runaway_answer_is_cut_off_kept_and_marked() {
     let text = || ModelEvent::Text("x".repeat(MIB));
     let thought = || ModelEvent::Reasoning("y".repeat(MIB));
-    let call = |bytes: usize| ModelEvent::ToolCall {
-        provider_id: "c".to_owned(),
-        name: "bash".to_owned(),
-        arguments: Ok(json!({ "command": "z".repeat(bytes) })),
-    };
+    let call = |bytes: usize| ModelEvent::call("c", "bash", &json!({ "command": "z".repeat(bytes) }));
     let runaways = [
         ((0..12).map(|_| text()).collect::<Vec<_>>(), ANSWER_BYTES, 0),
         ((0..12).map(|_| thought()).collect(), 0, ANSWER_BYTES),
@@ -44,7 +39,7 @@ async fn a_runaway_answer_is_cut_off_kept_and_marked() {
         let stage = stage(Setting { script: vec![Reply::ok(events)], ..Setting::default() }).await;
         assert_eq!(stage.prompt("go").await.unwrap().stop_reason, StopReason::MaxTokens);
         let [(text, reasoning, calls)] = &answers(&stage).await[..] else { panic!("one answer") };
-        assert!(text.ends_with("\n\n[cut off here: an answer may have 8 MiB]"));
+        assert!(text.ends_with("[cut off here: an answer may have 8 MiB]"));
         assert_eq!((text.matches('x').count(), reasoning.len(), *calls), (texts, thoughts, 0));
         assert_eq!(stage.client.text(), *text, "the client was told of the same");
         assert_eq!(stage.model.requests().len(), 1, "it is not asked again");

@@ -25,11 +25,7 @@ fn says(text: &str) -> Reply {
 
 /// Reads a long file; the provider counts nothing.
 fn reads() -> Reply {
-    let call = ModelEvent::ToolCall {
-        provider_id: "p".to_owned(),
-        name: "file_read".to_owned(),
-        arguments: Ok(json!({ "path": "long.txt" })),
-    };
+    let call = ModelEvent::call("p", "file_read", &json!({ "path": "long.txt" }));
     Reply::ok(vec![call, ModelEvent::Stop(ModelStop::ToolCalls)])
 }
 
@@ -156,7 +152,9 @@ async fn repeated_reads_are_left_out_before_anything_is_summed_up() {
     let results: Vec<_> = stage.model.requests()[3].messages[1..]
         .iter()
         .map(|message| match message {
-            Message::Assistant(answer) => answer.calls[0].result.text.contains("Left out to make room"),
+            Message::Assistant(answer) => {
+                answer.calls().next().unwrap().result.text.contains("Left out to make room")
+            }
             Message::User(_) => panic!(),
         })
         .collect();
@@ -249,7 +247,7 @@ async fn the_user_can_ask_for_it_and_see_how_full_the_context_is() {
         .events()
         .into_iter()
         .filter_map(|event| match event {
-            SessionEvent::ModelResponse(response) => Some(response.text),
+            SessionEvent::ModelResponse(response) => Some(response.text()),
             _ => None,
         })
         .collect();
@@ -283,7 +281,7 @@ async fn a_stand_in_for_a_model_sums_nothing_up_and_goes_on() {
     stage.prompt(&long(30_000)).await.unwrap();
     stage.prompt("b").await.unwrap();
     stage.prompt("/context").await.unwrap();
-    let said = |event: &SessionEvent| matches!(event, SessionEvent::ModelResponse(response) if response.text.ends_with("is left out, from the beginning."));
+    let said = |event: &SessionEvent| matches!(event, SessionEvent::ModelResponse(response) if response.text().ends_with("is left out, from the beginning."));
     assert!(stage.client.events().iter().any(said));
     let last = stage.model.requests().last().unwrap().clone();
     assert!(first(&last).contains("left out") && last.messages.len() == 3, "{}", first(&last));

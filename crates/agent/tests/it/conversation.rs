@@ -3,7 +3,7 @@
 use crate::stage::{Setting, stage, stage_on};
 use agent::fake::{FakeModel, Reply};
 use agent::{
-    Content, Limits, MalformedArguments, Message, Mode, ModelEvent, ModelInfo, ModelStop, PermissionMode,
+    Content, Limits, Message, Mode, ModelCall, ModelEvent, ModelInfo, ModelStop, PermissionMode,
     SessionEvent, StopReason, ToolStatus, TurnError,
 };
 use serde_json::json;
@@ -45,11 +45,12 @@ async fn reads_run_and_their_results_go_back_in_the_order_of_the_calls() {
 
 #[tokio::test]
 async fn what_the_model_got_wrong_is_told_to_it_and_not_run() {
-    let broken = ModelEvent::ToolCall {
+    let broken = ModelEvent::ToolCall(ModelCall {
         provider_id: "x".to_owned(),
         name: "bash".to_owned(),
-        arguments: Err(MalformedArguments { raw: "{\"command\": \"rm".to_owned(), error: "EOF".to_owned() }),
-    };
+        arguments: "{\"command\": \"rm".to_owned(),
+        opaque: None,
+    });
     let script = vec![
         Reply::ok(vec![broken, ModelEvent::Stop(ModelStop::ToolCalls)]),
         Reply::calls(&[("file_raed", json!({})), ("file_read", json!({"offset": 1}))]),
@@ -59,20 +60,24 @@ async fn what_the_model_got_wrong_is_told_to_it_and_not_run() {
     stage.prompt("go").await.unwrap();
     let requests = stage.model.requests();
     let Some(Message::Assistant(first)) = requests[1].messages.last() else { panic!() };
-    assert!(first.calls[0].result.text.starts_with("Invalid tool call arguments (malformed JSON): EOF"));
+    let cut = &first.calls().next().unwrap().result.text;
+    assert!(
+        cut.starts_with("The call of bash was cut off: its arguments end before they are whole"),
+        "{cut}"
+    );
     let results = stage.results();
-    assert_eq!(results[0], "Tool 'file_raed' not found. Did you mean file_read?");
+    assert!(
+        results[0]
+            .starts_with("Tool 'file_raed' not found. Did you mean file_read? The tools are: file_read, "),
+        "{results:?}"
+    );
     assert!(results[1].contains("missing field `path`"), "{results:?}");
     assert!(stage.statuses().iter().all(|(_, status)| *status == ToolStatus::Failed));
 }
 
 #[tokio::test]
 async fn a_broken_answer_keeps_its_text_and_loses_its_calls() {
-    let call = ModelEvent::ToolCall {
-        provider_id: "x".into(),
-        name: "bash".into(),
-        arguments: Ok(json!({"command": "ls"})),
-    };
+    let call = ModelEvent::call("x", "bash", &json!({"command": "ls"}));
     let error = agent::ModelError::Transport("connection reset".to_owned());
     let script = vec![
         Reply::Events(vec![Ok(ModelEvent::Text("Half an".into())), Ok(call), Err(error.clone())]),
@@ -83,7 +88,7 @@ async fn a_broken_answer_keeps_its_text_and_loses_its_calls() {
     assert!(stage.statuses().is_empty(), "a call of a broken answer is never announced");
     stage.prompt("again").await.unwrap();
     let requests = stage.model.requests();
-    assert!(matches!(&requests[1].messages[1], Message::Assistant(message) if message.text == "Half an"));
+    assert!(matches!(&requests[1].messages[1], Message::Assistant(message) if message.text() == "Half an"));
 }
 
 #[tokio::test]

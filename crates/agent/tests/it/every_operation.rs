@@ -197,7 +197,9 @@ fn mark(event: &SessionEvent) -> Option<String> {
         SessionEvent::TurnStarted { turn } => format!("{turn} began"),
         SessionEvent::TurnEnded { turn, .. } => format!("{turn} ended"),
         SessionEvent::UserMessage { id, .. } => format!("the user said {id}"),
-        SessionEvent::ModelResponse(response) => format!("the model said {}: {}", response.id, response.text),
+        SessionEvent::ModelResponse(response) => {
+            format!("the model said {}: {}", response.id, response.text())
+        }
         SessionEvent::ToolCall(update) => format!("{} is {:?}", update.id, update.status?),
         SessionEvent::Compaction(compaction) if compaction.step.is_final() => "summed up".to_owned(),
         _ => return None,
@@ -216,7 +218,7 @@ fn one_result_each(events: &[SessionEvent], when: &str) {
     }
     for event in events {
         let SessionEvent::ModelResponse(response) = event else { continue };
-        for call in &response.calls {
+        for call in response.calls() {
             let count = results.get(&call.id.to_string()).copied().unwrap_or_default();
             assert_eq!(count, 1, "{when}: results of {} ({})", call.id, call.name);
         }

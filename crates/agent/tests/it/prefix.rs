@@ -20,12 +20,13 @@ fn append_only(asked: &[Asked]) -> Result<(), TestCaseError> {
         }
         for (place, message) in now.request.messages.iter().enumerate() {
             let Message::Assistant(answer) = message else { continue };
-            let Some(then) = answer_number(&answer.text).map(|number| &asked[number]) else { continue };
+            let Some(then) = answer_number(&answer.text()).map(|number| &asked[number]) else { continue };
             let before = &now.request.messages[..place];
             if then.shortened == now.shortened && then.request.messages != before {
                 return Err(TestCaseError::fail(format!(
                     "in request {number} the answer {:?} stands after something else:\nthen {:?}\nnow {before:?}",
-                    answer.text, then.request.messages
+                    answer.text(),
+                    then.request.messages
                 )));
             }
         }

@@ -59,11 +59,11 @@ async fn next_requests(stage: &Stage) -> (ModelRequest, ModelRequest) {
     (stage.model.requests().last().unwrap().clone(), model.requests().last().unwrap().clone())
 }
 
-fn texts<'a>(request: &'a ModelRequest) -> Vec<&'a str> {
-    let text = |message: &'a Message| match message {
-        Message::Assistant(answer) => answer.text.as_str(),
+fn texts(request: &ModelRequest) -> Vec<String> {
+    let text = |message: &Message| match message {
+        Message::Assistant(answer) => answer.text(),
         Message::User(content) => match said(content).first() {
-            Some(Content::Text(text)) => text,
+            Some(Content::Text(text)) => text.clone(),
             other => panic!("{other:?}"),
         },
     };
@@ -99,11 +99,7 @@ async fn a_summary_before_an_answer_longer_than_the_tail_is_sent_by_the_next_pro
 #[tokio::test]
 async fn results_that_were_left_out_are_left_out_by_the_next_process_too() {
     let read = |path: &str| {
-        let call = ModelEvent::ToolCall {
-            provider_id: "p".to_owned(),
-            name: "file_read".to_owned(),
-            arguments: Ok(serde_json::json!({ "path": path })),
-        };
+        let call = ModelEvent::call("p", "file_read", &serde_json::json!({ "path": path }));
         Reply::ok(vec![call, ModelEvent::Stop(ModelStop::ToolCalls)])
     };
     let long = || read("long.txt");

@@ -110,7 +110,7 @@ impl Stage {
     fn results(&self) -> Vec<String> {
         match self.model.requests().last().and_then(|request| request.messages.last()) {
             Some(agent::Message::Assistant(message)) => {
-                message.calls.iter().map(|call| call.result.text.clone()).collect()
+                message.calls().map(|call| call.result.text.clone()).collect()
             }
             _ => Vec::new(),
         }

@@ -161,7 +161,10 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
         })
         .collect();
     let expected = ["Tool 'mcp__a__late' not found.", "I am mcp__a__late", "Tool 'mcp__a__gone' not found."];
-    assert_eq!(ends, expected);
+    assert_eq!(ends.len(), expected.len());
+    for (end, expected) in ends.iter().zip(expected) {
+        assert!(end.starts_with(expected), "{end}");
+    }
     let noticed = |event: &&SessionEvent| matches!(event, SessionEvent::Notice { .. });
     let events = client.events();
     assert_eq!(events.iter().filter(noticed).count(), 4, "one a round");
@@ -227,7 +230,7 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
     let Some(agent::Message::Assistant(answer)) = asked.requests()[1].messages.last().cloned() else {
         panic!()
     };
-    assert_eq!(answer.calls[0].result.text, "I am mcp__s__first");
+    assert_eq!(answer.calls().next().unwrap().result.text, "I am mcp__s__first");
     first.shutdown().await;
 
     let (second, model) = runtime(vec![Reply::text("On.")]);
@@ -283,5 +286,9 @@ async fn a_tool_that_came_later_is_called_through_the_listed_one_and_shown_as_it
     let requests = model.requests();
     assert!(requests[0].tools.iter().any(|tool| tool.name == "call_tool"));
     let Some(agent::Message::Assistant(answer)) = requests[2].messages.last() else { panic!() };
-    assert_eq!(answer.calls[0].name, "call_tool", "what the model said is sent back as it said it");
+    assert_eq!(
+        answer.calls().next().unwrap().written.name,
+        "call_tool",
+        "what the model said is sent back as it said it"
+    );
 }

@@ -83,7 +83,7 @@ impl Stage {
         let requests = self.model.requests();
         match requests.last().and_then(|request| request.messages.last()) {
             Some(Message::Assistant(message)) => {
-                message.calls.iter().map(|call| call.result.text.clone()).collect()
+                message.calls().map(|call| call.result.text.clone()).collect()
             }
             _ => Vec::new(),
         }

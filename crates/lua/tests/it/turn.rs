@@ -141,7 +141,7 @@ async fn turn(how: Turn, calls: &[(&str, Value)]) -> (Vec<String>, Vec<SessionEv
     session.prompt(vec![Content::text("go")]).await.unwrap();
     let last = model.requests().pop().unwrap();
     let results = last.messages.iter().filter_map(|message| match message {
-        Message::Assistant(said) => Some(said.calls.iter().map(|call| call.result.text.clone())),
+        Message::Assistant(said) => Some(said.calls().map(|call| call.result.text.clone())),
         Message::User(_) => None,
     });
     let results = results.flatten().collect();

@@ -243,7 +243,7 @@ async fn f106_a_server_asks_the_model_when_the_user_says_so() {
     let [Message::User(_), Message::Assistant(yes), Message::User(why)] = asked.messages.as_slice() else {
         panic!("{asked:?}")
     };
-    assert_eq!((yes.text.as_str(), why.len()), ("Yes.", 2));
+    assert_eq!((yes.text().as_str(), why.len()), ("Yes.", 2));
     // Three requests of 10 and 5 tokens.
     let usage = stage.client.events().into_iter().rev().find_map(|event| match event {
         SessionEvent::Usage(usage) => Some(usage.total),

@@ -166,7 +166,9 @@ impl Stage {
     pub(crate) fn results(&self) -> Vec<String> {
         let last = self.model.requests().pop().unwrap();
         let calls = last.messages.into_iter().filter_map(|message| match message {
-            Message::Assistant(said) => Some(said.calls.into_iter().map(|call| call.result.text)),
+            Message::Assistant(said) => {
+                Some(said.calls().map(|call| call.result.text.clone()).collect::<Vec<_>>())
+            }
             Message::User(_) => None,
         });
         calls.flatten().collect()

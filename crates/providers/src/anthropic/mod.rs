@@ -1,40 +1,15 @@
 //! Anthropic Messages.
 
+mod answer;
+mod bound;
 mod request;
 mod stream;
 
-use crate::http::{Endpoint, Exchange, Http, Peer, Tuning};
-use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
-use futures::stream::BoxStream;
-use std::sync::Arc;
+pub(crate) use request::{OPTIONS, body};
+pub(crate) use stream::AnthropicFold;
 
 /// The version of the API that requests name.
 pub(crate) const VERSION: &str = "2023-06-01";
 
-/// A model behind Messages.
-pub(crate) struct AnthropicModel {
-    pub(crate) info: ModelInfo,
-    pub(crate) http: Arc<Http>,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) peer: Peer,
-    pub(crate) tuning: Tuning,
-}
-
-impl LanguageModel for AnthropicModel {
-    fn info(&self) -> &ModelInfo {
-        &self.info
-    }
-
-    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-        let body = request::body(&request, &self.info, &self.peer.model);
-        Exchange {
-            http: self.http.clone(),
-            endpoint: self.endpoint.clone(),
-            body,
-            peer: self.peer.clone(),
-            tuning: self.tuning,
-            fold: stream::AnthropicFold::default,
-        }
-        .stream()
-    }
-}
+/// The name under which the wire keeps its own form of items.
+const WIRE: &str = "anthropic";

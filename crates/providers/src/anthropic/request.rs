@@ -1,11 +1,17 @@
 //! The body of a Messages request.
 
+use super::{
+    answer::push_answer,
+    bound::{running, thinks},
+};
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, replayed, result_images, written},
-    sink::sent_arguments,
+    family,
+    fields::Fields,
+    learned::{Optional, Traits},
+    parts::{Part, parts, written},
 };
-use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
+use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
@@ -13,17 +19,47 @@ use std::{borrow::Cow, sync::Arc};
 /// The least that the API takes as a budget for thinking, in tokens.
 const LEAST_THINKING: u64 = 1024;
 
+/// The options that a request is complete without.
+pub(crate) const OPTIONS: &[&Optional] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
+
+const EFFORT: Optional = Optional {
+    at: "/output_config/effort",
+    names: &["output_config.effort", "effort parameter", "effort level", "effort"],
+};
+const THINKING: Optional = Optional {
+    at: "/thinking",
+    names: &[
+        "adaptive thinking",
+        "extended thinking",
+        "thinking.type",
+        "thinking.adaptive",
+        "thinking: input",
+    ],
+};
+const DISPLAY: Optional = Optional {
+    at: "/thinking/display",
+    names: &["thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display: extra"],
+};
+const SCHEMA: Optional = Optional {
+    at: "/output_config/format",
+    names: &["output_config.format", "structured outputs", "json_schema", "output_format"],
+};
+
 /// Builds the body. The prompt cache is marked at the end of the system prompt, which holds the tools before it, and at the last two
 /// user messages: what the previous request wrote is read, and this one is written for the next.
-pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
+pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
     let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
-    for message in &request.messages {
+    let running = running(&request.messages);
+    for (position, message) in request.messages.iter().enumerate() {
         match message {
             Message::User(content) => {
                 push(&mut messages, "user", parts(content, info).into_iter().map(block).collect())
             }
-            Message::Assistant(answer) => push_answer(&mut messages, answer, info, &mut ids),
+            Message::Assistant(answer) => {
+                let thinks = thinks(answer, model, position >= running);
+                push_answer(&mut messages, answer, thinks, info, &mut ids);
+            }
         }
     }
     for message in messages.iter_mut().rev().filter(|message| message.role == "user").take(2) {
@@ -32,9 +68,16 @@ pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec
         }
     }
     let max_tokens = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
-    let (thinking, output_config) = match request.reasoning_effort.as_deref() {
-        Some(effort) => thinking(model, effort, max_tokens),
-        None => (None, None),
+    let effort = traits.effort(&EFFORT, request.reasoning_effort.as_deref());
+    let thinking = thinking(model, effort, max_tokens, traits);
+    let adaptive = matches!(thinking, Some(Thinking::Adaptive { .. }));
+    let output_config = OutputConfig {
+        effort: effort.filter(|_| adaptive),
+        format: request
+            .answer_schema
+            .as_ref()
+            .filter(|_| traits.takes(&SCHEMA))
+            .map(|schema| OutputFormat { kind: "json_schema", schema }),
     };
     let tools = tools(&request.tools);
     let body = Body {
@@ -44,7 +87,8 @@ pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec
         messages,
         tools: tools.as_deref(),
         thinking,
-        output_config,
+        output_config: Some(output_config)
+            .filter(|config| config.effort.is_some() || config.format.is_some()),
         stream: true,
     };
     serde_json::to_vec(&body).expect("strings and JSON values always serialise")
@@ -57,41 +101,34 @@ fn system(text: &str) -> Vec<Block<'_>> {
     vec![Block { kind: Kind::Text { text: text.into() }, cache_control: Some(CacheControl::EPHEMERAL) }]
 }
 
-/// How models think has changed: newer ones choose the amount themselves, guided by an effort, and refuse a budget; older ones want
-/// a budget, which must leave room for the answer itself and does not fit into very short ones.
-fn thinking(model: &str, effort: &str, max_tokens: u64) -> (Option<Thinking>, Option<OutputConfig>) {
-    let effort = match effort {
-        "low" => (Effort::Low, 4_096),
-        "medium" => (Effort::Medium, 10_240),
-        "high" => (Effort::High, 24_576),
-        _ => return (None, None),
-    };
-    if !wants_budget(model) {
-        return (Some(Thinking::Adaptive { display: "summarized" }), Some(OutputConfig { effort: effort.0 }));
+/// What is asked for of thinking: newer models choose the amount themselves, guided by an effort, and refuse a budget; older ones
+/// want a budget, which must leave room for the answer itself and does not fit into very short ones.
+///
+/// A model that always thinks is asked for a summary without an effort too: what it says between calls comes as thinking, whose
+/// text is empty otherwise (Anthropic, "Thinking in tool and multi-turn workflows").
+fn thinking(model: &str, effort: Option<&'static str>, max_tokens: u64, traits: &Traits) -> Option<Thinking> {
+    if !traits.takes(&THINKING) {
+        return None;
     }
-    let budget_tokens = effort.1.min(max_tokens / 2);
-    ((budget_tokens >= LEAST_THINKING).then_some(Thinking::Enabled { budget_tokens }), None)
-}
-
-/// Whether a model is of the generations before 4.6, a closed list.
-fn wants_budget(model: &str) -> bool {
-    let old = [
-        "3-",
-        "opus-4-0",
-        "opus-4-1",
-        "opus-4-2",
-        "opus-4-5",
-        "sonnet-4-0",
-        "sonnet-4-2",
-        "sonnet-4-5",
-        "haiku-4-5",
-    ];
-    let name = model.strip_prefix("claude-").unwrap_or(model);
-    old.iter().any(|prefix| name.starts_with(prefix)) || matches!(name, "opus-4" | "sonnet-4")
+    let adaptive = Thinking::Adaptive { display: traits.takes(&DISPLAY).then_some("summarized") };
+    match (family::anthropic_thinking(model), effort) {
+        (family::Thinking::Always, _) | (family::Thinking::Asked, Some(_)) => Some(adaptive),
+        (family::Thinking::Never, _) | (_, None) => None,
+        (family::Thinking::Budget, Some(effort)) => {
+            let wanted = match effort {
+                "low" => 4_096,
+                "medium" => 10_240,
+                "high" => 24_576,
+                _ => 49_152,
+            };
+            let budget_tokens = max_tokens.div_euclid(2).min(wanted);
+            (budget_tokens >= LEAST_THINKING).then_some(Thinking::Enabled { budget_tokens })
+        }
+    }
 }
 
 /// Adds blocks; neighbours of one role become one message, as results of calls and what the user says next do.
-fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block<'a>>) {
+pub(super) fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block<'a>>) {
     match messages.last_mut() {
         _ if content.is_empty() => {}
         Some(last) if last.role == role => last.content.extend(content),
@@ -99,50 +136,7 @@ fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block
     }
 }
 
-fn push_answer<'a>(
-    messages: &mut Vec<Wire<'a>>,
-    answer: &'a AssistantMessage,
-    info: &ModelInfo,
-    ids: &mut CallIds,
-) {
-    let says_something = !answer.text.trim().is_empty();
-    if !says_something && answer.calls.is_empty() {
-        return;
-    }
-    let mut content = Vec::new();
-    if answer.model == info.id {
-        // Without its signature the API refuses a block, so it goes out as it came in.
-        let blocks =
-            answer.reasoning.iter().filter_map(|block| replayed(block, &["thinking", "redacted_thinking"]));
-        content.extend(blocks.map(|raw| Block::from(Kind::Replayed(raw))));
-    }
-    if says_something {
-        content.push(Block::from(Kind::Text { text: answer.text.as_str().into() }));
-    }
-    let mut results = Vec::new();
-    for call in &answer.calls {
-        let id = ids.next(&call.provider_id);
-        let mut inner = Vec::new();
-        if !call.result.text.trim().is_empty() {
-            inner.push(Block::from(Kind::Text { text: call.result.text.as_str().into() }));
-        }
-        inner.extend(result_images(&call.result, info).into_iter().map(block));
-        results.push(Block::from(Kind::ToolResult {
-            tool_use_id: id.clone(),
-            content: inner,
-            is_error: call.result.is_error,
-        }));
-        content.push(Block::from(Kind::ToolUse {
-            id,
-            name: &call.name,
-            input: sent_arguments(&call.arguments),
-        }));
-    }
-    push(messages, "assistant", content);
-    push(messages, "user", results);
-}
-
-fn block(part: Part<'_>) -> Block<'_> {
+pub(super) fn block(part: Part<'_>) -> Block<'_> {
     Block::from(match part {
         Part::Text(text) => Kind::Text { text },
         Part::Image { mime_type, data } => {
@@ -172,18 +166,18 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig>,
+    output_config: Option<OutputConfig<'a>>,
     stream: bool,
 }
 
 #[derive(Serialize)]
-struct Wire<'a> {
+pub(super) struct Wire<'a> {
     role: &'static str,
     content: Vec<Block<'a>>,
 }
 
-struct Block<'a> {
-    kind: Kind<'a>,
+pub(super) struct Block<'a> {
+    pub(super) kind: Kind<'a>,
     cache_control: Option<CacheControl>,
 }
 
@@ -203,7 +197,7 @@ impl Serialize for Block<'_> {
             cache_control: CacheControl,
         }
         match (&self.kind, self.cache_control) {
-            (Kind::Replayed(raw), _) => raw.serialize(serializer),
+            (Kind::Replayed(raw) | Kind::Thinking(raw), _) => raw.serialize(serializer),
             (kind, None) => kind.serialize(serializer),
             (kind, Some(cache_control)) => Marked { kind, cache_control }.serialize(serializer),
         }
@@ -212,7 +206,7 @@ impl Serialize for Block<'_> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Kind<'a> {
+pub(super) enum Kind<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -221,8 +215,11 @@ enum Kind<'a> {
     },
     ToolUse {
         id: String,
-        name: &'a str,
-        input: Cow<'a, Value>,
+        name: Cow<'a, str>,
+        input: Input<'a>,
+        /// What else came with the call.
+        #[serde(flatten)]
+        more: Fields<'a>,
     },
     ToolResult {
         tool_use_id: String,
@@ -233,10 +230,22 @@ enum Kind<'a> {
     },
     #[serde(skip)]
     Replayed(&'a RawValue),
+    #[serde(skip)]
+    Thinking(&'a RawValue),
+}
+
+/// The arguments of a call.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Input<'a> {
+    /// As the model wrote them.
+    Written(&'a RawValue),
+    /// As they were read.
+    Read(Cow<'a, Value>),
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
+pub(super) struct Source<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     media_type: &'a str,
@@ -267,21 +276,28 @@ struct Tool<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Thinking {
-    Enabled { budget_tokens: u64 },
-    Adaptive { display: &'static str },
+    Enabled {
+        budget_tokens: u64,
+    },
+    Adaptive {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        display: Option<&'static str>,
+    },
 }
 
 #[derive(Serialize)]
-struct OutputConfig {
-    effort: Effort,
+struct OutputConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat<'a>>,
 }
 
-#[derive(Serialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-enum Effort {
-    Low,
-    Medium,
-    High,
+#[derive(Serialize)]
+struct OutputFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    schema: &'a Value,
 }
 
 #[cfg(test)]
@@ -293,7 +309,7 @@ mod tests {
     fn a_conversation_with_everything() {
         let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
         let request = fixture::request(block);
-        let body = body(&request, &fixture::info(true), "claude-opus-5-5");
+        let body = body(&request, &fixture::info(true), "claude-opus-5-5", &Traits::default());
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(block).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
@@ -312,25 +328,59 @@ mod tests {
         "#);
     }
 
+    /// What a body without a conversation asks for of thinking.
+    fn asked(model: &str, effort: Option<&str>, max_output: u64) -> (Value, Value) {
+        let request = ModelRequest {
+            max_output: Some(max_output),
+            reasoning_effort: effort.map(str::to_owned),
+            ..ModelRequest::default()
+        };
+        let info = ModelInfo { max_output: 128_000, ..fixture::info(true) };
+        let body = body(&request, &info, model, &Traits::default());
+        let mut body: serde_json::Map<String, Value> = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["max_tokens"], max_output);
+        (body.remove("thinking").unwrap_or_default(), body.remove("output_config").unwrap_or_default())
+    }
+
     #[test]
-    fn older_models_get_a_budget_that_leaves_room() {
-        for (model, max_output, effort, expected) in [
-            ("claude-sonnet-4-5", 32_000, "low", r#"{"type":"enabled","budget_tokens":4096}"#),
-            ("claude-sonnet-4-20250514", 32_000, "high", r#"{"type":"enabled","budget_tokens":16000}"#),
-            ("claude-haiku-4-5", 1_000, "high", "null"),
-            ("claude-sonnet-5-5", 1_000, "high", r#"{"type":"adaptive","display":"summarized"}"#),
-            ("claude-opus-4-6", 1_000, "enormous", "null"),
+    fn each_generation_is_asked_to_think_in_its_own_way() {
+        let adaptive = r#"{"type":"adaptive","display":"summarized"}"#;
+        for (model, max_output, effort, thinking, output) in [
+            ("claude-3-5-sonnet-20241022", 8_192, Some("high"), "null", "null"),
+            (
+                "claude-3-7-sonnet-20250219",
+                32_000,
+                Some("low"),
+                r#"{"type":"enabled","budget_tokens":4096}"#,
+                "null",
+            ),
+            ("claude-sonnet-4-5", 32_000, Some("low"), r#"{"type":"enabled","budget_tokens":4096}"#, "null"),
+            (
+                "claude-sonnet-4-20250514",
+                32_000,
+                Some("high"),
+                r#"{"type":"enabled","budget_tokens":16000}"#,
+                "null",
+            ),
+            (
+                "claude-sonnet-4-5",
+                128_000,
+                Some("max"),
+                r#"{"type":"enabled","budget_tokens":49152}"#,
+                "null",
+            ),
+            ("claude-haiku-4-5", 1_000, Some("high"), "null", "null"),
+            ("claude-opus-4-6", 32_000, None, "null", "null"),
+            ("claude-opus-4-6", 32_000, Some("max"), adaptive, r#"{"effort":"max"}"#),
+            ("claude-opus-4-6", 1_000, Some("enormous"), "null", "null"),
+            ("claude-sonnet-5-5", 1_000, Some("xhigh"), adaptive, r#"{"effort":"xhigh"}"#),
+            ("claude-sonnet-5-5", 1_000, None, adaptive, "null"),
+            ("claude-fable-5-1", 1_000, None, adaptive, "null"),
+            ("glm-5", 1_000, None, "null", "null"),
         ] {
-            let request = ModelRequest {
-                max_output: Some(max_output),
-                reasoning_effort: Some(effort.into()),
-                ..ModelRequest::default()
-            };
-            let body: serde_json::Map<String, Value> =
-                serde_json::from_slice(&body(&request, &fixture::info(true), model)).unwrap();
-            let expected: Value = serde_json::from_str(expected).unwrap();
-            assert_eq!(body.get("thinking").unwrap_or(&Value::Null), &expected, "{model} {effort}");
-            assert_eq!(body["max_tokens"], max_output);
+            let (asked, config) = asked(model, effort, max_output);
+            let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            assert_eq!((asked, config), (json(thinking), json(output)), "{model} {effort:?}");
         }
     }
 }

@@ -2,33 +2,44 @@
 
 mod event;
 
+use super::WIRE;
 use crate::{
+    fields::Fields,
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    sink::{Sink, arguments},
+    parts::kept,
+    sink::Sink,
 };
-use agent::{ModelEvent, ModelStop, Reasoning, Usage};
+use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{BlockStart, Delta, Event, UsageBlock};
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(super) struct AnthropicFold {
+pub(crate) struct AnthropicFold {
     /// The blocks that have begun and not ended: few, whatever their indexes are.
-    open: Vec<(u64, Open)>,
-    calls: Vec<ModelEvent>,
+    open: Vec<(u64, Block)>,
+    calls: usize,
     usage: Usage,
     stop: Option<String>,
 }
 
+/// A block that has begun.
+#[derive(Debug)]
+struct Block {
+    /// What it began with: its members in their order.
+    start: Fields<'static>,
+    open: Open,
+}
+
+/// What came of a block since.
 #[derive(Debug)]
 enum Open {
-    Text,
+    Text { text: String, citations: Vec<Box<RawValue>> },
     Thinking { thinking: String, signature: String },
-    Redacted { data: String },
-    Call { id: String, name: String, input: String, from_start: String },
-    Unknown,
+    Redacted,
+    Call { id: String, name: String, input: String },
+    Unknown { input: String },
 }
 
 impl Fold for AnthropicFold {
@@ -45,15 +56,21 @@ impl Fold for AnthropicFold {
         match event {
             Event::MessageStart { message } => self.count(message.usage, sink),
             Event::ContentBlockStart { index, content_block } => {
-                if self.open.len() + self.calls.len() >= MAX_CALLS {
+                if self.open.len() + self.calls >= MAX_CALLS {
                     return Err(peer.too_many_calls(MAX_CALLS));
                 }
-                self.begin(index, content_block, sink);
+                self.begin(index, content_block, members(data, "content_block"), sink);
+            }
+            Event::ContentBlockDelta { index, delta: Delta::Citation } => {
+                self.cite(index, &members(data, "delta"), sink);
             }
             Event::ContentBlockDelta { index, delta } => self.extend(index, delta, sink),
             Event::ContentBlockStop { index } => self.end(index, sink),
             Event::MessageDelta { delta, usage } => {
                 self.count(usage, sink);
+                if let Some(details) = delta.stop_details {
+                    sink.refused(peer, details.category.as_deref(), details.explanation.as_deref());
+                }
                 if let Some(reason) = delta.stop_reason {
                     self.stop = Some(reason);
                     sink.finished = true;
@@ -80,10 +97,9 @@ impl Fold for AnthropicFold {
         let stop = match self.stop.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => ModelStop::MaxTokens,
             Some("refusal") => ModelStop::Refusal,
-            _ if !self.calls.is_empty() => ModelStop::ToolCalls,
+            _ if self.calls > 0 => ModelStop::ToolCalls,
             _ => ModelStop::EndTurn,
         };
-        self.calls.drain(..).for_each(|call| sink.push(call));
         sink.push(ModelEvent::Usage(self.usage));
         sink.push(ModelEvent::Stop(stop));
     }
@@ -92,38 +108,35 @@ impl Fold for AnthropicFold {
 }
 
 impl AnthropicFold {
-    fn begin(&mut self, index: u64, block: BlockStart, sink: &mut Sink) {
+    fn begin(&mut self, index: u64, block: BlockStart, start: Fields<'static>, sink: &mut Sink) {
         self.make_way(index, &block, sink);
         let open = match block {
             BlockStart::Text { text } => {
-                sink.text(text);
-                Open::Text
+                sink.text(text.as_str());
+                Open::Text { text, citations: Vec::new() }
             }
             BlockStart::Thinking { thinking, signature } => {
                 sink.reasoning(thinking.as_str());
                 Open::Thinking { thinking, signature }
             }
-            BlockStart::RedactedThinking { data } => {
-                sink.count(data.len());
-                Open::Redacted { data }
-            }
-            BlockStart::ToolUse { id, name, input } => {
+            BlockStart::RedactedThinking => Open::Redacted,
+            BlockStart::ToolUse { id, name } => {
                 // A call is an answer under way: it is not asked for a second time.
                 sink.began = true;
-                let from_start = input.map_or_else(String::new, |input| Value::Object(input).to_string());
-                Open::Call { id, name, input: String::new(), from_start }
+                Open::Call { id, name, input: String::new() }
             }
-            BlockStart::Other => Open::Unknown,
+            BlockStart::Other => Open::Unknown { input: String::new() },
         };
-        self.open.push((index, open));
+        sink.count(start.bytes());
+        self.open.push((index, Block { start, open }));
     }
 
     /// Ends the block whose index is used again, which is whole then; a call that begins twice and
     /// was given nothing yet is one call.
     fn make_way(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
-        self.open.retain(|(at, open)| {
+        self.open.retain(|(at, block)| {
             *at != index
-                || !matches!((open, next), (Open::Call { id, input, .. }, BlockStart::ToolUse { id: again, .. })
+                || !matches!((&block.open, next), (Open::Call { id, input, .. }, BlockStart::ToolUse { id: again, .. })
                     if input.is_empty() && !id.is_empty() && id == again)
         });
         self.end(index, sink);
@@ -131,8 +144,13 @@ impl AnthropicFold {
 
     fn extend(&mut self, index: u64, delta: Delta, sink: &mut Sink) {
         match (delta, self.continued(index)) {
-            // Text is text even where the start of its block was lost.
-            (Delta::Text { text }, _) => sink.text(text),
+            (Delta::Text { text: more }, open) => {
+                // Text is text even where the start of its block was lost.
+                if let Some(Open::Text { text, .. }) = open {
+                    text.push_str(&more);
+                }
+                sink.text(more);
+            }
             (Delta::Thinking { thinking: more }, Some(Open::Thinking { thinking, .. })) => {
                 thinking.push_str(&more);
                 sink.reasoning(more);
@@ -141,11 +159,20 @@ impl AnthropicFold {
                 sink.count(more.len());
                 signature.push_str(&more);
             }
-            (Delta::InputJson { partial_json }, Some(Open::Call { input, .. })) => {
+            (Delta::InputJson { partial_json }, Some(Open::Call { input, .. } | Open::Unknown { input })) => {
                 sink.count(partial_json.len());
                 input.push_str(&partial_json);
             }
             _ => {}
+        }
+    }
+
+    fn cite(&mut self, index: u64, delta: &Fields<'_>, sink: &mut Sink) {
+        if let (Some(Open::Text { citations, .. }), Some(citation)) =
+            (self.continued(index), delta.get("citation"))
+        {
+            sink.count(citation.get().len());
+            citations.push(citation.to_owned());
         }
     }
 
@@ -154,26 +181,51 @@ impl AnthropicFold {
     fn continued(&mut self, index: u64) -> Option<&mut Open> {
         let place = self.open.iter().position(|(at, _)| *at == index);
         let place = place.or_else(|| self.open.len().checked_sub(1))?;
-        Some(&mut self.open[place].1)
+        Some(&mut self.open[place].1.open)
     }
 
     fn end(&mut self, index: u64, sink: &mut Sink) {
         let Some(place) = self.open.iter().position(|(at, _)| *at == index) else { return };
-        match self.open.remove(place).1 {
-            Open::Text | Open::Unknown => {}
+        let Block { mut start, open } = self.open.remove(place).1;
+        match open {
+            Open::Text { text, citations } => {
+                if !citations.is_empty() {
+                    start.set("citations", &citations);
+                }
+                let is_plain = start.says_nothing_but(&["type", "text"]);
+                start.set("text", &text);
+                let opaque = (!is_plain).then(|| kept(WIRE, &start));
+                if opaque.is_some() || !text.is_empty() {
+                    sink.push(ModelEvent::TextDone(opaque));
+                }
+            }
             Open::Thinking { thinking, signature } => {
-                let block = Stored::Thinking { thinking: &thinking, signature: &signature };
-                let opaque = (!signature.is_empty()).then(|| block.to_json());
+                start.set("thinking", &thinking);
+                if !signature.is_empty() {
+                    start.set("signature", &signature);
+                }
+                let opaque = Some(start.to_json());
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text: thinking, opaque }));
             }
-            Open::Redacted { data } => {
-                let opaque = Some(Stored::RedactedThinking { data: &data }.to_json());
+            Open::Redacted => {
+                let opaque = Some(start.to_json());
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text: String::new(), opaque }));
             }
-            Open::Call { id, name, input, from_start } => {
-                let provider_id = if id.is_empty() { format!("call_{}", self.calls.len()) } else { id };
-                let raw = if input.is_empty() { from_start } else { input };
-                self.calls.push(ModelEvent::ToolCall { provider_id, name, arguments: arguments(raw) });
+            Open::Call { id, name, input } => {
+                let provider_id = if id.is_empty() { format!("call_{}", self.calls) } else { id };
+                self.calls += 1;
+                let from_start = start.get("input").map(RawValue::get).filter(|input| *input != "null");
+                let arguments =
+                    if input.is_empty() { from_start.unwrap_or_default().to_owned() } else { input };
+                let more = start.without(&["type", "id", "name", "input"]);
+                let opaque = (!more.says_nothing_but(&[])).then(|| kept(WIRE, &more));
+                sink.push(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }));
+            }
+            Open::Unknown { input } => {
+                if let Ok(input) = RawValue::from_string(input) {
+                    start.set("input", &input);
+                }
+                sink.push(ModelEvent::Other(kept(WIRE, &start)));
             }
         }
     }
@@ -197,16 +249,8 @@ impl AnthropicFold {
     }
 }
 
-/// A block of thinking as it goes back.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Stored<'a> {
-    Thinking { thinking: &'a str, signature: &'a str },
-    RedactedThinking { data: &'a str },
-}
-
-impl Stored<'_> {
-    fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings always serialise")
-    }
+/// The members of an object in the data of an event; none where there is no such object.
+fn members(data: &str, name: &str) -> Fields<'static> {
+    let event: Fields<'_> = serde_json::from_str(data).unwrap_or_default();
+    Fields::of(event.get(name)).into_owned()
 }

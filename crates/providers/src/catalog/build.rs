@@ -2,25 +2,33 @@
 
 use super::Catalog;
 use crate::{
-    VendorOptions, Wire,
-    anthropic::{self, AnthropicModel},
-    catalogue,
-    chat::ChatModel,
+    VendorOptions, Wire, anthropic, catalogue,
     discovery::LocalModel,
+    family, gemini,
     http::{Endpoint, Peer, Tuning},
-    responses::ResponsesModel,
+    remote::{Line, Remote, RemoteModel},
 };
 use agent::{LanguageModel, ModelError, ModelInfo};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 const OPENAI_URL: &str = "https://api.openai.com/v1";
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+const GEMINI_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
+
+/// The provider of Google's own API.
+pub(super) const GEMINI: &str = "gemini";
+
+/// The provider that a name stands for: `google` is `gemini`, unless the user has a provider of that name.
+pub(super) fn provider<'a>(name: &'a str, custom: &BTreeMap<String, VendorOptions>) -> &'a str {
+    if name == "google" && !custom.contains_key(name) { GEMINI } else { name }
+}
 
 /// How one model is reached, everything decided.
 struct Route<'a> {
     provider: &'a str,
     base_url: &'a str,
-    wire: Wire,
+    /// The wires that may be tried, the most likely first.
+    wires: &'static [Wire],
     vendor: &'a VendorOptions,
     key_setting: String,
 }
@@ -31,11 +39,13 @@ impl Catalog {
         let vendor = match provider {
             "openai" => &options.openai,
             "anthropic" => &options.anthropic,
+            GEMINI => &options.gemini,
             name => options.custom.get(name).ok_or_else(|| self.unknown(name))?,
         };
         let official = match provider {
             "openai" => Some((OPENAI_URL, "OPENAI_API_KEY")),
             "anthropic" => Some((ANTHROPIC_URL, "ANTHROPIC_API_KEY")),
+            GEMINI => Some((GEMINI_URL, "GEMINI_API_KEY")),
             _ => None,
         };
         let key_setting = match official {
@@ -56,14 +66,14 @@ impl Catalog {
                 )));
             }
         };
-        let wire = match vendor.wire {
-            Wire::Auto if provider == "anthropic" => Wire::Anthropic,
-            Wire::Auto if is_openai(base_url) => Wire::Responses,
-            Wire::Auto => Wire::Chat,
-            wire => wire,
-        };
         self.connect(
-            Route { provider, base_url, wire, vendor, key_setting },
+            Route {
+                provider,
+                base_url,
+                wires: wires(provider, vendor.wire, base_url, model),
+                vendor,
+                key_setting,
+            },
             catalogue::info(provider, model),
             model,
         )
@@ -74,7 +84,7 @@ impl Catalog {
         let route = Route {
             provider: &local.server,
             base_url: &local.base_url,
-            wire: Wire::Chat,
+            wires: &[Wire::Chat],
             vendor: &vendor,
             key_setting: "the server up without a key".into(),
         };
@@ -84,46 +94,32 @@ impl Catalog {
     fn connect(
         &self,
         route: Route<'_>,
-        info: ModelInfo,
+        mut info: ModelInfo,
         model: &str,
     ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let key = route.vendor.api_key.clone();
-        let endpoint = match route.wire {
-            Wire::Anthropic => {
-                let endpoint = Endpoint::versioned(route.base_url, "messages")?
-                    .header("anthropic-version", anthropic::VERSION);
-                match &key {
-                    Some(key) => endpoint.secret("x-api-key", key.expose())?,
-                    None => endpoint,
-                }
-            }
-            Wire::Responses => Endpoint::new(route.base_url, "responses")?.bearer(key.as_ref())?,
-            Wire::Auto | Wire::Chat => {
-                Endpoint::new(route.base_url, "chat/completions")?.bearer(key.as_ref())?
-            }
-        };
-        let peer = Peer {
-            provider: route.provider.to_owned(),
-            model: model.to_owned(),
-            url: endpoint.shown(),
-            key_setting: route.key_setting,
-            key,
-        };
-        let http = self.http.clone();
         let options = self.options();
-        let tuning =
-            Tuning { idle: options.idle_timeout, tries: options.tries, retry_delay: options.retry_delay };
-        Ok(match route.wire {
-            Wire::Anthropic => Arc::new(AnthropicModel { info, http, endpoint, peer, tuning }),
-            Wire::Responses => Arc::new(ResponsesModel { info, http, endpoint, peer, tuning }),
-            Wire::Auto | Wire::Chat => Arc::new(ChatModel { info, http, endpoint, peer, tuning }),
-        })
+        let lines: Result<Vec<_>, _> = route.wires.iter().map(|wire| line(&route, *wire, model)).collect();
+        if let Some(told) = self.learned.of(route.base_url, model).context_size {
+            info.context_size = info.context_size.min(told);
+        }
+        Ok(Arc::new(RemoteModel(Arc::new(Remote {
+            info,
+            base_url: route.base_url.to_owned(),
+            lines: lines?,
+            http: self.http.clone(),
+            tuning: Tuning {
+                idle: options.idle_timeout,
+                tries: options.tries,
+                retry_delay: options.retry_delay,
+            },
+            learned: self.learned.clone(),
+        }))))
     }
 
     /// No provider has that name; the nearest one is probably meant.
     fn unknown(&self, name: &str) -> ModelError {
         let options = self.options();
-        let built_in = ["openai", "anthropic", "local", "offline", "replay"];
+        let built_in = ["openai", "anthropic", GEMINI, "local", "offline", "replay"];
         let names: Vec<&str> =
             built_in.into_iter().chain(options.custom.keys().map(String::as_str)).collect();
         let nearest = names
@@ -165,6 +161,58 @@ pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
         context_size,
         ..guess
     }
+}
+
+/// The wires to try, the most likely first. One that was set is the only one.
+fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wire] {
+    let ends_with = |path: &str| base_url.trim_end_matches('/').ends_with(path);
+    match set {
+        Wire::Chat => &[Wire::Chat],
+        Wire::Responses => &[Wire::Responses],
+        Wire::Anthropic => &[Wire::Anthropic],
+        Wire::Gemini => &[Wire::Gemini],
+        Wire::Auto if provider == "anthropic" => &[Wire::Anthropic],
+        Wire::Auto if provider == GEMINI => &[Wire::Gemini],
+        // The whole address of one resource was given.
+        Wire::Auto if ends_with("/chat/completions") => &[Wire::Chat],
+        Wire::Auto if ends_with("/responses") => &[Wire::Responses],
+        Wire::Auto if is_openai(base_url) || (provider == "openai" && family::wants_responses(model)) => {
+            &[Wire::Responses, Wire::Chat]
+        }
+        Wire::Auto => &[Wire::Chat, Wire::Responses],
+    }
+}
+
+/// One wire to a model.
+fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> {
+    let key = route.vendor.api_key.clone();
+    let endpoint = match wire {
+        Wire::Anthropic => {
+            let endpoint = Endpoint::versioned(route.base_url, "messages")?
+                .header("anthropic-version", anthropic::VERSION);
+            match &key {
+                Some(key) => endpoint.secret("x-api-key", key.expose())?,
+                None => endpoint,
+            }
+        }
+        Wire::Gemini => {
+            let endpoint = gemini::endpoint(route.base_url, model)?;
+            match &key {
+                Some(key) => endpoint.secret("x-goog-api-key", key.expose())?,
+                None => endpoint,
+            }
+        }
+        Wire::Responses => Endpoint::new(route.base_url, "responses")?.bearer(key.as_ref())?,
+        Wire::Auto | Wire::Chat => Endpoint::new(route.base_url, "chat/completions")?.bearer(key.as_ref())?,
+    };
+    let peer = Peer {
+        provider: route.provider.to_owned(),
+        model: model.to_owned(),
+        url: endpoint.shown(),
+        key_setting: route.key_setting.clone(),
+        key,
+    };
+    Ok(Line { wire, endpoint, peer })
 }
 
 fn is_openai(base_url: &str) -> bool {

@@ -1,44 +1,88 @@
 //! The body of a Chat Completions request.
 
-use super::stream::ReasoningField;
+use super::{
+    answer::{self, Habits},
+    tools_as_text,
+};
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, result_images, written},
-    sink::sent_arguments,
+    family,
+    fields::Fields,
+    learned::{Optional, Traits},
+    parts::{Part, parts, result_images, result_text, written},
 };
 use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
+/// The options that a request is complete without.
+pub(crate) const OPTIONS: &[&Optional] =
+    &[&EFFORT, &TOKEN_COUNTS, &MAX_TOKENS, &MAX_COMPLETION_TOKENS, &CACHE_KEY, &SCHEMA];
+
+const EFFORT: Optional =
+    Optional { at: "/reasoning_effort", names: &["reasoning_effort", "reasoning effort"] };
+const TOKEN_COUNTS: Optional =
+    Optional { at: "/stream_options", names: &["stream_options", "include_usage"] };
+const CACHE_KEY: Optional = Optional { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
+/// vLLM counts the limit into the context: a conversation that leaves less room than that is refused.
+const MAX_TOKENS: Optional = Optional { at: "/max_tokens", names: &["max_tokens", "in the completion"] };
+const MAX_COMPLETION_TOKENS: Optional =
+    Optional { at: "/max_completion_tokens", names: &["max_completion_tokens", "in the completion"] };
+/// llama.cpp makes a grammar of the schema, and refuses it where it has made one of the tools already.
+const SCHEMA: Optional = Optional {
+    at: "/response_format",
+    names: &["response_format", "json_schema", "custom grammar", "structured output"],
+};
+
 /// Builds the body. `official` is OpenAI's own server: it wants `max_completion_tokens` and takes `prompt_cache_key`; all others
 /// know `max_tokens`, and some refuse names they do not know.
-pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, official: bool) -> Vec<u8> {
+pub(crate) fn body(
+    request: &ModelRequest,
+    info: &ModelInfo,
+    model: &str,
+    traits: &Traits,
+    official: bool,
+) -> Vec<u8> {
+    let without_tools;
+    let request = if traits.no_tools && !request.tools.is_empty() {
+        without_tools = tools_as_text::rewritten(request);
+        &without_tools
+    } else {
+        request
+    };
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(Wire::System { content: &request.system });
     }
     let mut ids = CallIds::default();
-    let turn = request.messages.iter().rposition(|message| matches!(message, Message::User(_))).unwrap_or(0);
-    for (position, message) in request.messages.iter().enumerate() {
+    let habits = Habits::of(&request.messages, &info.id, official);
+    for message in &request.messages {
         match message {
             Message::User(content) => push_user(&mut messages, parts(content, info)),
-            Message::Assistant(answer) => {
-                push_answer(&mut messages, answer, info, &mut ids, position > turn);
-            }
+            Message::Assistant(answer) => push_answer(&mut messages, answer, info, habits, &mut ids),
         }
     }
     let tools = tools(&request.tools);
+    let limit = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
+    let (in_all, visible) = (traits.takes(&MAX_COMPLETION_TOKENS), traits.takes(&MAX_TOKENS));
+    let prefers_all = official || family::wants_completion_tokens(model);
     let body = Body {
         model,
         messages,
         stream: true,
-        stream_options: StreamOptions { include_usage: true },
+        stream_options: traits.takes(&TOKEN_COUNTS).then_some(StreamOptions { include_usage: true }),
         tools: tools.as_deref(),
-        max_tokens: request.max_output.filter(|_| !official),
-        max_completion_tokens: request.max_output.filter(|_| official),
-        reasoning_effort: request.reasoning_effort.as_deref(),
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| official),
+        max_tokens: (visible && !(prefers_all && in_all)).then_some(limit),
+        max_completion_tokens: (in_all && (prefers_all || !visible)).then_some(limit),
+        reasoning_effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref()),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| official && traits.takes(&CACHE_KEY)),
+        response_format: request.answer_schema.as_ref().filter(|_| traits.takes(&SCHEMA)).map(|schema| {
+            ResponseFormat {
+                kind: "json_schema",
+                json_schema: JsonSchema { name: "answer", schema, strict: false },
+            }
+        }),
     };
     serde_json::to_vec(&body).expect("strings and JSON values always serialise")
 }
@@ -57,44 +101,18 @@ fn push_user<'a>(messages: &mut Vec<Wire<'a>>, parts: Vec<Part<'a>>) {
 }
 
 /// An answer, then the result of each call, then the images of the results: a tool message holds text only.
-///
-/// Reasoning goes back only within the turn that it belongs to (servers that want it want it there, between calls), only to the
-/// model that made it, and in the field that it came in.
 fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
     info: &ModelInfo,
+    habits: Habits,
     ids: &mut CallIds,
-    in_turn: bool,
 ) {
-    if answer.text.is_empty() && answer.calls.is_empty() {
-        return;
-    }
-    let (mut reasoning_content, mut reasoning) = (None, None);
-    if in_turn && answer.model == info.id {
-        let field = answer.reasoning.iter().find_map(|block| ReasoningField::read(block.opaque.as_deref()?));
-        let text = || Some(answer.reasoning.iter().map(|block| block.text.as_str()).collect::<String>());
-        match field {
-            Some(ReasoningField::ReasoningContent) => reasoning_content = text(),
-            Some(ReasoningField::Reasoning) => reasoning = text(),
-            None => {}
-        }
-    }
-    let sent: Vec<String> = answer.calls.iter().map(|call| ids.next(&call.provider_id)).collect();
-    let calls = answer.calls.iter().zip(&sent).map(|(call, id)| Call {
-        id: id.clone(),
-        kind: "function",
-        function: Function { name: &call.name, arguments: sent_arguments(&call.arguments).to_string() },
-    });
-    messages.push(Wire::Assistant {
-        content: Some(answer.text.as_str()).filter(|text| !text.is_empty()),
-        reasoning_content,
-        reasoning,
-        tool_calls: calls.collect(),
-    });
+    let mut sent = Vec::new();
+    messages.extend(answer::message(answer, answer.model == info.id, habits, ids, &mut sent));
     let mut images = Vec::new();
-    for (call, id) in answer.calls.iter().zip(sent) {
-        messages.push(Wire::Tool { tool_call_id: id, content: &call.result.text });
+    for (call, id) in answer.calls().zip(sent) {
+        messages.push(Wire::Tool { tool_call_id: id, content: result_text(&call.result) });
         let found = result_images(&call.result, info);
         if !found.is_empty() {
             images.push(Part::Text(Cow::Owned(format!("Images from the result of {}:", call.name))));
@@ -136,7 +154,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a Tools>,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +164,22 @@ struct Body<'a> {
     reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    json_schema: JsonSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: &'static str,
+    schema: &'a Value,
+    strict: bool,
 }
 
 #[derive(Serialize)]
@@ -154,7 +189,7 @@ struct StreamOptions {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Wire<'a> {
+pub(super) enum Wire<'a> {
     System {
         content: &'a str,
     },
@@ -163,51 +198,60 @@ enum Wire<'a> {
     },
     Assistant {
         /// `null` beside calls: the form that servers agree on, where some refuse the empty text.
-        content: Option<&'a str>,
+        content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning: Option<String>,
+        /// What else came with the message.
+        #[serde(flatten)]
+        more: Fields<'a>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
     Tool {
         tool_call_id: String,
-        content: &'a str,
+        content: Cow<'a, str>,
     },
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum UserContent<'a> {
+pub(super) enum UserContent<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<WirePart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WirePart<'a> {
+pub(super) enum WirePart<'a> {
     Text { text: Cow<'a, str> },
     ImageUrl { image_url: ImageUrl },
 }
 
 #[derive(Serialize)]
-struct ImageUrl {
+pub(super) struct ImageUrl {
     url: String,
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
-    id: String,
+pub(super) struct Call<'a> {
+    pub(super) id: String,
     #[serde(rename = "type")]
-    kind: &'static str,
-    function: Function<'a>,
+    pub(super) kind: &'static str,
+    pub(super) function: Function<'a>,
+    /// What else came with the call.
+    #[serde(flatten)]
+    pub(super) more: Fields<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    arguments: String,
+pub(super) struct Function<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) arguments: String,
+    /// What else came with the function.
+    #[serde(flatten)]
+    pub(super) more: Fields<'a>,
 }
 
 /// The tools, written for this wire.
@@ -236,16 +280,16 @@ mod tests {
     #[test]
     fn a_conversation_with_everything() {
         let request = fixture::request(r#"{"field":"reasoning_content"}"#);
-        let body = body(&request, &fixture::info(true), "m", false);
+        let body = body(&request, &fixture::info(true), "m", &Traits::default(), false);
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}
         messages: {"content":"First","role":"user"}
         messages: {"content":"From another model.","role":"assistant"}
         messages: {"content":[{"text":"Look","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
-        messages: {"content":null,"reasoning_content":"Hm","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
-        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
-        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":null,"reasoning_content":"Hm","role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\": \"a\"}","name":"read"},"id":"c:1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c:1"}
+        messages: {"content":"Error: the arguments are no JSON","role":"tool","tool_call_id":"c_1"}
         messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBO"},"type":"image_url"}],"role":"user"}
         model = "m"
         reasoning_effort = "low"
@@ -258,16 +302,16 @@ mod tests {
     #[test]
     fn openais_own_server_and_a_model_without_images() {
         let request = ModelRequest { tools: ToolSpecs::default(), ..fixture::request("{}") };
-        let body = body(&request, &fixture::info(false), "m", true);
+        let body = body(&request, &fixture::info(false), "m", &Traits::default(), true);
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_completion_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}
         messages: {"content":"First","role":"user"}
         messages: {"content":"From another model.","role":"assistant"}
         messages: {"content":[{"text":"Look","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"},{"text":"[a](file:///a)","type":"text"}],"role":"user"}
-        messages: {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\":\"a\"}","name":"read"},"id":"c_1","type":"function"},{"function":{"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","name":"read"},"id":"c_1_2","type":"function"}]}
-        messages: {"content":"seen","role":"tool","tool_call_id":"c_1"}
-        messages: {"content":"the arguments are no JSON","role":"tool","tool_call_id":"c_1_2"}
+        messages: {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{\"path\": \"a\"}","name":"read"},"id":"c:1","type":"function"},{"function":{"arguments":"{\"path\":","name":"read"},"id":"c_1","type":"function"}]}
+        messages: {"content":"seen","role":"tool","tool_call_id":"c:1"}
+        messages: {"content":"Error: the arguments are no JSON","role":"tool","tool_call_id":"c_1"}
         messages: {"content":[{"text":"Images from the result of read:","type":"text"},{"text":"[an image (image/png) was here; m takes no images]","type":"text"}],"role":"user"}
         model = "m"
         prompt_cache_key = "session-1"

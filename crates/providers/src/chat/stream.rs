@@ -2,41 +2,36 @@
 
 mod calls;
 mod chunk;
+mod more;
+mod think;
 
+use super::{
+    WIRE,
+    kept::{Kept, ReasoningField},
+};
 use crate::{
     http::{Failure, Fold, Peer},
+    parts::kept,
     sink::Sink,
 };
 use agent::{ModelEvent, ModelStop, Reasoning, Usage};
 use calls::Calls;
 use chunk::{Chunk, Delta};
-
-/// Which field a server streams reasoning in; it goes back in the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReasoningField {
-    ReasoningContent,
-    Reasoning,
-}
-
-impl ReasoningField {
-    /// Reads what [`ReasoningField::opaque`] wrote.
-    pub(super) fn read(opaque: &str) -> Option<Self> {
-        [Self::ReasoningContent, Self::Reasoning].into_iter().find(|field| field.opaque() == opaque)
-    }
-
-    fn opaque(self) -> &'static str {
-        match self {
-            Self::ReasoningContent => r#"{"field":"reasoning_content"}"#,
-            Self::Reasoning => r#"{"field":"reasoning"}"#,
-        }
-    }
-}
+use more::More;
+use think::{Think, Told};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(super) struct ChatFold {
+pub(crate) struct ChatFold {
     reasoning: String,
+    /// The field that reasoning comes in, until its block is complete.
     field: Option<ReasoningField>,
+    think: Think,
+    /// Reasoning from between tags, which goes back nowhere.
+    tagged: String,
+    /// Whether any reasoning came, be it empty.
+    reasoned: bool,
+    more: More,
     calls: Calls,
     usage: Option<Usage>,
     finish: Option<String>,
@@ -81,7 +76,12 @@ impl Fold for ChatFold {
     }
 
     fn complete(&mut self, sink: &mut Sink) {
+        self.end_content(sink);
         self.end_reasoning(sink);
+        let message = self.more.take();
+        if !message.is_empty() {
+            sink.push(ModelEvent::Other(kept(WIRE, &Kept { message })));
+        }
         let calls = self.calls.take();
         let stop = match self.finish.as_deref() {
             Some("length" | "max_tokens") => ModelStop::MaxTokens,
@@ -96,6 +96,7 @@ impl Fold for ChatFold {
     }
 
     fn abandon(&mut self, sink: &mut Sink) {
+        self.end_content(sink);
         self.send_usage(sink);
     }
 }
@@ -105,16 +106,25 @@ impl ChatFold {
         let reasoning = match (delta.reasoning_content, delta.reasoning) {
             (Some(text), _) if !text.is_empty() => Some((ReasoningField::ReasoningContent, text)),
             (_, Some(text)) if !text.is_empty() => Some((ReasoningField::Reasoning, text)),
+            // A server that gives the field wants it back, even where nothing was thought.
+            (Some(text), _) if !self.reasoned => Some((ReasoningField::ReasoningContent, text)),
             _ => None,
         };
+        sink.count(delta.more.bytes());
+        self.more.add(delta.more);
         if let Some((field, text)) = reasoning {
+            if !text.is_empty() {
+                // The server tells reasoning apart itself: a tag in the content is text.
+                self.end_content(sink);
+            }
             self.field = Some(field);
+            self.reasoned = true;
             self.reasoning.push_str(&text);
             sink.reasoning(text);
         }
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
-            self.end_reasoning(sink);
-            sink.text(text);
+            let told = self.think.feed(&text);
+            self.on_content(told, sink);
         }
         if let Some(text) = delta.refusal.filter(|text| !text.is_empty()) {
             self.refused = true;
@@ -133,7 +143,26 @@ impl ChatFold {
         })
     }
 
+    fn on_content(&mut self, told: Told, sink: &mut Sink) {
+        self.tagged.push_str(&told.reasoning);
+        sink.reasoning(told.reasoning);
+        if !told.text.is_empty() {
+            self.end_reasoning(sink);
+            sink.text(told.text);
+        }
+    }
+
+    /// Gives out what of the content may have become a tag and has not.
+    fn end_content(&mut self, sink: &mut Sink) {
+        let told = self.think.finish();
+        self.on_content(told, sink);
+    }
+
     fn end_reasoning(&mut self, sink: &mut Sink) {
+        if !self.tagged.is_empty() {
+            let text = std::mem::take(&mut self.tagged);
+            sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque: None }));
+        }
         if let Some(field) = self.field.take() {
             sink.push(ModelEvent::ReasoningDone(Reasoning {
                 text: std::mem::take(&mut self.reasoning),

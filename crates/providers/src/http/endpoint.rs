@@ -40,6 +40,17 @@ impl Endpoint {
         Ok(Self { url, headers: HeaderMap::new() })
     }
 
+    /// An address below a base URL, with a query. A base without a path gets the version.
+    pub(crate) fn below(base: &str, version: &str, resource: &str, query: &str) -> Result<Self, ModelError> {
+        let mut url = parse(base)?;
+        let path = url.path().trim_end_matches('/').to_owned();
+        let root = if path.is_empty() { format!("/{version}") } else { path };
+        url.set_path(&format!("{root}/{resource}"));
+        let query = url.query().map_or_else(|| query.to_owned(), |before| format!("{before}&{query}"));
+        url.set_query(Some(&query));
+        Ok(Self { url, headers: HeaderMap::new() })
+    }
+
     /// Adds `Authorization: Bearer KEY`.
     pub(crate) fn bearer(self, key: Option<&Secret>) -> Result<Self, ModelError> {
         match key {

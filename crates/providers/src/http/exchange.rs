@@ -1,12 +1,17 @@
 //! One request and its streamed answer: tries, idle watchdog, splitting, folding.
 
-use super::{Endpoint, Failure, Http, Peer, retry};
+use super::{
+    Failure, Fold, Peer, retry,
+    whole::{no_stream, read_up_to},
+};
 use crate::{
+    learned::{Lesson, Traits},
     limits,
+    remote::{self, Line, Remote},
     sink::Sink,
     sse::{EventTooLong, SseSplitter},
 };
-use agent::{ModelError, ModelEvent};
+use agent::{ModelError, ModelEvent, ModelRequest};
 use backon::ExponentialBackoff;
 use bytes::Bytes;
 use futures::{
@@ -14,58 +19,47 @@ use futures::{
     stream::{self, BoxStream},
 };
 use reqwest::{Response, header::CONTENT_TYPE};
-use serde_json::Value;
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-/// What a wire makes of the data of its events. Pure: no clock, no socket.
-pub(crate) trait Fold: Send {
-    /// Takes the data of one event. An error object in the stream is an error.
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure>;
-
-    /// The stream is over and the model had said why it stopped: gives out what was held back, and the stop.
-    fn complete(&mut self, sink: &mut Sink);
-
-    /// The stream is over although the model was not done: gives out what is of use without the rest; calls are not.
-    fn abandon(&mut self, sink: &mut Sink);
-}
-
-/// The settings of an exchange.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tuning {
-    pub(crate) idle: Duration,
-    pub(crate) tries: u32,
-    pub(crate) retry_delay: Duration,
-}
-
 /// A request that can be sent, several times if need be.
-pub(crate) struct Exchange<F> {
-    pub(crate) http: Arc<Http>,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) body: Vec<u8>,
-    pub(crate) peer: Peer,
-    pub(crate) tuning: Tuning,
-    /// Makes the fold of a try.
-    pub(crate) fold: F,
+pub(crate) struct Exchange {
+    remote: Arc<Remote>,
+    /// Kept until a server has accepted it: up to then a refusal may have it made anew.
+    request: Option<ModelRequest>,
 }
 
-impl<F, T> Exchange<F>
-where
-    F: Fn() -> T + Send + Sync + 'static,
-    T: Fold + 'static,
-{
+impl Exchange {
+    pub(crate) fn new(remote: Arc<Remote>, mut request: ModelRequest) -> Self {
+        if let Some(conversation) = &request.cache_key {
+            let forgotten = remote.learned.forgotten(conversation).min(request.messages.len());
+            remote::forget(&mut request.messages[..forgotten]);
+        }
+        Self { remote, request: Some(request) }
+    }
+
     /// Sends the request and streams its answer. Nothing happens before the stream is polled; dropping it closes the connection.
     pub(crate) fn stream(self) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let Self { remote, request } = self;
+        let traits = remote.traits();
+        let line = remote.line(&traits);
         let run = Box::new(Run {
-            fold: (self.fold)(),
-            waits: retry::waits(self.tuning.retry_delay, self.tuning.tries),
+            fold: remote.lines[line].fold(),
+            waits: retry::waits(remote.tuning.retry_delay, remote.tuning.tries),
             sse: SseSplitter::default(),
             sink: Sink::default(),
-            watchdog: Box::pin(sleep(self.tuning.idle)),
+            watchdog: Box::pin(sleep(remote.tuning.idle)),
             attempt: 1,
             bytes: 0,
             state: State::Send,
-            exchange: self,
+            body: Bytes::new(),
+            lessons: 0,
+            forgot: false,
+            switched: false,
+            line,
+            traits,
+            request,
+            remote,
         });
         stream::unfold(run, |mut run| async move { run.next().await.map(|item| (item, run)) }).boxed()
     }
@@ -89,9 +83,22 @@ enum State {
     Over,
 }
 
-struct Run<F, T> {
-    exchange: Exchange<F>,
-    fold: T,
+struct Run {
+    remote: Arc<Remote>,
+    request: Option<ModelRequest>,
+    /// What the request is made by: what is remembered, and what this exchange has learned.
+    traits: Traits,
+    /// The place of the line in use.
+    line: usize,
+    /// The request as it is sent; empty before it is made.
+    body: Bytes,
+    /// How often the request was made anew after a refusal.
+    lessons: usize,
+    /// Whether the answers so far go without what only the model understands.
+    forgot: bool,
+    /// Whether the wire was changed on the way: once is enough.
+    switched: bool,
+    fold: Box<dyn Fold>,
     waits: ExponentialBackoff,
     sse: SseSplitter,
     sink: Sink,
@@ -102,11 +109,7 @@ struct Run<F, T> {
     state: State,
 }
 
-impl<F, T> Run<F, T>
-where
-    F: Fn() -> T,
-    T: Fold,
-{
+impl Run {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             let settled = matches!(self.state, State::Drain(_) | State::Fail(_) | State::Over);
@@ -156,7 +159,7 @@ where
             self.attempt += 1;
             self.sink = Sink::default();
             self.sse = SseSplitter::default();
-            self.fold = (self.exchange.fold)();
+            self.fold = self.remote.lines[self.line].fold();
             self.bytes = 0;
             let after = failure.after.unwrap_or(wait).min(limits::MAX_RETRY_DELAY);
             self.state = State::Wait(Box::pin(sleep(after)));
@@ -171,14 +174,22 @@ where
         None
     }
 
+    fn peer(&self) -> &Peer {
+        &self.remote.lines[self.line].peer
+    }
+
     async fn send(&mut self) -> Result<(), Failure> {
-        let Exchange { http, endpoint, body, peer, tuning, .. } = &self.exchange;
+        if let Some(request) = self.request.as_ref().filter(|_| self.body.is_empty()) {
+            self.body = self.remote.body(request, &self.traits);
+        }
+        let Remote { http, lines, tuning, .. } = &*self.remote;
+        let Line { endpoint, peer, .. } = &lines[self.line];
         let client = http.client(&endpoint.url).map_err(Failure::last)?;
         let sent = client
             .post(endpoint.url.clone())
             .headers(endpoint.headers.clone())
             .header(CONTENT_TYPE, "application/json")
-            .body(body.clone())
+            .body(self.body.clone())
             .send();
         self.watchdog.as_mut().reset(Instant::now() + tuning.idle);
         let mut response = tokio::select! {
@@ -189,13 +200,54 @@ where
         let status = response.status().as_u16();
         if response.status().is_success() {
             self.state = State::Sniff(response);
+            self.accepted();
             return Ok(());
         }
         let after = retry::retry_after(response.headers(), jiff::Timestamp::now());
-        let mut body = Vec::new();
+        let mut said = Vec::new();
         // An error page that does not come whole is still an error page.
-        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut body)).await;
-        Err(Failure { after, ..peer.status(status, &body) })
+        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut said)).await;
+        if self.learn(status, &said) {
+            self.state = State::Send;
+            return Ok(());
+        }
+        Err(Failure { after, ..self.peer().status(status, &said) })
+    }
+
+    /// What was learned on the way holds from now on, and the request is not made anew any more.
+    fn accepted(&mut self) {
+        let request = self.request.take();
+        if let Some(ModelRequest { cache_key: Some(conversation), messages, .. }) = request
+            && self.forgot
+        {
+            self.remote.learned.forget(&conversation, messages.len());
+        }
+        if self.lessons > 0 {
+            self.remote.remember(self.traits.clone());
+            self.lessons = 0;
+        }
+    }
+
+    /// Whether a refusal taught how to make the request so that it may be accepted.
+    fn learn(&mut self, status: u16, said: &[u8]) -> bool {
+        let Some(request) = self.request.as_mut().filter(|_| self.lessons < limits::MAX_LESSONS) else {
+            return false;
+        };
+        match self.remote.learn((status, said), &self.body, &mut self.traits, !self.switched) {
+            Lesson::Anew => {}
+            Lesson::Forget if remote::forget(&mut request.messages) => self.forgot = true,
+            Lesson::Forget | Lesson::None => return false,
+        }
+        let line = self.remote.line(&self.traits);
+        self.switched |= line != self.line;
+        self.line = line;
+        self.lessons += 1;
+        self.body = Bytes::new();
+        self.fold = self.remote.lines[line].fold();
+        let peer = self.peer();
+        tracing::info!(provider = %peer.provider, model = %peer.model, status, traits = ?self.traits,
+            "the server refused the request; it is sent once more in another way");
+        true
     }
 
     /// Looks at the first byte: neither a web page nor a JSON document begins as an event stream can. Content types are not asked,
@@ -204,16 +256,16 @@ where
         let Some(chunk) = self.chunk(&mut response).await? else {
             return Err(Failure::passing(ModelError::Transport(format!(
                 "{} closed the connection without an answer; try again",
-                self.exchange.peer.provider
+                self.peer().provider
             ))));
         };
         let text = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&chunk);
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'<' | b'{' | b'[') => {
                 let mut body = chunk.to_vec();
-                let idle = self.exchange.tuning.idle;
+                let idle = self.remote.tuning.idle;
                 let _ = timeout(idle, read_up_to(&mut response, &mut body)).await;
-                Err(self.no_stream(&body))
+                Err(no_stream(self.peer(), &body))
             }
             Some(_) => self.take(response, chunk),
             None => {
@@ -235,14 +287,14 @@ where
 
     async fn chunk(&mut self, response: &mut Response) -> Result<Option<Bytes>, Failure> {
         let idle = if self.sink.finished {
-            limits::FINISH_GRACE.min(self.exchange.tuning.idle)
+            limits::FINISH_GRACE.min(self.remote.tuning.idle)
         } else {
-            self.exchange.tuning.idle
+            self.remote.tuning.idle
         };
         self.watchdog.as_mut().reset(Instant::now() + idle);
         let chunk = tokio::select! {
             biased;
-            chunk = response.chunk() => chunk.map_err(|error| self.exchange.peer.cut("the answer of", &error))?,
+            chunk = response.chunk() => chunk.map_err(|error| self.peer().cut("the answer of", &error))?,
             () = &mut self.watchdog => return Err(self.idle()),
         };
         let Some(chunk) = chunk else { return Ok(None) };
@@ -269,25 +321,26 @@ where
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let Self { sse, fold, sink, exchange, .. } = self;
-        sse.feed(bytes, |data| on_data(fold, data, &exchange.peer, sink))
-            .map_err(|stop| stop.failure(&exchange.peer))
+        let Self { sse, fold, sink, remote, line, .. } = self;
+        let peer = &remote.lines[*line].peer;
+        sse.feed(bytes, |data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))
     }
 
     /// The body is over.
     fn finish(&mut self) -> Result<(), Failure> {
-        let Self { sse, fold, sink, exchange, .. } = self;
-        sse.finish(|data| on_data(fold, data, &exchange.peer, sink))
-            .map_err(|stop| stop.failure(&exchange.peer))?;
-        let provider = &self.exchange.peer.provider;
+        let Self { sse, fold, sink, remote, line, .. } = self;
+        let peer = &remote.lines[*line].peer;
+        sse.finish(|data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))?;
         if self.sink.finished || self.sink.ended {
             self.fold.complete(&mut self.sink);
             return Ok(());
         }
+        let peer = self.peer();
+        let provider = &peer.provider;
         if !self.sink.began && self.sink.malformed > 0 {
             return Err(Failure::last(ModelError::BadResponse(format!(
                 "{} answered with {} events, none of which is of the wire expected; check the base URL and the wire of {provider}",
-                self.exchange.peer.url, self.sink.malformed
+                peer.url, self.sink.malformed
             ))));
         }
         Err(Failure::passing(ModelError::Transport(format!(
@@ -298,41 +351,9 @@ where
     fn idle(&self) -> Failure {
         Failure::last(ModelError::Transport(format!(
             "{} sent nothing for {:?}; try again, or raise the idle timeout if the server is only slow",
-            self.exchange.peer.provider, self.exchange.tuning.idle
+            self.peer().provider,
+            self.remote.tuning.idle
         )))
-    }
-
-    /// A success that is no event stream.
-    fn no_stream(&self, body: &[u8]) -> Failure {
-        let peer = &self.exchange.peer;
-        let told = |what: &str| Failure::last(ModelError::BadResponse(format!("{} {what}", peer.url)));
-        let Ok(value) = serde_json::from_slice::<Value>(body) else {
-            let text = String::from_utf8_lossy(body);
-            let shape = if text.trim_start().starts_with('<') {
-                "a web page"
-            } else {
-                "a broken or very long JSON text"
-            };
-            return told(&format!(
-                "answered with {shape} instead of an event stream; check the base URL of {}",
-                peer.provider
-            ));
-        };
-        if value.get("error").is_some_and(|error| !error.is_null())
-            || value.get("type") == Some(&"error".into())
-        {
-            return peer.reported(None, &value);
-        }
-        if ["choices", "output", "content"].iter().any(|key| value.get(key).is_some_and(Value::is_array)) {
-            return told(
-                "ignored that streaming was asked for and answered whole; use a server that streams",
-            );
-        }
-        told(&format!(
-            "answered with JSON that is no model's answer: {}; check the base URL of {}",
-            peer.clean(&value.to_string()),
-            peer.provider
-        ))
     }
 }
 
@@ -365,19 +386,10 @@ fn too_long() -> Failure {
     Failure::last(ModelError::AnswerTooLong)
 }
 
-fn on_data(fold: &mut impl Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
+fn on_data(fold: &mut dyn Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
     if sink.ended {
         return Ok(());
     }
     fold.on_event(data, peer, sink).map_err(Stop::Failed)?;
     if sink.is_too_long() { Err(Stop::Failed(too_long())) } else { Ok(()) }
-}
-
-async fn read_up_to(response: &mut Response, body: &mut Vec<u8>) {
-    while body.len() < limits::MAX_ERROR_BYTES {
-        match response.chunk().await {
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) | Err(_) => return,
-        }
-    }
 }

@@ -73,6 +73,8 @@ impl Peer {
 
     /// An error object, from an error response or from the middle of a stream. Every vendor has its own shape.
     pub(crate) fn reported(&self, status: Option<u16>, value: &Value) -> Failure {
+        // Google puts the error into a list where a stream was asked for.
+        let value = value.get(0).unwrap_or(value);
         let inner = match value.get("error") {
             Some(Value::Null) | None => value,
             Some(error) => error,
@@ -92,7 +94,16 @@ impl Peer {
             kind.push(' ');
         }
         let code = inner.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-        self.classify(status.or(code.filter(|code| (400..600).contains(code))), &kind, &message)
+        let failure =
+            self.classify(status.or(code.filter(|code| (400..600).contains(code))), &kind, &message);
+        match google_delay(inner) {
+            // What is told with a time to come back at is a limit of requests, not of money.
+            Some(after) if status == Some(429) => {
+                let error = ModelError::Overloaded(failure.error.to_string());
+                Failure { after: Some(after), ..Failure::passing(error) }
+            }
+            _ => failure,
+        }
     }
 
     /// More calls in one answer than anything real has.
@@ -131,6 +142,10 @@ impl Peer {
             Some(401 | 403) => Failure::last(ModelError::Auth(format!(
                 "{provider} refused the credentials{number}: {said}; set {key_setting}"
             ))),
+            // Google calls a wrong key a wrong argument.
+            Some(400) if lower.contains("api key not valid") => Failure::last(ModelError::Auth(format!(
+                "{provider} refused the credentials{number}: {said}; set {key_setting}"
+            ))),
             _ if ["authentication_error", "invalid_api_key", "permission_error"]
                 .iter()
                 .any(|word| kind.contains(word)) =>
@@ -162,6 +177,13 @@ impl Peer {
             _ => Failure::passing(ModelError::Transport(format!("{provider} failed{number}: {said}"))),
         }
     }
+}
+
+/// When Google says to try again, in the details of its error: `{"@type": "…RetryInfo", "retryDelay": "34s"}`.
+fn google_delay(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// Shortens a text from outside to what a message may hold, on one line.

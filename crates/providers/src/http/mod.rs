@@ -4,10 +4,13 @@ mod client;
 mod endpoint;
 mod exchange;
 mod failure;
+mod fold;
 mod retry;
+mod whole;
 
 pub(crate) use client::Http;
 pub use client::HttpClients;
 pub(crate) use endpoint::{Endpoint, is_loopback};
-pub(crate) use exchange::{Exchange, Fold, Tuning};
+pub(crate) use exchange::Exchange;
 pub(crate) use failure::{Failure, Peer};
+pub(crate) use fold::{Fold, Tuning};

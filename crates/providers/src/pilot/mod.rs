@@ -84,10 +84,8 @@ impl LanguageModel for OfflinePilot {
         let usage = estimate(&request, &reply);
         let stop = if reply.calls.is_empty() { ModelStop::EndTurn } else { ModelStop::ToolCalls };
         let text = chunks(&reply.text).into_iter().map(ModelEvent::Text).collect::<Vec<_>>();
-        let calls = reply.calls.into_iter().enumerate().map(move |(index, call)| ModelEvent::ToolCall {
-            provider_id: format!("pilot_{}", made + index + 1),
-            name: call.name.to_owned(),
-            arguments: Ok(call.arguments),
+        let calls = reply.calls.into_iter().enumerate().map(move |(index, call)| {
+            ModelEvent::call(format!("pilot_{}", made + index + 1), call.name, &call.arguments)
         });
         let end = [ModelEvent::Usage(usage), ModelEvent::Stop(stop)];
         stream::iter(text.into_iter().chain(calls).chain(end).map(Ok)).boxed()
@@ -194,7 +192,7 @@ fn estimate(request: &ModelRequest, reply: &Reply) -> Usage {
                     call.arguments.as_ref().map_or_else(|bad| bad.raw.len(), |value| value.to_string().len());
                 call.name.len() + arguments + call.result.text.len()
             };
-            answer.text.len() + answer.calls.iter().map(call).sum::<usize>()
+            answer.text().len() + answer.calls().map(call).sum::<usize>()
         }
     };
     let tool =

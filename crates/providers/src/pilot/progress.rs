@@ -96,7 +96,7 @@ impl<'a> Script<'a> {
         let answered = since
             .iter()
             .filter_map(|message| match message {
-                Message::Assistant(answer) => Some(&answer.calls),
+                Message::Assistant(answer) => Some(answer.calls()),
                 Message::User(_) => None,
             })
             .flatten()
@@ -158,7 +158,7 @@ impl<'a> Script<'a> {
 /// Calls made so far in the whole conversation: new ones are numbered from here, so that no id repeats.
 pub(crate) fn calls_made(messages: &[Message]) -> usize {
     let count = |message: &Message| match message {
-        Message::Assistant(answer) => answer.calls.len(),
+        Message::Assistant(answer) => answer.calls().count(),
         Message::User(_) => 0,
     };
     messages.iter().map(count).sum()

@@ -3,16 +3,19 @@
 //! | version | written by | read by |
 //! |---|---|---|
 //! | 1 | 0.1 | 0.1 |
+//! | 2 | 0.1 | 0.1 |
+//!
+//! Version 2 keeps calls as they were written and the wires' own forms of items.
 
 use agent::{
-    MalformedArguments, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Reasoning, Usage,
+    Message, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Reasoning, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The version this build writes, and the only one it reads.
-pub(super) const VERSION: u32 = 1;
+/// The version this build writes, and the newest it reads.
+pub(super) const VERSION: u32 = 2;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,11 +93,30 @@ pub(super) enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
+    /// Version 2.
+    TextDone {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<String>,
+    },
+    /// Version 2: a call as it was written.
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<String>,
+    },
+    /// Version 2.
+    Other {
+        opaque: String,
+    },
+    /// Version 1 alone.
     ToolCall {
         id: String,
         name: String,
         arguments: Value,
     },
+    /// Version 1 alone.
     MalformedToolCall {
         id: String,
         name: String,
@@ -106,6 +128,9 @@ pub(super) enum Event {
         output: u64,
         cache_read: u64,
         cache_write: u64,
+    },
+    Notice {
+        text: String,
     },
     Stop {
         reason: Stop,
@@ -176,13 +201,15 @@ impl Event {
             ModelEvent::Text(text) => Self::Text { text },
             ModelEvent::Reasoning(text) => Self::Reasoning { text },
             ModelEvent::ReasoningDone(Reasoning { text, opaque }) => Self::ReasoningDone { text, opaque },
-            ModelEvent::ToolCall { provider_id: id, name, arguments } => match arguments {
-                Ok(arguments) => Self::ToolCall { id, name, arguments },
-                Err(MalformedArguments { raw, error }) => Self::MalformedToolCall { id, name, raw, error },
-            },
+            ModelEvent::TextDone(opaque) => Self::TextDone { opaque },
+            ModelEvent::ToolCall(ModelCall { provider_id: id, name, arguments, opaque }) => {
+                Self::Call { id, name, arguments, opaque }
+            }
+            ModelEvent::Other(opaque) => Self::Other { opaque },
             ModelEvent::Usage(Usage { input, output, cache_read, cache_write, .. }) => {
                 Self::Usage { input, output, cache_read, cache_write }
             }
+            ModelEvent::Notice(text) => Self::Notice { text },
             ModelEvent::Stop(stop) => Self::Stop {
                 reason: match stop {
                     ModelStop::EndTurn => Stop::EndTurn,
@@ -204,15 +231,19 @@ impl From<Event> for ModelEvent {
             Event::Text { text } => Self::Text(text),
             Event::Reasoning { text } => Self::Reasoning(text),
             Event::ReasoningDone { text, opaque } => Self::ReasoningDone(Reasoning { text, opaque }),
-            Event::ToolCall { id, name, arguments } => {
-                Self::ToolCall { provider_id: id, name, arguments: Ok(arguments) }
+            Event::TextDone { opaque } => Self::TextDone(opaque),
+            Event::Call { id, name, arguments, opaque } => {
+                Self::ToolCall(ModelCall { provider_id: id, name, arguments, opaque })
             }
-            Event::MalformedToolCall { id, name, raw, error } => {
-                Self::ToolCall { provider_id: id, name, arguments: Err(MalformedArguments { raw, error }) }
+            Event::Other { opaque } => Self::Other(opaque),
+            Event::ToolCall { id, name, arguments } => Self::call(id, name, &arguments),
+            Event::MalformedToolCall { id, name, raw, error: _ } => {
+                Self::ToolCall(ModelCall { provider_id: id, name, arguments: raw, opaque: None })
             }
             Event::Usage { input, output, cache_read, cache_write } => {
                 Self::Usage(Usage { input, output, cache_read, cache_write, ..Usage::default() })
             }
+            Event::Notice { text } => Self::Notice(text),
             Event::Stop { reason } => Self::Stop(match reason {
                 Stop::EndTurn => ModelStop::EndTurn,
                 Stop::ToolCalls => ModelStop::ToolCalls,

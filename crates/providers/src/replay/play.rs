@@ -36,9 +36,9 @@ impl ReplayModel {
         let Version { tiller_recording } = serde_json::from_str(first).map_err(|_| {
             wrong("it does not begin as a recording does; record one with --record FILE".into())
         })?;
-        if tiller_recording != VERSION {
+        if !(1..=VERSION).contains(&tiller_recording) {
             return Err(wrong(format!(
-                "it has version {tiller_recording} of the format and this build reads version {VERSION}; record it again"
+                "it has version {tiller_recording} of the format and this build reads versions 1 to {VERSION}; record it again"
             )));
         }
         let header: Header =

@@ -1,17 +1,39 @@
 //! The body of a Responses request.
 
+use super::answer::push_answer;
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, replayed, result_images, written},
-    sink::sent_arguments,
+    learned::{Optional, Traits},
+    parts::{Part, parts, written},
 };
-use agent::{AnsweredCall, AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
+use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
+/// The options that a request is complete without.
+pub(crate) const OPTIONS: &[&Optional] =
+    &[&EFFORT, &SUMMARY, &REASONING, &ENCRYPTED, &MAX_TOKENS, &CACHE_KEY, &SCHEMA];
+
+const EFFORT: Optional = Optional {
+    at: "/reasoning/effort",
+    names: &["reasoning.effort", "reasoning_effort", "reasoning effort"],
+};
+/// Organisations that OpenAI has not verified get none.
+const SUMMARY: Optional = Optional {
+    at: "/reasoning/summary",
+    names: &["reasoning.summary", "reasoning_summary", "reasoning summaries", "reasoning summary"],
+};
+const REASONING: Optional = Optional { at: "/reasoning", names: &["reasoning"] };
+const ENCRYPTED: Optional =
+    Optional { at: "/include", names: &["include", "encrypted content", "encrypted_content"] };
+const MAX_TOKENS: Optional = Optional { at: "/max_output_tokens", names: &["max_output_tokens"] };
+const CACHE_KEY: Optional = Optional { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
+const SCHEMA: Optional =
+    Optional { at: "/text/format", names: &["text.format", "json_schema", "response_format"] };
+
 /// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning comes back encrypted and is sent along again.
-pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
+pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
     let mut input = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
     for message in &request.messages {
@@ -25,18 +47,28 @@ pub(super) fn body(request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec
             Message::Assistant(answer) => push_answer(&mut input, answer, info, &mut ids),
         }
     }
-    let reasons = reasons(model);
+    let reasons = reasons(model) && traits.takes(&REASONING);
+    let reasoning = ReasoningOptions {
+        effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref()),
+        summary: traits.takes(&SUMMARY).then_some("auto"),
+    };
     let tools = tools(&request.tools);
     let body = Body {
         model,
         instructions: Some(request.system.as_str()).filter(|text| !text.trim().is_empty()),
         input,
         tools: tools.as_deref(),
-        max_output_tokens: request.max_output,
-        reasoning: reasons
-            .then_some(ReasoningOptions { effort: request.reasoning_effort.as_deref(), summary: "auto" }),
-        include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
-        prompt_cache_key: request.cache_key.as_deref(),
+        max_output_tokens: request
+            .max_output
+            .map(|limit| limit.min(info.max_output).max(1))
+            .filter(|_| traits.takes(&MAX_TOKENS)),
+        reasoning: Some(reasoning)
+            .filter(|options| reasons && (options.effort.is_some() || options.summary.is_some())),
+        include: if reasons && traits.takes(&ENCRYPTED) { &["reasoning.encrypted_content"] } else { &[] },
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| traits.takes(&CACHE_KEY)),
+        text: request.answer_schema.as_ref().filter(|_| traits.takes(&SCHEMA)).map(|schema| TextOptions {
+            format: TextFormat { kind: "json_schema", name: "answer", schema, strict: false },
+        }),
         store: false,
         stream: true,
     };
@@ -49,45 +81,7 @@ fn reasons(model: &str) -> bool {
     !["gpt-4", "gpt-3", "chatgpt", "gpt-5-chat"].iter().any(|old| name.starts_with(old))
 }
 
-/// Reasoning, text, calls, results, in the order that the API wants: a reasoning item must be followed by what it led to.
-fn push_answer<'a>(
-    input: &mut Vec<Item<'a>>,
-    answer: &'a AssistantMessage,
-    info: &ModelInfo,
-    ids: &mut CallIds,
-) {
-    if answer.text.is_empty() && answer.calls.is_empty() {
-        return;
-    }
-    if answer.model == info.id {
-        let items = answer.reasoning.iter().filter_map(|block| replayed(block, &["reasoning"]));
-        input.extend(items.map(Item::Replayed));
-    }
-    if !answer.text.is_empty() {
-        let content = vec![WirePart::OutputText { text: Cow::Borrowed(&answer.text) }];
-        input.push(Item::Message { role: "assistant", content });
-    }
-    let sent: Vec<_> = answer.calls.iter().map(|call| ids.next(&call.provider_id)).collect();
-    for (call, id) in answer.calls.iter().zip(&sent) {
-        let arguments = sent_arguments(&call.arguments).to_string();
-        input.push(Item::FunctionCall { call_id: id.clone(), name: &call.name, arguments });
-    }
-    for (call, call_id) in answer.calls.iter().zip(sent) {
-        input.push(Item::FunctionCallOutput { call_id, output: output(call, info) });
-    }
-}
-
-/// A result: a plain string, the form that every server takes, unless there are images.
-fn output<'a>(call: &'a AnsweredCall, info: &ModelInfo) -> Output<'a> {
-    let images = result_images(&call.result, info);
-    if images.is_empty() {
-        return Output::Text(&call.result.text);
-    }
-    let text = WirePart::InputText { text: Cow::Borrowed(&call.result.text) };
-    Output::Parts(std::iter::once(text).chain(images.into_iter().map(wire_part)).collect())
-}
-
-fn wire_part(part: Part<'_>) -> WirePart<'_> {
+pub(super) fn wire_part(part: Part<'_>) -> WirePart<'_> {
     match part {
         Part::Text(text) => WirePart::InputText { text },
         Part::Image { mime_type, data } => {
@@ -127,6 +121,8 @@ struct Body<'a> {
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextOptions<'a>>,
     store: bool,
     stream: bool,
 }
@@ -135,12 +131,27 @@ struct Body<'a> {
 struct ReasoningOptions<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<&'a str>,
-    summary: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
 }
 
-enum Item<'a> {
+#[derive(Serialize)]
+struct TextOptions<'a> {
+    format: TextFormat<'a>,
+}
+
+#[derive(Serialize)]
+struct TextFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'static str,
+    schema: &'a Value,
+    strict: bool,
+}
+
+pub(super) enum Item<'a> {
     Message { role: &'static str, content: Vec<WirePart<'a>> },
-    FunctionCall { call_id: String, name: &'a str, arguments: String },
+    FunctionCall { call_id: String, name: Cow<'a, str>, arguments: String },
     FunctionCallOutput { call_id: String, output: Output<'a> },
     Replayed(&'a RawValue),
 }
@@ -169,14 +180,14 @@ impl Serialize for Item<'_> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Output<'a> {
-    Text(&'a str),
+pub(super) enum Output<'a> {
+    Text(Cow<'a, str>),
     Parts(Vec<WirePart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WirePart<'a> {
+pub(super) enum WirePart<'a> {
     InputText { text: Cow<'a, str> },
     OutputText { text: Cow<'a, str> },
     InputImage { image_url: String },
@@ -205,7 +216,7 @@ mod tests {
     fn a_conversation_with_everything() {
         let item = r#"{"type":"reasoning", "id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
         let request = fixture::request(item);
-        let body = body(&request, &fixture::info(true), "gpt-5");
+        let body = body(&request, &fixture::info(true), "gpt-5", &Traits::default());
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(item).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
@@ -214,10 +225,10 @@ mod tests {
         input: {"content":[{"text":"From another model.","type":"output_text"}],"role":"assistant","type":"message"}
         input: {"content":[{"text":"Look","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"},{"text":"[a](file:///a)","type":"input_text"}],"role":"user","type":"message"}
         input: {"encrypted_content":"gAA/+==","id":"rs_1","summary":[],"type":"reasoning"}
-        input: {"arguments":"{\"path\":\"a\"}","call_id":"c_1","name":"read","type":"function_call"}
-        input: {"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","call_id":"c_1_2","name":"read","type":"function_call"}
-        input: {"call_id":"c_1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"}],"type":"function_call_output"}
-        input: {"call_id":"c_1_2","output":"the arguments are no JSON","type":"function_call_output"}
+        input: {"arguments":"{\"path\": \"a\"}","call_id":"c:1","name":"read","type":"function_call"}
+        input: {"arguments":"{\"malformed_arguments\":\"{\\\"path\\\":\"}","call_id":"c_1","name":"read","type":"function_call"}
+        input: {"call_id":"c:1","output":[{"text":"seen","type":"input_text"},{"image_url":"data:image/png;base64,iVBO","type":"input_image"}],"type":"function_call_output"}
+        input: {"call_id":"c_1","output":"Error: the arguments are no JSON","type":"function_call_output"}
         instructions = "Be brief."
         max_output_tokens = 4096
         model = "gpt-5"
@@ -232,7 +243,7 @@ mod tests {
     #[test]
     fn models_that_do_not_reason_are_not_asked_to() {
         let request = ModelRequest { messages: Vec::new(), ..fixture::request("{}") };
-        let body = body(&request, &fixture::info(true), "gpt-4.1");
+        let body = body(&request, &fixture::info(true), "gpt-4.1", &Traits::default());
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
         instructions = "Be brief."
         max_output_tokens = 4096

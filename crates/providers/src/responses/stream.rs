@@ -2,23 +2,25 @@
 
 mod event;
 
+use super::WIRE;
 use crate::{
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    sink::{Sink, arguments},
+    parts::kept,
+    sink::Sink,
 };
-use agent::{ModelEvent, ModelStop, Reasoning, Usage};
+use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{Ended, Event, Item};
 use serde_json::value::RawValue;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(super) struct ResponsesFold {
-    calls: Vec<ModelEvent>,
+pub(crate) struct ResponsesFold {
+    calls: usize,
     usage: Option<Usage>,
     stop: Option<ModelStop>,
     refused: bool,
-    /// Whether text came in pieces; if not, whole messages are taken.
+    /// Whether text of the running message came in pieces; if not, whole messages are taken.
     text_came: bool,
     /// Whether items came one by one; if not, they are taken from the end.
     items_came: bool,
@@ -86,11 +88,10 @@ impl Fold for ResponsesFold {
     fn complete(&mut self, sink: &mut Sink) {
         let stop = match self.stop {
             Some(stop) => stop,
-            None if !self.calls.is_empty() => ModelStop::ToolCalls,
+            None if self.calls > 0 => ModelStop::ToolCalls,
             None if self.refused => ModelStop::Refusal,
             None => ModelStop::EndTurn,
         };
-        self.calls.drain(..).for_each(|call| sink.push(call));
         if let Some(usage) = self.usage.take() {
             sink.push(ModelEvent::Usage(usage));
         }
@@ -109,29 +110,30 @@ impl ResponsesFold {
                 return Ok(());
             }
         };
+        sink.count(raw.get().len());
         match item {
-            Item::Reasoning { summary, content, encrypted_content } => {
+            Item::Reasoning { summary, content } => {
                 let text = join(&summary).or_else(|| join(&content.unwrap_or_default())).unwrap_or_default();
-                // Without its encrypted content an item means nothing to a server that stored nothing.
-                let opaque = encrypted_content.map(|_| raw.get().to_owned());
-                sink.count(opaque.as_ref().map_or(0, String::len));
                 self.reasoning_came = false;
+                let opaque = Some(raw.get().to_owned());
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
             }
-            Item::FunctionCall { call_id, name, arguments: raw } => {
-                if self.calls.len() >= MAX_CALLS {
+            Item::FunctionCall { call_id, name, arguments } => {
+                if self.calls >= MAX_CALLS {
                     return Err(peer.too_many_calls(MAX_CALLS));
                 }
-                sink.began = true;
-                sink.count(call_id.len() + name.len() + raw.len());
-                let provider_id =
-                    if call_id.is_empty() { format!("call_{}", self.calls.len()) } else { call_id };
-                self.calls.push(ModelEvent::ToolCall { provider_id, name, arguments: arguments(raw) });
+                let provider_id = if call_id.is_empty() { format!("call_{}", self.calls) } else { call_id };
+                self.calls += 1;
+                let opaque = Some(kept(WIRE, raw));
+                sink.push(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }));
             }
-            Item::Message { content } if !self.text_came => {
-                content.into_iter().for_each(|part| sink.text(part.text.unwrap_or_default()));
+            Item::Message { content } => {
+                if !std::mem::take(&mut self.text_came) {
+                    content.into_iter().for_each(|part| sink.text(part.text.unwrap_or_default()));
+                }
+                sink.push(ModelEvent::TextDone(Some(kept(WIRE, raw))));
             }
-            Item::Message { .. } | Item::Other => {}
+            Item::Other => sink.push(ModelEvent::Other(kept(WIRE, raw))),
         }
         Ok(())
     }
@@ -145,8 +147,14 @@ impl ResponsesFold {
             }
         };
         if !self.items_came {
+            // Which message the pieces of text were of, nobody says: the first stands for all.
+            let text_came = self.text_came;
             for item in ended.output.unwrap_or_default() {
-                self.on_item(item, peer, sink)?;
+                let is_message = matches!(serde_json::from_str(item.get()), Ok(Item::Message { .. }));
+                match text_came && !self.text_came && is_message {
+                    true => sink.push(ModelEvent::Other(kept(WIRE, item))),
+                    false => self.on_item(item, peer, sink)?,
+                }
             }
         }
         self.usage = ended.usage.map(Usage::from);

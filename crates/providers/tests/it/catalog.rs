@@ -97,7 +97,7 @@ async fn what_is_missing_is_named_with_what_to_do() {
         ("anthropic/x", "set ANTHROPIC_API_KEY"),
         ("opnai/gpt-5", "did you mean `openai`?"),
         ("grok/x", "did you mean `groq`?"),
-        ("mistral/x", "there are: openai, anthropic, local, offline, replay, bad, groq, half"),
+        ("mistral/x", "there are: openai, anthropic, gemini, local, offline, replay, bad, groq, half"),
         ("half/x", "has no base URL"),
         ("bad/x", "write it as http://"),
         ("gpt-5", "did you mean `openai/gpt-5`?"),

@@ -1,5 +1,6 @@
 //! An HTTP server made of a raw socket: the script decides about every byte, every cut, every silence.
 
+use crate::refusals::{Rule, refuse};
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
@@ -35,6 +36,8 @@ pub(crate) struct Seen {
     pub(crate) head: String,
     /// The body.
     pub(crate) body: serde_json::Value,
+    /// The body byte for byte.
+    pub(crate) text: String,
 }
 
 /// The server. Connection by connection it plays the scripts; past the last it repeats the last.
@@ -46,23 +49,51 @@ pub(crate) struct Faker {
 }
 
 impl Faker {
-    #[expect(clippy::disallowed_methods, reason = "the test's own server")]
     pub(crate) async fn start(scripts: Vec<Vec<Step>>) -> Self {
+        let mut number = 0;
+        Self::serve(move |_| {
+            let script = scripts[number.min(scripts.len() - 1)].clone();
+            number += 1;
+            script
+        })
+        .await
+    }
+
+    /// A server that refuses what these rules refuse, and answers everything else in the form of the path that was asked.
+    pub(crate) async fn strict(rules: &[Rule]) -> Self {
+        let rules = rules.to_vec();
+        Self::serve(move |seen| {
+            let path = seen.head.split(' ').nth(1).unwrap_or_default();
+            match rules.iter().find_map(|rule| refuse(*rule, path, &seen.body)) {
+                Some((status, body)) => {
+                    vec![Self::status(
+                        &format!("{status} X"),
+                        "content-type: application/json\r\n",
+                        &body.to_string(),
+                    )]
+                }
+                None => vec![Self::events(hello(path))],
+            }
+        })
+        .await
+    }
+
+    /// A server whose answer depends on the request.
+    #[expect(clippy::disallowed_methods, reason = "the test's own server")]
+    pub(crate) async fn serve(mut choose: impl FnMut(&Seen) -> Vec<Step> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (tell, gone) = mpsc::unbounded_channel();
         let log = seen.clone();
         let accepting = tokio::spawn(async move {
-            let mut number = 0;
             loop {
                 let (mut socket, _) = listener.accept().await.unwrap();
                 socket.set_nodelay(true).unwrap();
                 // A bare connection that asks nothing is a probe and uses up no script.
                 let Some(request) = read_request(&mut socket).await else { continue };
+                let script = choose(&request);
                 log.lock().unwrap().push(request);
-                let script = scripts[number.min(scripts.len() - 1)].clone();
-                number += 1;
                 tokio::spawn(play(socket, script, tell.clone()));
             }
         });
@@ -105,6 +136,19 @@ impl Drop for Faker {
     }
 }
 
+/// An answer that says hello, in the form of the wire of a path.
+fn hello(path: &str) -> &'static str {
+    if path.ends_with("/responses") {
+        "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hello\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\n\n"
+    } else if path.ends_with("/messages") {
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
+    } else if path.contains(":streamgeneratecontent") {
+        "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hello\"}]},\"finishReason\":\"STOP\"}]}\n\n"
+    } else {
+        "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+    }
+}
+
 pub(crate) const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 pub(crate) const CHUNKED: &str =
@@ -128,8 +172,9 @@ async fn read_request(socket: &mut TcpStream) -> Option<Seen> {
     while bytes.len() < head_end + 4 + length {
         socket.read_buf(&mut bytes).await.unwrap();
     }
-    let body = serde_json::from_slice(&bytes[head_end + 4..]).unwrap_or_default();
-    Some(Seen { head, body })
+    let text = String::from_utf8_lossy(&bytes[head_end + 4..]).into_owned();
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    Some(Seen { head, body, text })
 }
 
 async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSender<()>) {

@@ -2,10 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod append_only;
 mod catalog;
+mod clumsy;
 mod exchange;
 mod faker;
+mod gemini;
+mod learned;
 mod mangled;
+mod own_answers;
 mod pace;
 mod recording;
+mod refusals;
 mod support;

@@ -245,6 +245,11 @@ async fn chat_calls_stay_apart_whatever_their_ids_and_indexes_are() {
             ["c1", "c1"],
         ),
         (
+            "one id, two indexes, the second name late",
+            vec![piece(&c1(at0), "f", a), piece(&c1(at1), "", r#"{"b""#), piece(&c1(at1), "g", ":2}")],
+            ["c1", "c1"],
+        ),
+        (
             "one index, two ids, in pieces",
             vec![
                 piece(&c1(at0), "f", r#"{"a""#),
@@ -560,7 +565,8 @@ async fn responses_mangled() {
     check("malformed event", wire, send(&broken), expected).await;
 
     let text = r#"{"type":"response.output_text.delta","delta":"a"}"#;
-    check("cut after a call", wire, send(&[text, read]), &["text: a", CUT]).await;
+    let cut = &["text: a", r#"call: c1 read {"path":"a"}"#, CUT];
+    check("cut after a call", wire, send(&[text, read]), cut).await;
     check("idle", wire, vec![Faker::events(&sse(&[text])), Step::Hang], &["text: a", IDLE]).await;
     let again = r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"list","arguments":"{}"}}"#;
     let calls = &[r#"call: c1 read {"path":"a"}"#, "call: c1 list {}", "stop: ToolCalls"];
@@ -659,4 +665,61 @@ async fn a_flood_leaves_the_thread_to_others() {
     assert_eq!(all, 20_000 * "some text".len());
     // A ninth of what comes over the wire is text.
     assert!(most <= 4 * 1024, "{most} bytes of text in one go");
+}
+
+/// Reasoning that a server leaves in the content is reasoning at its beginning only.
+#[tokio::test]
+async fn chat_reasoning_between_tags_is_told_apart() {
+    let pieces = |pieces: &[&str]| -> Vec<Step> {
+        let events: Vec<_> = pieces.iter().map(|piece| text(piece)).collect();
+        let events: Vec<_> = events.iter().map(String::as_str).chain([STOP, DONE]).collect();
+        send(&events)
+    };
+    let told = &["thought: Hm.", r#"thought done: "Hm." -"#, "text: Yes.", "stop: EndTurn"];
+    check("whole", Wire::Chat, pieces(&["<think>Hm.</think>\\n\\nYes."]), told).await;
+    check("in pieces", Wire::Chat, pieces(&["<th", "ink>H", "m.</", "think>\\n", "\\nYes."]), told).await;
+    let unclosed = &["thought: Hm", r#"thought done: "Hm" -"#, "stop: EndTurn"];
+    check("never closed", Wire::Chat, pieces(&["<think>", "Hm"]), unclosed).await;
+    let mentioned = &["text: Use <think>x</think>.", "stop: EndTurn"];
+    check("mentioned", Wire::Chat, pieces(&["Use <thi", "nk>x</think>."]), mentioned).await;
+    let held = &["text: <th", "stop: EndTurn"];
+    check("held back at the end", Wire::Chat, pieces(&["<th"]), held).await;
+    let field = r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hm"}}]}"#;
+    let tagged = text("<think>b</think>");
+    let apart = send(&[field, &tagged, STOP, DONE]);
+    let as_text = &[
+        "thought: Hm",
+        r#"thought done: "Hm" {"field":"reasoning_content"}"#,
+        "text: <think>b</think>",
+        "stop: EndTurn",
+    ];
+    check("beside a field of its own", Wire::Chat, apart, as_text).await;
+}
+
+#[tokio::test]
+async fn why_an_answer_was_refused_and_what_the_cache_cost_is_told() {
+    let refused = [
+        r#"{"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"This is not answered."}},"usage":{"output_tokens":2}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    check(
+        "stop details",
+        Wire::Anthropic,
+        send(&refused),
+        &[
+            "notice: openai refused to answer (cyber): This is not answered.",
+            "usage: 3+2 (0 read, 0 written)",
+            "stop: Refusal",
+        ],
+    )
+    .await;
+    let written = r#"{"type":"response.completed","response":{"output":[],"usage":{"input_tokens":100,"output_tokens":5,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}}"#;
+    check(
+        "cache writes",
+        Wire::Responses,
+        send(&[written]),
+        &["usage: 100+5 (60 read, 30 written)", "stop: EndTurn"],
+    )
+    .await;
 }

@@ -1,7 +1,9 @@
 //! What the tests share: a catalog that points at a faker, and short forms of requests and events.
 
 use crate::faker::Faker;
-use agent::{Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, Models};
+use agent::{
+    Content, LanguageModel, Message, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, Models,
+};
 use async_trait::async_trait;
 use futures::{StreamExt, stream::BoxStream};
 use providers::{Catalog, ProvidersOptions, Secret, VendorOptions, Wire};
@@ -72,10 +74,15 @@ pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
             Ok(ModelEvent::ReasoningDone(block)) => {
                 ("thought done", format!("{:?} {}", block.text, block.opaque.as_deref().unwrap_or("-")))
             }
-            Ok(ModelEvent::ToolCall { provider_id, name, arguments }) => match arguments {
-                Ok(value) => ("call", format!("{provider_id} {name} {value}")),
-                Err(bad) => ("call", format!("{provider_id} {name} BAD {:?}", bad.raw)),
-            },
+            // What goes back of it is what the tests of echoes are about.
+            Ok(ModelEvent::TextDone(_)) => continue,
+            Ok(ModelEvent::Other(opaque)) => ("other", opaque.clone()),
+            Ok(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, .. })) => {
+                match agent::read_arguments(arguments) {
+                    Ok(value) => ("call", format!("{provider_id} {name} {value}")),
+                    Err(bad) => ("call", format!("{provider_id} {name} BAD {:?}", bad.raw)),
+                }
+            }
             Ok(ModelEvent::Usage(usage)) => (
                 "usage",
                 format!(
@@ -83,6 +90,7 @@ pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
                     usage.input, usage.output, usage.cache_read, usage.cache_write
                 ),
             ),
+            Ok(ModelEvent::Notice(text)) => ("notice", text.clone()),
             Ok(ModelEvent::Alive) => ("alive", String::new()),
             Ok(ModelEvent::Stop(stop)) => ("stop", format!("{stop:?}")),
             Ok(ModelEvent::Retrying { attempt, .. }) => ("retrying", attempt.to_string()),

@@ -2,10 +2,11 @@
 
 use super::path;
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Location, MalformedArguments,
-    Mode, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix,
-    Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason, ToolCallRequest, ToolCallUpdate,
-    ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Item, Location,
+    MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry,
+    PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason,
+    Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd,
+    Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -23,10 +24,9 @@ pub fn samples() -> Vec<SessionEvent> {
             id: "".into(),
             thought_id: "".into(),
             model: String::new(),
-            reasoning: Vec::new(),
-            text: String::new(),
-            calls: Vec::new(),
+            items: Vec::new(),
         }),
+        SessionEvent::ModelResponse(plain_response()),
         SessionEvent::ToolCall(tool_call()),
         SessionEvent::ToolCall(ToolCallUpdate {
             raw_input: Some(json!(null)),
@@ -182,33 +182,57 @@ fn contents() -> Vec<Content> {
     ]
 }
 
+/// Every kind of item, in an order of its own.
 fn response() -> ModelResponse {
     let deep = (0..120).fold(json!(0), |inner, _| json!([inner]));
-    let call = |id: &str, arguments| ToolCallRequest {
-        id: id.into(),
-        provider_id: format!("call_{id}"),
-        name: "file_read".to_owned(),
-        arguments,
+    let call = |id: &str, arguments: String, opaque: Option<&str>| {
+        let (name, opaque) = ("file_read".to_owned(), opaque.map(str::to_owned));
+        let call = ModelCall { provider_id: format!("call_{id}"), name, arguments, opaque };
+        ToolCallRequest::new(id.into(), call)
     };
+    let object = json!({ "path": TEXT, "z": 1, "a": [null, true, -1, 0.1, 1e300, u64::MAX] });
+    let mut read_otherwise = call("tool_3", "{'path': 1.0,}".to_owned(), None);
+    read_otherwise.name = "file_write".to_owned();
+    read_otherwise.arguments = Ok(json!({ "path": 1.0 }));
+    let mut malformed = call("tool_4", "{\"a\": ".to_owned(), None);
+    malformed.arguments = Err(MalformedArguments { raw: TEXT.to_owned(), error: TEXT.to_owned() });
     ModelResponse {
         id: "msg-2".into(),
         thought_id: "thought-2".into(),
         model: "anthropic/claude".to_owned(),
-        reasoning: vec![
-            Reasoning {
-                text: TEXT.to_owned(),
-                opaque: Some(r#"{"signature":"é==", "b":1,"a":2}"#.to_owned()),
-            },
-            Reasoning { text: String::new(), opaque: Some(String::new()) },
-            Reasoning { text: "seen".to_owned(), opaque: None },
-        ],
-        text: TEXT.to_owned(),
-        calls: vec![
-            call("tool_0", Ok(json!({ "path": TEXT, "z": 1, "a": [null, true, -1, 0.1, 1e300, u64::MAX] }))),
-            call("tool_1", Ok(deep)),
-            call("tool_2", Err(MalformedArguments { raw: "{\"a\": ".to_owned(), error: TEXT.to_owned() })),
+        items: vec![
+            Item::Text(Text { text: TEXT.to_owned(), opaque: Some(r#"{ "z": 1.00, "a":2}"#.to_owned()) }),
+            reasoning(TEXT, Some(r#"{"signature":"é==", "b":1,"a":2}"#)),
+            Item::Call(call("tool_0", object.to_string(), Some(" {}"))),
+            Item::Text(Text::plain("")),
+            reasoning("", Some("")),
+            Item::Other("[ 1 ]".to_owned()),
+            Item::Call(call("tool_1", json!({ "deep": deep }).to_string(), None)),
+            Item::Call(call("tool_2", "{\"a\": ".to_owned(), None)),
+            Item::Call(read_otherwise),
+            Item::Call(malformed),
+            Item::Call(call("tool_5", String::new(), None)),
+            reasoning("seen", None),
         ],
     }
+}
+
+/// What the first format holds.
+fn plain_response() -> ModelResponse {
+    ModelResponse {
+        id: "msg-3".into(),
+        thought_id: "thought-3".into(),
+        model: "anthropic/claude".to_owned(),
+        items: vec![
+            reasoning(TEXT, Some(r#"{"signature":"é==", "b":1,"a":2}"#)),
+            reasoning("seen", None),
+            Item::Text(Text::plain(TEXT)),
+        ],
+    }
+}
+
+fn reasoning(text: &str, opaque: Option<&str>) -> Item<ToolCallRequest> {
+    Item::Reasoning(Reasoning { text: text.to_owned(), opaque: opaque.map(str::to_owned) })
 }
 
 fn tool_call() -> ToolCallUpdate {

@@ -88,7 +88,7 @@ fn take_up_session(
 ) -> rusqlite::Result<i64> {
     let mut events = connection.prepare_cached(
         "SELECT seq, format, body FROM events WHERE session_id = ?1 AND seq > ?2 AND damaged IS NULL \
-         AND kind IN ('user_message', 'model_response', 'title_changed') ORDER BY seq LIMIT ?3",
+         AND kind IN ('user_message', 'model_response', 'answer', 'title_changed') ORDER BY seq LIMIT ?3",
     )?;
     let mut rows = events.query((id, searched, limit))?;
     let (mut count, mut reached) = (0, last);

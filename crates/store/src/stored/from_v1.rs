@@ -2,10 +2,10 @@
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange,
-    Location, MalformedArguments, MessageId, ModelResponse, PlanEntry, Prefix, Reasoning, ResultsLeftOut,
-    Rewound, SessionEvent, Snapshot, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
-    ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
+    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Item,
+    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
+    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Text, ToolCallId, ToolCallRequest, ToolCallUpdate,
+    ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate, Written,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -17,18 +17,23 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             SessionEvent::UserMessage { id: MessageId(id), content: contents(content) }
         }
         v1::Event::ModelResponse { id, thought_id, model, reasoning, text, calls } => {
+            let text = (!text.is_empty()).then(|| Item::Text(Text::plain(text)));
+            let reasoning = reasoning.into_iter().map(|part| Ok(Item::Reasoning(self::reasoning(part))));
+            let calls = calls.into_iter().map(|told| Ok(Item::Call(call(told)?)));
+            let items = reasoning.chain(text.map(Ok)).chain(calls).collect::<Result<_, String>>()?;
             SessionEvent::ModelResponse(ModelResponse {
                 id: MessageId(id),
                 thought_id: MessageId(thought_id),
                 model,
-                reasoning: reasoning
-                    .into_iter()
-                    .map(|piece| Reasoning { text: piece.text, opaque: piece.opaque })
-                    .collect(),
-                text,
-                calls: calls.into_iter().map(call).collect::<Result<_, _>>()?,
+                items,
             })
         }
+        v1::Event::Answer { id, thought_id, model, items } => SessionEvent::ModelResponse(ModelResponse {
+            id: MessageId(id),
+            thought_id: MessageId(thought_id),
+            model,
+            items: items.into_iter().map(item).collect::<Result<_, _>>()?,
+        }),
         v1::Event::ToolCall(update) => SessionEvent::ToolCall(tool_call(*update)?),
         v1::Event::PermissionRequested { id, question } => {
             SessionEvent::PermissionRequested { id: ToolCallId(id), question }
@@ -108,15 +113,18 @@ fn content(content: v1::Content) -> Content {
     }
 }
 
+/// Older programs kept no more of a call than what it was read as.
 fn call(call: v1::Call) -> Result<ToolCallRequest, String> {
+    let arguments = match &call.arguments {
+        v1::Arguments::Json(text) => text.clone(),
+        v1::Arguments::Malformed { raw, .. } => raw.clone(),
+    };
     Ok(ToolCallRequest {
         id: ToolCallId(call.id),
         provider_id: call.provider_id,
+        written: Written { name: call.name.clone(), arguments, opaque: None },
         name: call.name,
-        arguments: match call.arguments {
-            v1::Arguments::Json(text) => Ok(json(&text)?),
-            v1::Arguments::Malformed { raw, error } => Err(MalformedArguments { raw, error }),
-        },
+        arguments: read(call.arguments)?,
     })
 }
 
@@ -124,6 +132,36 @@ fn tool(spec: v1::Tool) -> Result<ToolSpec, String> {
     let parameters = serde_json::from_str(&spec.parameters)
         .map_err(|error| format!("the schema of the tool {} is no JSON: {error}", spec.name))?;
     Ok(ToolSpec { name: spec.name, description: spec.description, parameters })
+}
+
+fn read(arguments: v1::Arguments) -> Result<Result<Value, MalformedArguments>, String> {
+    Ok(match arguments {
+        v1::Arguments::Json(text) => Ok(json(&text)?),
+        v1::Arguments::Malformed { raw, error } => Err(MalformedArguments { raw, error }),
+    })
+}
+
+fn item(item: v1::Item) -> Result<Item<ToolCallRequest>, String> {
+    Ok(match item {
+        v1::Item::Text { text, opaque } => Item::Text(Text { text, opaque }),
+        v1::Item::Reasoning(part) => Item::Reasoning(reasoning(part)),
+        v1::Item::Call(call) => Item::Call(written_call(*call)?),
+        v1::Item::Other { opaque } => Item::Other(opaque),
+    })
+}
+
+fn reasoning(part: v1::Reasoning) -> Reasoning {
+    Reasoning { text: part.text, opaque: part.opaque }
+}
+
+fn written_call(call: v1::WrittenCall) -> Result<ToolCallRequest, String> {
+    let v1::WrittenCall { id, provider_id, name, arguments, opaque, read } = call;
+    let mut call = ToolCallRequest::new(ToolCallId(id), ModelCall { provider_id, name, arguments, opaque });
+    if let Some(v1::ReadCall { name, arguments }) = read {
+        call.name = name;
+        call.arguments = self::read(arguments)?;
+    }
+    Ok(call)
 }
 
 fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {

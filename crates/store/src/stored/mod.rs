@@ -68,6 +68,7 @@ mod tests {
                 "compaction" => 4,
                 "results_left_out" => 5,
                 "prefix" | "briefing" => 7,
+                "answer" => 6,
                 _ => 1,
             };
             assert_eq!(row.format, format, "{}", row.kind);
@@ -129,6 +130,60 @@ mod tests {
             ),
         ] {
             assert_eq!(decode(1, body), Ok(expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn answers_of_every_format_are_read_forever() {
+        use agent::{Item, ModelCall, ModelResponse, Reasoning, Text, ToolCallRequest, Written};
+        let call = |name: &str, arguments: &str, opaque: Option<&str>| {
+            let (provider_id, opaque) = ("c".to_owned(), opaque.map(str::to_owned));
+            let call =
+                ModelCall { provider_id, name: name.to_owned(), arguments: arguments.to_owned(), opaque };
+            ToolCallRequest::new("tool_0".into(), call)
+        };
+        let answer = |items| {
+            let (id, thought_id, model) = ("m".into(), "t".into(), "x/y".to_owned());
+            SessionEvent::ModelResponse(ModelResponse { id, thought_id, model, items })
+        };
+        let reasoning = Item::Reasoning(Reasoning { text: "hm".to_owned(), opaque: Some("{}".to_owned()) });
+        let mut meant = call("Read", "{'a':1}", None);
+        meant.name = "file_read".to_owned();
+        meant.arguments = Ok(serde_json::json!({ "a": 1 }));
+        let mut broken = call("bash", "{", None);
+        broken.arguments =
+            Err(agent::MalformedArguments { raw: "{".to_owned(), error: "cut off".to_owned() });
+        assert_eq!(
+            broken.written,
+            Written { name: "bash".to_owned(), arguments: "{".to_owned(), opaque: None }
+        );
+        for (format, body, expected) in [
+            (
+                1,
+                r#"{"kind":"model_response","id":"m","thought_id":"t","model":"x/y","reasoning":[{"text":"hm","opaque":"{}"}],"text":"hi","calls":[{"id":"tool_0","provider_id":"c","name":"bash","arguments":{"json":"{\"a\":1}"}},{"id":"tool_0","provider_id":"c","name":"bash","arguments":{"malformed":{"raw":"{","error":"cut off"}}}]}"#,
+                answer(vec![
+                    reasoning.clone(),
+                    Item::Text(Text::plain("hi")),
+                    Item::Call(call("bash", r#"{"a":1}"#, None)),
+                    Item::Call(broken),
+                ]),
+            ),
+            (
+                6,
+                r#"{"kind":"answer","id":"m","thought_id":"t","model":"x/y","items":[{"type":"text","text":"hi","opaque":"[1]"},{"type":"reasoning","text":"hm","opaque":"{}"},{"type":"call","id":"tool_0","provider_id":"c","name":"bash","arguments":"{ \"a\": 1.0}","opaque":"{}"},{"type":"call","id":"tool_0","provider_id":"c","name":"Read","arguments":"{'a':1}","read":{"name":"file_read","arguments":{"json":"{\"a\":1}"}}},{"type":"other","opaque":"x"}]}"#,
+                answer(vec![
+                    Item::Text(Text { text: "hi".to_owned(), opaque: Some("[1]".to_owned()) }),
+                    reasoning,
+                    Item::Call(call("bash", r#"{ "a": 1.0}"#, Some("{}"))),
+                    Item::Call(meant),
+                    Item::Other("x".to_owned()),
+                ]),
+            ),
+        ] {
+            assert_eq!(decode(format, body), Ok(expected.clone()), "{body}");
+            if format == FORMAT {
+                assert_eq!(encode(expected).unwrap().body, body);
+            }
         }
     }
 

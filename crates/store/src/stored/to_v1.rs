@@ -2,8 +2,9 @@
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, FileChange, Prefix, Rewound, SessionEvent, Snapshot,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, Usage,
+    Briefing, Compaction, CompactionStep, Content, FileChange, Item, ModelResponse, Prefix, Reasoning,
+    Rewound, SessionEvent, Snapshot, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
+    ToolSpec, TurnEnd, Usage, Written, read_arguments,
 };
 
 /// The stored form, or `None` for an event that is never kept.
@@ -13,18 +14,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         SessionEvent::UserMessage { id, content } => {
             v1::Event::UserMessage { id: id.0, content: contents(content) }
         }
-        SessionEvent::ModelResponse(response) => v1::Event::ModelResponse {
-            id: response.id.0,
-            thought_id: response.thought_id.0,
-            model: response.model,
-            reasoning: response
-                .reasoning
-                .into_iter()
-                .map(|piece| v1::Reasoning { text: piece.text, opaque: piece.opaque })
-                .collect(),
-            text: response.text,
-            calls: response.calls.into_iter().map(call).collect(),
-        },
+        SessionEvent::ModelResponse(response) => answer(response),
         SessionEvent::ToolCall(update) => v1::Event::ToolCall(Box::new(tool_call(update))),
         SessionEvent::PermissionRequested { id, question } => {
             v1::Event::PermissionRequested { id: id.0, question }
@@ -106,16 +96,54 @@ fn content(content: Content) -> v1::Content {
     }
 }
 
-fn call(call: ToolCallRequest) -> v1::Call {
-    v1::Call {
-        id: call.id.0,
-        provider_id: call.provider_id,
+/// Reasoning and one text after it are what format 1 can hold; calls are kept as they were written.
+fn answer(response: ModelResponse) -> v1::Event {
+    let ModelResponse { id, thought_id, model, items } = response;
+    let (id, thought_id) = (id.0, thought_id.0);
+    let last = items.len().saturating_sub(1);
+    let is_plain = items.iter().enumerate().all(|(at, item)| match item {
+        Item::Reasoning(_) => true,
+        Item::Text(text) => at == last && text.opaque.is_none() && !text.text.is_empty(),
+        Item::Call(_) | Item::Other(_) => false,
+    });
+    if !is_plain {
+        return v1::Event::Answer { id, thought_id, model, items: items.into_iter().map(item).collect() };
+    }
+    let (mut reasoning, mut text) = (Vec::new(), String::new());
+    for item in items {
+        match item {
+            Item::Reasoning(part) => reasoning.push(self::reasoning(part)),
+            Item::Text(last) => text = last.text,
+            Item::Call(_) | Item::Other(_) => {}
+        }
+    }
+    v1::Event::ModelResponse { id, thought_id, model, reasoning, text, calls: Vec::new() }
+}
+
+fn item(item: Item<ToolCallRequest>) -> v1::Item {
+    match item {
+        Item::Text(Text { text, opaque }) => v1::Item::Text { text, opaque },
+        Item::Reasoning(part) => v1::Item::Reasoning(reasoning(part)),
+        Item::Call(request) => v1::Item::Call(Box::new(call(request))),
+        Item::Other(opaque) => v1::Item::Other { opaque },
+    }
+}
+
+fn reasoning(part: Reasoning) -> v1::Reasoning {
+    v1::Reasoning { text: part.text, opaque: part.opaque }
+}
+
+fn call(call: ToolCallRequest) -> v1::WrittenCall {
+    let Written { name, arguments, opaque } = call.written;
+    let is_as_written = call.name == name && call.arguments == read_arguments(&arguments);
+    let read = (!is_as_written).then(|| v1::ReadCall {
         name: call.name,
         arguments: match call.arguments {
             Ok(value) => v1::Arguments::Json(value.to_string()),
             Err(malformed) => v1::Arguments::Malformed { raw: malformed.raw, error: malformed.error },
         },
-    }
+    });
+    v1::WrittenCall { id: call.id.0, provider_id: call.provider_id, name, arguments, opaque, read }
 }
 
 fn tool_call(update: ToolCallUpdate) -> v1::ToolCall {

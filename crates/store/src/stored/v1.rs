@@ -93,10 +93,54 @@ pub(super) enum Event {
         text: String,
         facts: BTreeMap<String, String>,
     },
+    /// Format 6: an answer that `model_response` does not tell whole.
+    Answer {
+        id: String,
+        thought_id: String,
+        model: String,
+        items: Vec<Item>,
+    },
     TurnEnded {
         turn: String,
         end: TurnEnd,
     },
+}
+
+/// Format 6: an item of an answer, in the order in which the model gave them.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Item {
+    Text {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<String>,
+    },
+    Reasoning(Reasoning),
+    Call(Box<WrittenCall>),
+    Other {
+        opaque: String,
+    },
+}
+
+/// Format 6: a call as the model wrote it. `arguments` is the text that came.
+#[derive(Serialize, Deserialize)]
+pub(super) struct WrittenCall {
+    pub(super) id: String,
+    pub(super) provider_id: String,
+    pub(super) name: String,
+    pub(super) arguments: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) opaque: Option<String>,
+    /// What it was read as, where that is not what it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) read: Option<ReadCall>,
+}
+
+/// Format 6: the tool and the arguments that were meant.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ReadCall {
+    pub(super) name: String,
+    pub(super) arguments: Arguments,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,11 +155,13 @@ impl Event {
     /// The oldest format that can hold it.
     pub(super) fn format(&self) -> i64 {
         match self {
+            Self::EffortChanged { effort: Some(Effort::Xhigh | Effort::Max) } => 6,
             Self::EffortChanged { .. } => 2,
             Self::FileChanged(_) | Self::Rewound { .. } => 3,
             Self::Compaction { .. } => 4,
             Self::ResultsLeftOut { .. } => 5,
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
+            Self::Answer { .. } => 6,
             _ => 1,
         }
     }
@@ -142,6 +188,7 @@ impl Event {
             Self::ResultsLeftOut { .. } => "results_left_out",
             Self::Prefix { .. } => "prefix",
             Self::Briefing { .. } => "briefing",
+            Self::Answer { .. } => "answer",
             Self::TurnEnded { .. } => "turn_ended",
         }
     }
@@ -323,7 +370,7 @@ macro_rules! words {
 }
 
 words! {
-    Effort { Low, Medium, High }
+    Effort { Low, Medium, High, Xhigh, Max }
     Mode { Edit, Plan, Ask }
     PermissionMode { Guardian, Argus, Prometheus }
     PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }

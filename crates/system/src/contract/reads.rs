@@ -1,7 +1,7 @@
 //! Reading files.
 
 use super::{Subject, cases};
-use crate::{FileKind, SystemError, TextRange};
+use crate::{FileKind, SystemError, TextEncoding, TextRange};
 
 cases! {
     Nothing:
@@ -10,6 +10,7 @@ cases! {
         read_text_takes_the_mark_off
         read_text_of_an_empty_file_is_empty
         read_text_refuses_what_is_no_text
+        read_text_decodes_what_can_only_be_one_encoding
         ranges_are_counted_from_one
         ranges_take_the_mark_off
         reading_what_is_not_there_is_not_found
@@ -45,8 +46,7 @@ async fn read_text_of_an_empty_file_is_empty(s: &Subject) {
 }
 
 async fn read_text_refuses_what_is_no_text(s: &Subject) {
-    let utf16 = b"\xff\xfea\0\n\0";
-    for bytes in [&b"a\0b"[..], b"caf\xe9\n", utf16, b"\x7fELF\x02\x00\xff"] {
+    for bytes in [&b"a\0b"[..], b"\xff\xfea\0\n", b"\x7fELF\x02\x00\xff"] {
         let path = s.seed("binary", bytes).await;
         for range in [None, Some(TextRange { line: 1, limit: 5 })] {
             let error = s.system.read_text(&path, range).await.expect_err("this is no text");
@@ -55,6 +55,22 @@ async fn read_text_refuses_what_is_no_text(s: &Subject) {
                 "{error}"
             );
         }
+    }
+}
+
+async fn read_text_decodes_what_can_only_be_one_encoding(s: &Subject) {
+    for (bytes, encoding) in [
+        (&b"one\ncaf\xe9\n"[..], TextEncoding::Windows1252),
+        (b"\xff\xfeo\0n\0e\0\n\0c\0a\0f\0\xe9\0\n\0", TextEncoding::Utf16Le),
+        (b"\xfe\xff\0o\0n\0e\0\n\0c\0a\0f\0\xe9\0\n", TextEncoding::Utf16Be),
+        ("one\ncafé\n".as_bytes(), TextEncoding::Utf8),
+    ] {
+        let path = s.seed("encoded", bytes).await;
+        assert_eq!(s.system.read_text(&path, None).await.expect("read"), "one\ncafé\n", "{encoding}");
+        let range = TextRange { line: 2, limit: 1 };
+        let line = s.system.read_text(&path, Some(range)).await.expect("read a range");
+        assert_eq!(line.trim_end(), "café", "{encoding}");
+        assert_eq!(s.system.look_on_disk(&path).await.encoding, encoding);
     }
 }
 

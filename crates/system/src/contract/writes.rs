@@ -9,6 +9,7 @@ cases! {
         write_needs_the_folder
         write_text_keeps_the_text_as_it_is
         write_text_keeps_the_mark
+        write_text_keeps_the_encoding
         write_text_creates_folders
         a_write_that_fails_changes_nothing
         remove_takes_files_and_folders
@@ -48,6 +49,22 @@ async fn write_text_keeps_the_mark(s: &Subject) {
         s.system.write_text(&path, text).await.expect("write");
         assert_eq!(s.bytes(&path).await, "\u{feff}new".as_bytes());
     }
+}
+
+async fn write_text_keeps_the_encoding(s: &Subject) {
+    for (before, after) in [
+        (&b"caf\xe9\n"[..], &b"th\xe9\n"[..]),
+        (b"\xff\xfea\0\n\0", b"\xff\xfet\0h\0\xe9\0\n\0"),
+        (b"\xfe\xff\0a\0\n", b"\xfe\xff\0t\0h\0\xe9\0\n"),
+    ] {
+        let path = s.seed("encoded", before).await;
+        s.system.write_text(&path, "thé\n").await.expect("write");
+        assert_eq!(s.bytes(&path).await, after);
+    }
+    let path = s.seed("latin", b"caf\xe9\n").await;
+    let error = s.system.write_text(&path, "→\n").await.expect_err("it has no such character");
+    assert!(matches!(error, SystemError::NotEncodable { char: '→', .. }), "{error}");
+    assert_eq!(s.bytes(&path).await, b"caf\xe9\n");
 }
 
 async fn write_text_creates_folders(s: &Subject) {

@@ -172,7 +172,7 @@ impl System for FakeSystem {
     async fn read_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, SystemError> {
         assert!(range.is_none_or(|range| range.line > 0), "lines are counted from 1");
         self.enter("read_text", path).await?;
-        let whole = text::decode(path, lock(&self.tree).file(path)?.to_vec())?;
+        let (whole, _) = text::decode(path, lock(&self.tree).file(path)?.to_vec())?;
         Ok(range.map_or_else(|| whole.clone(), |range| text::lines(&whole, range)))
     }
 
@@ -195,16 +195,17 @@ impl System for FakeSystem {
     async fn write_text(&self, path: &AbsPath, text: &str) -> Result<(), SystemError> {
         self.enter("write_text", path).await?;
         let mut tree = lock(&self.tree);
-        let had_bom = match tree.file(path) {
-            Ok(bytes) => bytes.starts_with(text::BOM.as_bytes()),
+        let as_before = match tree.file(path) {
+            Ok(bytes) => text::written(path, bytes.to_vec()),
             Err(error) if error.is_not_found() => {
                 let target = tree.resolve(path)?;
                 tree.create_dir_all(&target.parent().unwrap_or(target))?;
-                false
+                text::Written::default()
             }
             Err(error) => return Err(error),
         };
-        tree.write(path, &text::encode(text, had_bom))
+        let bytes = text::encode(path, text, as_before)?;
+        tree.write(path, &bytes)
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
@@ -271,7 +272,7 @@ impl System for FakeSystem {
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.enter("read_text_on_disk", path).await?;
         match lock(&self.tree).file(path) {
-            Ok(bytes) => text::decode(path, bytes.to_vec()).map(Some),
+            Ok(bytes) => text::decode(path, bytes.to_vec()).map(|(text, _)| Some(text)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }

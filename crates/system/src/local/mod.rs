@@ -24,7 +24,7 @@ mod watchdog;
 
 use crate::{
     AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes, Sandbox,
-    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions, text::Written,
 };
 use async_trait::async_trait;
 pub use launch::{OUTPUTS, private_temp};
@@ -286,9 +286,9 @@ impl System for LocalSystem {
         let (path, pinned) = (path.clone(), self.pinned.clone());
         blocking(move || {
             let metadata = files::metadata(&path);
-            let read = read::marked_text(&path, pinned.as_deref());
-            let marked = matches!(read, Ok((_, true)));
-            Look { text: text_on_disk(read.map(|(text, _)| text)), marked, metadata }
+            let read = read::written_text(&path, pinned.as_deref());
+            let Written { encoding, marked } = read.as_ref().map(|(_, written)| *written).unwrap_or_default();
+            Look { text: text_on_disk(read.map(|(text, _)| text)), marked, encoding, metadata }
         })
         .await
     }

@@ -3,7 +3,7 @@
 use super::files::expect_regular;
 use super::place::{Pinned, Place};
 use crate::limits::{MAX_READ_BYTES, SNIFF_BYTES};
-use crate::text::{self, BOM};
+use crate::text::{self, BOM, Written};
 use crate::{AbsPath, SystemError, TextRange};
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
@@ -24,16 +24,17 @@ pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<u8>, 
     if read > MAX_READ_BYTES { Err(too_large(read)) } else { Ok(bytes) }
 }
 
-/// A whole file as text, and whether a byte-order mark stood in front of it.
-pub(super) fn marked_text(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(String, bool), SystemError> {
-    let bytes = bytes(path, pinned)?;
-    let marked = bytes.starts_with(BOM.as_bytes());
-    Ok((text::decode(path, bytes)?, marked))
+/// A whole file as text, and how it stands there.
+pub(super) fn written_text(
+    path: &AbsPath,
+    pinned: Option<&Pinned>,
+) -> Result<(String, Written), SystemError> {
+    text::decode(path, bytes(path, pinned)?)
 }
 
 /// A whole file as text.
 pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>) -> Result<String, SystemError> {
-    text::decode(path, bytes(path, pinned)?)
+    Ok(written_text(path, pinned)?.0)
 }
 
 /// Some lines of a file of any size. Only what is returned counts against the limit, and only the file's first block and
@@ -48,6 +49,9 @@ pub(super) fn lines(
     let not_text = || SystemError::NotText { path: path.clone(), size };
     let mut reader = BufReader::with_capacity(SNIFF_BYTES, file);
     let first = reader.fill_buf().map_err(fail)?;
+    if text::utf16(first).is_some() {
+        return Ok(text::lines(&text(path, pinned)?, range));
+    }
     if first.contains(&0) {
         return Err(not_text());
     }
@@ -69,10 +73,7 @@ pub(super) fn lines(
     if wanted.len() as u64 > MAX_READ_BYTES {
         return Err(SystemError::TooLarge { path: path.clone(), size, limit: MAX_READ_BYTES });
     }
-    if wanted.contains(&0) {
-        return Err(not_text());
-    }
-    String::from_utf8(wanted).map_err(|_| not_text())
+    text::decode(path, wanted).map(|(text, _)| text).map_err(|_| not_text())
 }
 
 /// Opens a regular file; with its size. It is looked at before it is opened, because opening a device may act and

@@ -4,7 +4,7 @@ use super::files::resolve;
 use super::leftovers::Leftovers;
 use super::place::{Found, Pinned, Place};
 use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES};
-use crate::text::{BOM, encode};
+use crate::text::{self, BOM, Written, encode};
 use crate::{AbsPath, SystemError};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use std::fs::{File, Permissions};
@@ -17,7 +17,7 @@ const NEW_FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 /// The mode of a file for its owner only.
 const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// Replaces text: folders are created, the byte-order mark is kept.
+/// Replaces text: folders are created, the encoding and the byte-order mark are kept.
 pub(super) fn text(
     path: &AbsPath,
     pinned: Option<&Pinned>,
@@ -25,8 +25,11 @@ pub(super) fn text(
     text: &str,
 ) -> Result<(), SystemError> {
     let (place, existing) = look(path, pinned, true)?;
-    let had_bom = existing.is_some() && has_bom(&place)?;
-    write(&place, existing.as_ref(), leftovers, &encode(text, had_bom))
+    let as_before = match existing {
+        Some(_) => written(path, &place)?,
+        None => Written::default(),
+    };
+    write(&place, existing.as_ref(), leftovers, &encode(path, text, as_before)?)
 }
 
 /// Replaces bytes; the folder must exist.
@@ -70,11 +73,15 @@ fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, O
     Ok((place, existing))
 }
 
-fn has_bom(place: &Place) -> Result<bool, SystemError> {
-    let mut start = Vec::new();
+/// How the text of a file stands there. Of one that is too large to be read only its mark counts.
+fn written(path: &AbsPath, place: &Place) -> Result<Written, SystemError> {
+    let mut bytes = Vec::new();
     let file = place.file("read", OFlags::RDONLY)?;
-    file.take(BOM.len() as u64).read_to_end(&mut start).map_err(|source| fail(place, source))?;
-    Ok(start == BOM.as_bytes())
+    file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(place, source))?;
+    if bytes.len() as u64 > MAX_READ_BYTES {
+        return Ok(Written { marked: bytes.starts_with(BOM.as_bytes()), ..Written::default() });
+    }
+    Ok(text::written(path, bytes))
 }
 
 fn write(

@@ -324,6 +324,16 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| Ok(o.anthropic.base_url = Some(v.url()?)),
     },
     Key {
+        name: "providers.gemini.api_key_env",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.gemini.api_key_env = v.variable()?),
+    },
+    Key {
+        name: "providers.gemini.base_url",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.gemini.base_url = Some(v.url()?)),
+    },
+    Key {
         name: "providers.custom.NAME.base_url",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| Ok(o.custom(name)?.base_url = Some(v.url()?)),
@@ -337,8 +347,12 @@ pub(crate) const KEYS: &[Key] = &[
         name: "providers.custom.NAME.wire",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, name, v| {
-            let words =
-                [("chat", Wire::Chat), ("responses", Wire::Responses), ("anthropic", Wire::Anthropic)];
+            let words = [
+                ("chat", Wire::Chat),
+                ("responses", Wire::Responses),
+                ("anthropic", Wire::Anthropic),
+                ("gemini", Wire::Gemini),
+            ];
             Ok(o.custom(name)?.wire = v.one_of(&words)?)
         },
     },

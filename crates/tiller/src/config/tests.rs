@@ -319,6 +319,14 @@ fn keys_never_come_from_settings_and_are_never_shown() {
     assert_eq!(options.anthropic.api_key.as_ref().map(|key| key.reveal()), Some("other"));
     assert!(!format!("{options:?}").contains("s3cret"));
 
+    for (environment, expected) in [
+        (&[("GOOGLE_API_KEY", "old")][..], "old"),
+        (&[("GOOGLE_API_KEY", "old"), ("GEMINI_API_KEY", "new")], "new"),
+    ] {
+        let key = self::options(Case { environment, ..Case::default() }).gemini.api_key;
+        assert_eq!(key.as_ref().map(|key| key.reveal()), Some(expected));
+    }
+
     let custom = options_of_custom();
     assert_eq!(custom.api_key.as_ref().map(|key| key.reveal()), Some("g"));
     assert_eq!((custom.base_url.as_deref(), custom.wire), (Some("https://g.example/v1"), Wire::Anthropic));

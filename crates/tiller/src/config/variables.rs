@@ -14,6 +14,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("TILLER_PERMISSION_MODE", "tools.default_permission_mode"),
     ("OPENAI_BASE_URL", "providers.openai.base_url"),
     ("ANTHROPIC_BASE_URL", "providers.anthropic.base_url"),
+    ("GEMINI_BASE_URL", "providers.gemini.base_url"),
 ];
 
 /// Lays the environment over the options, and takes the keys from the variables that hold them, or else from those that are stored.
@@ -32,10 +33,16 @@ pub(super) fn apply(
         })?;
     }
     options.login = environment.login_shell(options.ask_login_shell);
-    let vendors = [("openai", &mut options.openai), ("anthropic", &mut options.anthropic)];
+    let vendors = [
+        ("openai", &mut options.openai),
+        ("anthropic", &mut options.anthropic),
+        ("gemini", &mut options.gemini),
+    ];
     let custom = options.custom.iter_mut().map(|(name, provider)| (name.as_str(), provider));
     for (name, provider) in vendors.into_iter().chain(custom) {
-        let key = environment.get(&provider.api_key_env).map(Secret::new);
+        // Google's own programs take either name.
+        let other = (provider.api_key_env == "GEMINI_API_KEY").then(|| environment.get("GOOGLE_API_KEY"));
+        let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
         provider.api_key = key.or_else(|| stored.of(name));
     }
     Ok(())

@@ -140,8 +140,8 @@ fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSuppo
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
 
-fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 2] {
-    [("openai", &options.openai), ("anthropic", &options.anthropic)]
+fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 3] {
+    [("openai", &options.openai), ("anthropic", &options.anthropic), ("gemini", &options.gemini)]
         .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
 }
 

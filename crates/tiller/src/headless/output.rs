@@ -75,12 +75,16 @@ impl<W: Write> Output<W> {
             SessionEvent::Phase(phase) => self.line("phase", json!({ "phase": phase_id(*phase) })),
             SessionEvent::MessageDelta { id, text } => self.text(id.as_str(), text),
             SessionEvent::ThoughtDelta { text, .. } => self.line("reasoning", json!({ "content": text })),
-            SessionEvent::ModelResponse(response) if !response.text.is_empty() => {
-                self.texts.push(response.text.clone());
+            SessionEvent::ModelResponse(response) => {
+                let text = response.text();
+                if text.is_empty() {
+                    return;
+                }
                 // An answer that did not stream is printed now.
                 if self.current.as_deref() != Some(response.id.as_str()) {
-                    self.text(response.id.as_str(), &response.text);
+                    self.text(response.id.as_str(), &text);
                 }
+                self.texts.push(text);
             }
             SessionEvent::ToolCall(update) => self.call(update),
             SessionEvent::Compaction(Compaction { step: CompactionStep::Started, .. }) => {
@@ -284,14 +288,7 @@ mod tests {
     fn events() -> Vec<SessionEvent> {
         let call = |status| ToolCallUpdate::of("tool_0".into(), "file_read").status(status);
         let response = |id: &str, text: &str| {
-            SessionEvent::ModelResponse(ModelResponse {
-                id: id.into(),
-                thought_id: "t".into(),
-                model: "m".into(),
-                reasoning: Vec::new(),
-                text: text.into(),
-                calls: Vec::new(),
-            })
+            SessionEvent::ModelResponse(ModelResponse::said(id.into(), "t".into(), "m", text))
         };
         vec![
             SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] },

@@ -55,6 +55,7 @@ pub(super) async fn configure_provider(
     let known = match name {
         "openai" => Some(&now.openai),
         "anthropic" => Some(&now.anthropic),
+        "gemini" => Some(&now.gemini),
         _ => now.custom.get(name),
     };
     let has_key = known.is_some_and(|provider| provider.api_key.is_some());

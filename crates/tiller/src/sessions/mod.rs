@@ -226,8 +226,9 @@ fn event_text(event: &SessionEvent) -> Option<String> {
             let texts: Vec<_> = content.iter().map(content_text).collect();
             Some(format!("> {}\n", texts.join("\n").replace('\n', "\n> ")))
         }
-        SessionEvent::ModelResponse(response) if !response.text.is_empty() => {
-            Some(format!("{}\n", response.text))
+        SessionEvent::ModelResponse(response) => {
+            let text = response.text();
+            (!text.is_empty()).then(|| format!("{text}\n"))
         }
         SessionEvent::ToolCall(update) => {
             let status = update.status.filter(|status| status.is_final())?;

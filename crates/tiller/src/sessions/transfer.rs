@@ -74,9 +74,10 @@ pub(crate) async fn as_markdown(
 fn section(event: &SessionEvent) -> Option<String> {
     match event {
         SessionEvent::UserMessage { .. } => Some(format!("## User\n\n{}", event_text(event)?.trim_end())),
-        SessionEvent::ModelResponse(response) if !response.text.is_empty() => {
-            let who = if response.model.is_empty() { "Tiller" } else { &response.model };
-            Some(format!("## {who}\n\n{}", response.text.trim_end()))
+        SessionEvent::ModelResponse(response) => {
+            let (who, text) = (response.model.as_str(), response.text());
+            let who = if who.is_empty() { "Tiller" } else { who };
+            (!text.is_empty()).then(|| format!("## {who}\n\n{}", text.trim_end()))
         }
         SessionEvent::ToolCall(update) => {
             update.status.filter(|status| status.is_final())?;

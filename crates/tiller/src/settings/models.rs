@@ -19,14 +19,15 @@ use std::{
 pub(super) struct Reach {
     openai: Provider,
     anthropic: Provider,
+    gemini: Provider,
     custom: BTreeMap<String, Provider>,
     local: Local,
 }
 
 impl Reach {
     fn of(options: &Options) -> Self {
-        let Options { openai, anthropic, custom, local, .. } = options.clone();
-        Self { openai, anthropic, custom, local }
+        let Options { openai, anthropic, gemini, custom, local, .. } = options.clone();
+        Self { openai, anthropic, gemini, custom, local }
     }
 }
 

@@ -18,14 +18,16 @@ pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
     say("Which provider?\n")?;
     say(&format!("  1  OpenAI{}\n", stored(options.openai.api_key.is_some())))?;
     say(&format!("  2  Anthropic{}\n", stored(options.anthropic.api_key.is_some())))?;
-    say("  3  another server that speaks OpenAI's protocol\n")?;
+    say(&format!("  3  Google Gemini{}\n", stored(options.gemini.api_key.is_some())))?;
+    say("  4  another server that speaks OpenAI's protocol\n")?;
     let choice = until("Number: ", |line| match line {
-        "1" | "2" | "3" => Ok(line.to_owned()),
-        _ => bail!("1, 2 or 3"),
+        "1" | "2" | "3" | "4" => Ok(line.to_owned()),
+        _ => bail!("1, 2, 3 or 4"),
     })?;
     let (provider, base_url) = match choice.as_str() {
         "1" => ("openai".to_owned(), None),
         "2" => ("anthropic".to_owned(), None),
+        "3" => ("gemini".to_owned(), None),
         _ => {
             let name = until("A name for it, such as `work`: ", |line| {
                 options.clone().custom(line).map_err(anyhow::Error::msg)?;

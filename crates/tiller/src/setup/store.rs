@@ -56,7 +56,7 @@ pub(crate) async fn set_up(
 ) -> Result<Stored, NotStored> {
     let name = wanted.provider.as_str();
     let section = match name {
-        "openai" | "anthropic" => format!("providers.{name}"),
+        "openai" | "anthropic" | "gemini" => format!("providers.{name}"),
         _ => format!("providers.custom.{name}"),
     };
     let alone = wanted.base_url.is_none() && wanted.key.is_none() && wanted.key_variable.is_none();

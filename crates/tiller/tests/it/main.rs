@@ -40,6 +40,10 @@ mod permissions;
 mod protocol;
 mod providers;
 mod readers;
+/// What vendors refuse: the rules and words that the providers' own tests use.
+#[expect(dead_code, reason = "the tests of this crate need some of the rules")]
+#[path = "../../../providers/tests/it/refusals.rs"]
+mod refusals;
 mod samples;
 mod sandbox;
 mod scripts;

@@ -1,10 +1,13 @@
 //! A model server on loopback that streams prepared answers, one a request.
 
+use crate::refusals::{Rule, refuse};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpListener,
     sync::mpsc::{Receiver, channel},
 };
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
 /// The server's address, and the requests it got: path and body.
 pub(crate) struct ModelServer {
@@ -15,11 +18,17 @@ pub(crate) struct ModelServer {
 impl ModelServer {
     /// Serves the answers in order, each as server-sent events.
     pub(crate) fn start(answers: Vec<String>) -> Self {
+        Self::strict(Vec::new(), answers)
+    }
+
+    /// The same for the requests that break none of these vendors' rules; others are refused in the vendor's words.
+    pub(crate) fn strict(rules: Vec<Rule>, answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sender, requests) = channel();
         std::thread::spawn(move || {
-            for answer in answers {
+            let mut answers = answers.into_iter().peekable();
+            while answers.peek().is_some() {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 let (mut first, mut length) = (String::new(), 0);
@@ -37,10 +46,18 @@ impl ModelServer {
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).unwrap();
                 let path = first.split(' ').nth(1).unwrap().to_owned();
+                let request = serde_json::from_slice(&body).unwrap_or_default();
+                let response = match rules.iter().find_map(|rule| refuse(*rule, &path, &request)) {
+                    Some((status, said)) => {
+                        format!(
+                            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{said}"
+                        )
+                    }
+                    None => format!("{HEAD}{}", answers.next().unwrap()),
+                };
                 // The test that asked may have failed by now.
                 let _ = sender.send((path, String::from_utf8(body).unwrap()));
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-                let _ = stream.write_all(format!("{head}{answer}").as_bytes());
+                let _ = stream.write_all(response.as_bytes());
             }
         });
         Self { url, requests }

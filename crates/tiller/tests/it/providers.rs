@@ -3,6 +3,7 @@
 use crate::{
     home::{Home, stderr},
     model_server::ModelServer,
+    refusals::Rule,
 };
 use serde_json::{Value, json};
 
@@ -13,6 +14,18 @@ const CALLS: [(&str, &str); 2] = [
 
 /// Runs a prompt on a model whose server answers with two calls and then with a text.
 fn check(model: &str, wire: &str, path: &str, answers: [Vec<Value>; 2], named: bool) {
+    check_strict(&[], model, wire, &[path, path], answers, named);
+}
+
+/// The same where the server refuses what these rules refuse. The paths are those that are asked, in order.
+fn check_strict(
+    rules: &[Rule],
+    model: &str,
+    wire: &str,
+    paths: &[&str],
+    answers: [Vec<Value>; 2],
+    named: bool,
+) {
     let events = |events: &Vec<Value>| {
         let event = |event: &Value| match named {
             true => format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()),
@@ -20,12 +33,12 @@ fn check(model: &str, wire: &str, path: &str, answers: [Vec<Value>; 2], named: b
         };
         events.iter().map(event).collect::<String>()
     };
-    let server = ModelServer::start(answers.iter().map(events).collect());
+    let server = ModelServer::strict(rules.to_vec(), answers.iter().map(events).collect());
     let home = Home::new();
     home.settings(&format!("providers.openai.wire = '{wire}'"));
     home.write("a.txt", "one\n");
     let mut command = home.tiller(&["-p", "change it", "-m", model, "-o", "json"]);
-    for vendor in ["OPENAI", "ANTHROPIC"] {
+    for vendor in ["OPENAI", "ANTHROPIC", "GEMINI"] {
         command.env(format!("{vendor}_API_KEY"), "key").env(format!("{vendor}_BASE_URL"), &server.url);
     }
     let output = command.output().unwrap();
@@ -36,13 +49,13 @@ fn check(model: &str, wire: &str, path: &str, answers: [Vec<Value>; 2], named: b
     assert_eq!(home.read("a.txt").as_deref(), Some("two\n"), "{result}");
     assert_eq!(home.read("b.txt").as_deref(), Some("hello\n"), "{result}");
     let requests: Vec<_> = server.requests.iter().collect();
-    assert_eq!(requests.len(), 2);
-    for (asked, body) in &requests {
-        assert_eq!(asked, path, "{model}");
+    assert_eq!(requests.iter().map(|(path, _)| path).collect::<Vec<_>>(), paths, "{model}");
+    for (_, body) in &requests {
         assert!(body.contains("change it"), "{body}");
         assert!(body.contains("--yolo"), "the model knows the way out of a denial: {body}");
     }
-    assert!(requests[1].1.contains("Wrote 1 line"), "the results go back: {}", requests[1].1);
+    let last = &requests.last().unwrap().1;
+    assert!(last.contains("Wrote 1 line"), "the results go back: {last}");
 }
 
 #[test]
@@ -95,7 +108,41 @@ fn anthropic_messages() {
 }
 
 #[test]
+fn gemini() {
+    let event = |parts: Value| json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": parts } }] });
+    let end = json!({ "candidates": [{ "index": 0, "content": {}, "finishReason": "STOP" }], "usageMetadata": { "promptTokenCount": 3, "candidatesTokenCount": 5 } });
+    let call = |index: usize| {
+        let (name, arguments) = CALLS[index];
+        let arguments: Value = serde_json::from_str(arguments).unwrap();
+        json!({ "functionCall": { "id": format!("c{index}"), "name": name, "args": arguments } })
+    };
+    let mut first = call(0);
+    first["thoughtSignature"] = json!("EqQB/+==");
+    let calls = vec![event(json!([first])), event(json!([call(1)])), end.clone()];
+    let text = vec![event(json!([{ "text": "Done." }])), end];
+    let path = "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse";
+    check_strict(
+        &[Rule::ThoughtSignature],
+        "gemini/gemini-3-pro",
+        "auto",
+        &[path, path],
+        [calls, text],
+        false,
+    );
+}
+
+#[test]
 fn responses() {
+    let (chat, responses) = ("/v1/chat/completions", "/v1/responses");
+    check("openai/test", "responses", responses, responses_answers(), true);
+    // A server that refuses the tools, then the summary, is asked over the other wire, then without a summary.
+    let rules = [Rule::ToolsOnChat, Rule::SummaryNotVerified];
+    let paths = [chat, responses, responses, responses];
+    check_strict(&rules, "openai/gpt-next", "auto", &paths, responses_answers(), true);
+}
+
+/// Two calls, then a text.
+fn responses_answers() -> [Vec<Value>; 2] {
     let created = json!({ "type": "response.created", "response": { "id": "r", "status": "in_progress", "output": [] } });
     let completed = json!({ "type": "response.completed", "response": { "id": "r", "status": "completed", "output": [], "usage": { "input_tokens": 3, "output_tokens": 5 } } });
     let mut calls = vec![created.clone()];
@@ -119,5 +166,5 @@ fn responses() {
         json!({ "type": "response.output_item.done", "output_index": 0, "item": item(json!([{ "type": "output_text", "text": "Done." }])) }),
         completed,
     ];
-    check("openai/test", "responses", "/v1/responses", [calls, text], true);
+    [calls, text]
 }

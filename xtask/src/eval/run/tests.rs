@@ -74,7 +74,7 @@ while read -r line; do
 done
 "#;
 
-/// Runs the task with the greeting with an agent that does this in between; what came of it, and the
+/// Runs the task with the greeting with an agent that does `work` in between; the outcome, and the
 /// processes that are left.
 fn greet(work: &str, limit: Duration) -> (Outcome, Vec<String>) {
     greet_with(&format!("work() {{ {work}; }}\n{AGENT}"), limit)

@@ -1,5 +1,6 @@
 //! The edit engine, pure: replaces text in text, keeping how its lines end.
 
+mod as_written;
 pub(super) mod elision;
 mod indent;
 mod locate;
@@ -7,6 +8,7 @@ mod spelling;
 mod view;
 mod weave;
 
+pub(super) use as_written::doubtful;
 pub(super) use indent::indent_of;
 pub(super) use locate::{Found, Place, Target, Where};
 pub(super) use spelling::{Step, matched_after, unescaped};
@@ -343,7 +345,7 @@ mod tests {
             if let Ok(edited) = apply(&text, &old, &new, all) {
                 prop_assert_ne!(&edited.text, &text);
                 // What was put in is unlike anything that was there: taking it out again restores the text.
-                if !all && new.contains('c') && !text.contains('\r') && !old.contains('\r') && edited.text.matches(&new).count() == 1 {
+                if !all && edited.steps.is_empty() && new.contains('c') && !text.contains('\r') && !old.contains('\r') && edited.text.matches(&new).count() == 1 {
                     prop_assert_eq!(apply(&edited.text, &new, &old, false).unwrap().text, text);
                 }
             }

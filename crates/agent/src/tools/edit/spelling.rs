@@ -78,7 +78,7 @@ impl Spelling {
     }
 }
 
-const ENTITIES: [(&str, &str); 7] = [
+pub(super) const ENTITIES: [(&str, &str); 7] = [
     ("&lt;", "<"),
     ("&gt;", ">"),
     ("&quot;", "\""),
@@ -133,6 +133,11 @@ fn without_backslashes(old: &str, new: &str, line_ends: bool) -> Option<(String,
 /// The places of double quotes that no backslash stands before.
 fn odd_quotes(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices('"').map(|(at, _)| at).filter(|&at| !text[..at].ends_with('\\'))
+}
+
+/// Whether `\n` stands after an even number of quotes.
+pub(super) fn has_break_outside_quotes(text: &str) -> bool {
+    text.match_indices("\\n").any(|(at, _)| odd_quotes(&text[..at]).count().is_multiple_of(2))
 }
 
 /// Whether `\n` or `\t` stands after an odd number of quotes.

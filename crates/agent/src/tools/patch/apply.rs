@@ -2,7 +2,7 @@
 
 use super::parse::{Hunk, Line};
 use crate::tools::{
-    edit::{Found, Place, Step, Target, Where, elision, is_crlf},
+    edit::{self, Found, Place, Step, Target, Where, elision, is_crlf},
     nearest,
 };
 use std::ops::Range;
@@ -13,6 +13,8 @@ pub(super) struct Applied {
     pub(super) text: String,
     /// The hunks, counted from 1, whose lines do not stand there as they are, and how they were found.
     pub(super) loosely: Vec<(usize, Vec<Step>)>,
+    /// The hunks that write what may be a fault of form, and what shows it.
+    pub(super) as_written: Vec<(usize, &'static str)>,
 }
 
 /// A hunk that does not fit; counted from 1.
@@ -40,6 +42,8 @@ pub(super) enum Why {
     NoContext,
     /// It would write this line, which stands for lines that are left out.
     Elided(String),
+    /// It would write this, which another hunk has as a fault of form that was undone there.
+    Doubtful(&'static str),
 }
 
 /// Places of a hunk that are told where it has several.
@@ -58,13 +62,24 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, Misfit> {
     let target = Target::new(&whole);
     let mut loosely = Vec::new();
     let mut spots = Vec::new();
+    let (mut undone, mut doubts) = (Vec::new(), Vec::new());
     for (index, hunk) in hunks.iter().enumerate() {
         let misfit = |why| Misfit { hunk: index + 1, why };
         let (of_hunk, steps) = candidates(&whole, &target, hunk, newline).map_err(misfit)?;
+        let added: String = hunk.lines.iter().filter_map(added).collect();
+        doubts.extend(
+            edit::doubtful(&added, &[&whole])
+                .filter(|(step, _)| !steps.contains(step))
+                .map(|doubt| (index, doubt)),
+        );
+        undone.extend_from_slice(&steps);
         if !steps.is_empty() {
             loosely.push((index + 1, steps));
         }
         spots.push(of_hunk);
+    }
+    if let Some((index, (_, sign))) = doubts.iter().find(|(_, (step, _))| undone.contains(step)) {
+        return Err(Misfit { hunk: index + 1, why: Why::Doubtful(sign) });
     }
     let chosen = choose(&spots).map_err(|(index, why)| Misfit {
         hunk: index + 1,
@@ -85,7 +100,8 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, Misfit> {
         let ends_in = if out.ends_with("\r\n") { 2 } else { 1 };
         out.truncate(out.len() - ends_in);
     }
-    Ok(Applied { text: out, loosely })
+    let as_written = doubts.into_iter().map(|(index, (_, sign))| (index + 1, sign)).collect();
+    Ok(Applied { text: out, loosely, as_written })
 }
 
 /// The places that a hunk may have, cut down to what changes, and how its lines were found.
@@ -145,6 +161,13 @@ fn before(line: &Line) -> Option<&str> {
     match line {
         Line::Keep(line) | Line::Remove(line) => Some(line),
         Line::Add(_) => None,
+    }
+}
+
+fn added(line: &Line) -> Option<&str> {
+    match line {
+        Line::Add(line) => Some(line),
+        Line::Keep(_) | Line::Remove(_) => None,
     }
 }
 

@@ -194,6 +194,9 @@ impl Plan {
             )
         });
         self.notes.extend(notes);
+        self.notes.extend(applied.as_written.iter().map(|(hunk, sign)| {
+            format!("\n(`{sign}` in hunk {hunk} of {given} was written as it is. If that is not meant, edit it again.)")
+        }));
         let text = applied.text;
         let step = self.step(cx, given).await?;
         let freshness = step.change.freshness;
@@ -272,6 +275,10 @@ fn explain(name: &str, misfit: Misfit) -> String {
         ),
         Why::NoContext => format!(
             "hunk {hunk} of {name} only adds lines, and line numbers do not count; give lines of the file around them"
+        ),
+        Why::Doubtful(sign) => format!(
+            "it cannot be told whether `{sign}` in hunk {hunk} of {name} is meant as it is: in another hunk it was not. Write the lines as they are to \
+             stand in the file"
         ),
         Why::Elided(line) => format!(
             "hunk {hunk} of {name} has the line `{line}`, which stands for lines that are left out and would be written as it is; give every line"

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) type ModelScript = fn(&str, usize) -> Vec<ModelEvent>;
 
 pub(crate) fn call(id: &str, name: &str, arguments: serde_json::Value) -> ModelEvent {
-    ModelEvent::ToolCall { provider_id: id.to_owned(), name: name.to_owned(), arguments: Ok(arguments) }
+    ModelEvent::call(id, name, &arguments)
 }
 
 /// Reads, writes, runs a command and says so.

@@ -3,8 +3,8 @@
 
 use super::script::{Answer, Call, Course, Meanwhile, Step, Summary};
 use agent::{
-    Content, LanguageModel, MalformedArguments, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop,
-    Models, Prompt, Reasoning, SessionHandle, Usage,
+    Content, LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
+    Prompt, Reasoning, SessionHandle, Usage,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -157,19 +157,23 @@ fn answer(answer: Answer) -> (Events, bool) {
 
 fn call(at: usize, call: Call) -> ModelEvent {
     let (name, arguments) = match call {
-        Call::Read => ("file_read", Ok(json!({ "path": "a.txt" }))),
-        Call::ReadLong => ("file_read", Ok(json!({ "path": "long.txt" }))),
-        Call::ReadMissing => ("file_read", Ok(json!({ "path": "missing.txt" }))),
-        Call::Write => ("file_write", Ok(json!({ "path": format!("new-{at}.txt"), "content": "new\n" }))),
-        Call::Command => ("bash", Ok(json!({ "command": "cargo test" }))),
-        Call::Sample => ("ask_model", Ok(json!({}))),
-        Call::Unknown => ("no_such_tool", Ok(json!({ "x": 0.1 }))),
-        Call::Malformed => {
-            let (raw, error) = ("{".to_owned(), "cut off".to_owned());
-            ("file_read", Err(MalformedArguments { raw, error }))
+        Call::Read => ("file_read", json!({ "path": "a.txt" }).to_string()),
+        Call::ReadLong => ("file_read", json!({ "path": "long.txt" }).to_string()),
+        Call::ReadMissing => ("file_read", json!({ "path": "missing.txt" }).to_string()),
+        Call::Write => {
+            ("file_write", json!({ "path": format!("new-{at}.txt"), "content": "new\n" }).to_string())
         }
+        Call::Command => ("bash", json!({ "command": "cargo test" }).to_string()),
+        Call::Sample => ("ask_model", String::new()),
+        Call::Unknown => ("no_such_tool", r#"{ "x": 1.0e-1 }"#.to_owned()),
+        Call::Malformed => ("file_read", "{".to_owned()),
     };
-    ModelEvent::ToolCall { provider_id: format!("call_{at}"), name: name.to_owned(), arguments }
+    ModelEvent::ToolCall(ModelCall {
+        provider_id: format!("call_{at}"),
+        name: name.to_owned(),
+        arguments,
+        opaque: Some(format!("{{\"at\":{at}}}")),
+    })
 }
 
 /// The two models there are.

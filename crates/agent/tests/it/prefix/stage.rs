@@ -7,9 +7,9 @@ use super::{
 use crate::sources::Echo;
 use agent::fake::{FakeClient, MemoryStore};
 use agent::{
-    AnyTool, Content, ContextLimits, CreateSession, LanguageModel, Limits, MalformedArguments, ModelError,
-    ModelEvent, ModelInfo, ModelRequest, ModelStop, Models, Offer, OpenSession, PermissionMode, Runtime,
-    RuntimeOptions, SessionHandle, SessionScope, Surface, ToolProvider, ToolSource,
+    AnyTool, Content, ContextLimits, CreateSession, LanguageModel, Limits, ModelCall, ModelError, ModelEvent,
+    ModelInfo, ModelRequest, ModelStop, Models, Offer, OpenSession, PermissionMode, Runtime, RuntimeOptions,
+    SessionHandle, SessionScope, Surface, ToolProvider, ToolSource,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -220,10 +220,10 @@ impl LanguageModel for Actor {
             Answer::Misspelt => {
                 let mut events =
                     calls(says(), &[("no_such_tool", json!({ "x": 0.1 })), ("call_tool", json!({}))]);
-                let (raw, error) = ("{\"path\":".to_owned(), "cut off".to_owned());
-                let arguments = Err(MalformedArguments { raw, error });
                 let (provider_id, name) = ("malformed".to_owned(), "file_read".to_owned());
-                events.insert(1, Ok(ModelEvent::ToolCall { provider_id, name, arguments }));
+                let arguments = "{\"path\":".to_owned();
+                let call = ModelCall { provider_id, name, arguments, opaque: None };
+                events.insert(1, Ok(ModelEvent::ToolCall(call)));
                 events
             }
             Answer::Breaks => vec![says(), Err(ModelError::Transport("cut".to_owned()))],
@@ -248,8 +248,7 @@ type Event = Result<ModelEvent, ModelError>;
 
 fn calls(says: Event, calls: &[(&str, Value)]) -> Vec<Event> {
     let call = |(at, (name, arguments)): (usize, &(&str, Value))| {
-        let (provider_id, name) = (format!("call_{at}"), (*name).to_owned());
-        Ok(ModelEvent::ToolCall { provider_id, name, arguments: Ok(arguments.clone()) })
+        Ok(ModelEvent::call(format!("call_{at}"), *name, arguments))
     };
     let mut events = vec![says];
     events.extend(calls.iter().enumerate().map(call));

@@ -50,15 +50,11 @@ pub(super) enum BlockStart {
         #[serde(default)]
         signature: String,
     },
-    RedactedThinking {
-        #[serde(default)]
-        data: String,
-    },
+    RedactedThinking,
     ToolUse {
         #[serde(default)]
         id: String,
         name: String,
-        input: Option<serde_json::Map<String, serde_json::Value>>,
     },
     #[serde(other)]
     Other,
@@ -75,6 +71,8 @@ pub(super) enum Delta {
     Signature { signature: String },
     #[serde(rename = "input_json_delta")]
     InputJson { partial_json: String },
+    #[serde(rename = "citations_delta")]
+    Citation,
     #[serde(other)]
     Other,
 }
@@ -82,6 +80,14 @@ pub(super) enum Delta {
 #[derive(Deserialize)]
 pub(super) struct MessageDelta {
     pub(super) stop_reason: Option<String>,
+    pub(super) stop_details: Option<StopDetails>,
+}
+
+/// Why an answer was refused (Anthropic, "Handling stop reasons").
+#[derive(Deserialize)]
+pub(super) struct StopDetails {
+    pub(super) category: Option<String>,
+    pub(super) explanation: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -4,9 +4,13 @@
 //! indexes are missing, are all zero, are huge or come late, ids come with every piece, late or
 //! never, and two calls share an index or an id.
 
-use super::chunk::CallDelta;
-use crate::{limits::MAX_CALLS, sink::arguments};
-use agent::ModelEvent;
+use super::{
+    super::{WIRE, kept::KeptCall},
+    chunk::CallDelta,
+    more::More,
+};
+use crate::{fields::Fields, limits::MAX_CALLS, parts::kept};
+use agent::{ModelCall, ModelEvent};
 
 /// The calls of an answer so far.
 #[derive(Debug, Default)]
@@ -18,15 +22,19 @@ struct Call {
     id: Option<String>,
     name: String,
     arguments: String,
+    more: More,
+    function_more: More,
 }
 
 impl Calls {
     /// Takes a piece. Fails with the limit when there are more calls than [`MAX_CALLS`].
     pub(super) fn add(&mut self, delta: CallDelta<'_>) -> Result<(), usize> {
         let id = delta.id.filter(|id| !id.is_empty());
-        let (name, raw) = match delta.function {
-            Some(function) => (function.name.filter(|name| !name.is_empty()), function.arguments),
-            None => (None, None),
+        let (name, raw, function_more) = match delta.function {
+            Some(function) => {
+                (function.name.filter(|name| !name.is_empty()), function.arguments, function.more)
+            }
+            None => (None, None, Fields::default()),
         };
         let place = self.find(delta.index, id.as_deref(), name.as_deref());
         let call = match place {
@@ -40,10 +48,14 @@ impl Calls {
                     id: None,
                     name: String::new(),
                     arguments: String::new(),
+                    more: More::default(),
+                    function_more: More::default(),
                 });
                 self.0.last_mut().expect("one was pushed")
             }
         };
+        call.more.add(delta.more);
+        call.function_more.add(function_more);
         if call.id.is_none() {
             call.id = id;
         }
@@ -64,10 +76,14 @@ impl Calls {
     pub(super) fn take(&mut self) -> Vec<ModelEvent> {
         let calls = std::mem::take(&mut self.0).into_iter().filter(|call| !call.name.is_empty()).enumerate();
         calls
-            .map(|(position, call)| ModelEvent::ToolCall {
-                provider_id: call.id.unwrap_or_else(|| format!("call_{position}")),
-                name: call.name,
-                arguments: arguments(call.arguments),
+            .map(|(position, mut call)| {
+                let more = KeptCall { call: call.more.take(), function: call.function_more.take() };
+                ModelEvent::ToolCall(ModelCall {
+                    provider_id: call.id.unwrap_or_else(|| format!("call_{position}")),
+                    name: call.name,
+                    arguments: call.arguments,
+                    opaque: (!more.is_empty()).then(|| kept(WIRE, &more)),
+                })
             })
             .collect()
     }
@@ -96,8 +112,9 @@ impl Calls {
         {
             return Some(place);
         }
-        // The same id at another index: a name begins a call, arguments alone do not.
-        if name.is_some() { None } else { self.0.iter().rposition(same_id) }
+        // The same id at another index: a name begins a call, and so do arguments where the call before has all of its own.
+        let place = self.0.iter().rposition(same_id)?;
+        (name.is_none() && !is_whole(&self.0[place].arguments)).then_some(place)
     }
 
     fn find_without_id(&self, index: Option<i64>, name: Option<&str>) -> Option<usize> {

@@ -1,5 +1,6 @@
 //! The shape of a chunk, as loosely as servers keep to it.
 
+use crate::fields::Fields;
 use agent::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -31,22 +32,64 @@ pub(super) struct Choice<'a> {
     pub(super) finish_reason: Option<String>,
 }
 
+/// A piece of the message.
 #[derive(Deserialize)]
+#[serde(try_from = "Fields<'a>", bound(deserialize = "'de: 'a"))]
 pub(super) struct Delta<'a> {
     pub(super) content: Option<String>,
     pub(super) reasoning_content: Option<String>,
     pub(super) reasoning: Option<String>,
     pub(super) refusal: Option<String>,
-    #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
+    /// What else there is.
+    pub(super) more: Fields<'a>,
 }
 
+impl<'a> TryFrom<Fields<'a>> for Delta<'a> {
+    type Error = serde_json::Error;
+
+    fn try_from(fields: Fields<'a>) -> Result<Self, Self::Error> {
+        Ok(Self {
+            content: fields.read("content")?,
+            reasoning_content: fields.read("reasoning_content")?,
+            reasoning: fields.read("reasoning")?,
+            refusal: fields.read("refusal")?,
+            tool_calls: fields.read("tool_calls")?,
+            more: fields.without(&[
+                "role",
+                "content",
+                "reasoning_content",
+                "reasoning",
+                "refusal",
+                "tool_calls",
+                "function_call",
+            ]),
+        })
+    }
+}
+
+/// A piece of a call.
 #[derive(Deserialize)]
+#[serde(try_from = "Fields<'a>", bound(deserialize = "'de: 'a"))]
 pub(super) struct CallDelta<'a> {
     pub(super) index: Option<i64>,
     pub(super) id: Option<String>,
-    #[serde(borrow, default)]
     pub(super) function: Option<FunctionDelta<'a>>,
+    /// What else there is.
+    pub(super) more: Fields<'a>,
+}
+
+impl<'a> TryFrom<Fields<'a>> for CallDelta<'a> {
+    type Error = serde_json::Error;
+
+    fn try_from(fields: Fields<'a>) -> Result<Self, Self::Error> {
+        Ok(Self {
+            index: fields.read("index")?,
+            id: fields.read("id")?,
+            function: fields.read("function")?,
+            more: fields.without(&["index", "id", "type", "function"]),
+        })
+    }
 }
 
 impl CallDelta<'_> {
@@ -54,18 +97,33 @@ impl CallDelta<'_> {
     pub(super) fn bytes(&self) -> usize {
         let function = self.function.as_ref().map_or(0, |function| {
             let name = function.name.as_ref().map_or(0, String::len);
-            name + function.arguments.map_or(0, |raw| raw.get().len())
+            name + function.arguments.map_or(0, |raw| raw.get().len()) + function.more.bytes()
         });
-        self.id.as_ref().map_or(0, String::len) + function
+        self.id.as_ref().map_or(0, String::len) + function + self.more.bytes()
     }
 }
 
+/// A piece of a call's function.
 #[derive(Deserialize)]
+#[serde(try_from = "Fields<'a>", bound(deserialize = "'de: 'a"))]
 pub(super) struct FunctionDelta<'a> {
     pub(super) name: Option<String>,
     /// A string of JSON; a few servers send the object itself.
-    #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
+    /// What else there is.
+    pub(super) more: Fields<'a>,
+}
+
+impl<'a> TryFrom<Fields<'a>> for FunctionDelta<'a> {
+    type Error = serde_json::Error;
+
+    fn try_from(fields: Fields<'a>) -> Result<Self, Self::Error> {
+        Ok(Self {
+            name: fields.read("name")?,
+            arguments: fields.read("arguments")?,
+            more: fields.without(&["name", "arguments"]),
+        })
+    }
 }
 
 #[derive(Deserialize)]

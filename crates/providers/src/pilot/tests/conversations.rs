@@ -4,7 +4,7 @@ use super::{
     super::{next, report},
     tools::World,
 };
-use agent::{AnsweredCall, AssistantMessage, Content, Message, ToolResult};
+use agent::{AnsweredCall, AssistantMessage, Content, Message, ToolResult, Written};
 use serde_json::json;
 
 const MAIN: &str =
@@ -366,9 +366,10 @@ fn only_the_last_prompt_counts_and_strange_calls_are_noticed() {
             provider_id: "x".to_owned(),
             name: name.to_owned(),
             arguments: Ok(json!({ "path": "a.txt" })),
+            written: Written::default(),
             result: ToolResult::ok("1\tx"),
         };
-        Message::Assistant(AssistantMessage { calls: vec![call], ..AssistantMessage::default() })
+        Message::Assistant(AssistantMessage::called("", [call]))
     };
     let user = |text: &str| Message::User(vec![Content::text(text)]);
     let reply = next(&world.request(vec![user("show a.txt"), answered("file_read"), user("show b.txt")]));

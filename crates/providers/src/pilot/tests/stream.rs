@@ -20,7 +20,7 @@ async fn a_call_comes_after_its_text_and_before_usage_and_stop() {
     let ids: Vec<&str> = all
         .iter()
         .filter_map(|event| match event {
-            ModelEvent::ToolCall { provider_id, .. } => Some(provider_id.as_str()),
+            ModelEvent::ToolCall(call) => Some(call.provider_id.as_str()),
             _ => None,
         })
         .collect();

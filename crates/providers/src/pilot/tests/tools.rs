@@ -1,7 +1,9 @@
 //! The tools, as far as the pilot needs them, over files in memory, with the real ones' texts.
 
 use super::super::{Reply, next, progress::Call};
-use agent::{AnsweredCall, AssistantMessage, Content, Message, ModelRequest, ToolResult, ToolSpec};
+use agent::{
+    AnsweredCall, AssistantMessage, Content, Item, Message, ModelRequest, ToolResult, ToolSpec, Written,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,12 +47,9 @@ impl World {
             if calls.is_empty() {
                 return said;
             }
-            let calls = calls.into_iter().map(|call| self.answer(call)).collect();
-            messages.push(Message::Assistant(AssistantMessage {
-                text,
-                calls,
-                ..AssistantMessage::default()
-            }));
+            let mut answer = AssistantMessage::said("", text);
+            answer.items.extend(calls.into_iter().map(|call| Item::Call(self.answer(call))));
+            messages.push(Message::Assistant(answer));
         }
         panic!("the pilot never ends: {said:#?}");
     }
@@ -71,7 +70,13 @@ impl World {
             Err(text) => ToolResult::error(text),
         };
         let provider_id = format!("c{}", self.calls.len());
-        AnsweredCall { provider_id, name: call.name.to_owned(), arguments: Ok(call.arguments), result }
+        AnsweredCall {
+            provider_id,
+            name: call.name.to_owned(),
+            arguments: Ok(call.arguments),
+            written: Written::default(),
+            result,
+        }
     }
 
     fn run(&mut self, call: &Call) -> Result<String, String> {

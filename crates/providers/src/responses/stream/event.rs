@@ -25,7 +25,6 @@ pub(super) enum Item {
         #[serde(default)]
         summary: Vec<TextPart>,
         content: Option<Vec<TextPart>>,
-        encrypted_content: Option<String>,
     },
     FunctionCall {
         #[serde(default)]
@@ -72,14 +71,18 @@ pub(super) struct UsageBlock {
 #[derive(Deserialize)]
 struct InputDetails {
     cached_tokens: Option<u64>,
+    /// Billed dearer than others by models that tell it.
+    cache_write_tokens: Option<u64>,
 }
 
 impl From<UsageBlock> for Usage {
     fn from(block: UsageBlock) -> Self {
+        let details = block.input_tokens_details.as_ref();
         Self {
             input: block.input_tokens,
             output: block.output_tokens,
-            cache_read: block.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
+            cache_read: details.and_then(|details| details.cached_tokens).unwrap_or(0),
+            cache_write: details.and_then(|details| details.cache_write_tokens).unwrap_or(0),
             ..Usage::default()
         }
     }

@@ -25,6 +25,8 @@ enum Outcome {
     Applied,
     /// It is, but for blanks or look-alikes in the lines of the edit.
     Otherwise,
+    /// What the edit gives is there as it is written, fault and all, and that is said.
+    AsWritten,
     /// Nothing was changed.
     Refused,
     /// Something else was changed.
@@ -70,6 +72,7 @@ async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
     let total: usize = tally.values().flat_map(BTreeMap::values).sum();
     assert_eq!(all(Outcome::WrongPlace), 0, "seed {seed}:\n{wrong}");
     let applied = all(Outcome::Applied);
+    assert!(all(Outcome::AsWritten) * 100 <= total, "{} of {total}", all(Outcome::AsWritten));
     assert!(applied * 100 >= total * APPLIED_PERCENT, "only {applied} of {total} edits were made just so");
 }
 
@@ -131,6 +134,7 @@ async fn outcome(
         () if now == case.original => Outcome::Applied,
         () if now == case.mutated => Outcome::Refused,
         () if is_otherwise(&now, case, edits) => Outcome::Otherwise,
+        () if said.contains("was written as it is") && is_only_at(&now, case, edits) => Outcome::AsWritten,
         () => Outcome::WrongPlace,
     };
     (outcome, said)
@@ -157,7 +161,16 @@ fn is_otherwise(now: &str, case: &Case, edits: &[Edit]) -> bool {
             .all(|(now, wanted)| now == wanted || folded(now) == folded(wanted) && changed(wanted))
 }
 
-/// The outcomes by form and fault: made just so / made otherwise / refused / at a wrong place.
+/// Whether nothing but the lines of the edits changed.
+fn is_only_at(now: &str, case: &Case, edits: &[Edit]) -> bool {
+    let mutated: Vec<&str> = case.mutated.lines().collect();
+    let now: Vec<&str> = now.lines().collect();
+    let (first, last) = (edits[0].lines.start, edits[edits.len() - 1].lines.end);
+    now.starts_with(&mutated[..first]) && now.ends_with(&mutated[last..])
+}
+
+/// The outcomes by form and fault: made just so / made otherwise / as it is written / refused / at a
+/// wrong place.
 fn table(tally: &BTreeMap<(String, String), BTreeMap<Outcome, usize>>) -> String {
     let mut text = format!("{:<16}", "");
     for form in FORMS {
@@ -168,8 +181,14 @@ fn table(tally: &BTreeMap<(String, String), BTreeMap<Outcome, usize>>) -> String
         for form in FORMS {
             let cell = tally.get(&(format!("{form:?}"), format!("{noise:?}")));
             let count = |outcome| cell.and_then(|cell| cell.get(&outcome)).copied().unwrap_or(0);
-            let all =
-                [Outcome::Applied, Outcome::Otherwise, Outcome::Refused, Outcome::WrongPlace].map(count);
+            let all = [
+                Outcome::Applied,
+                Outcome::Otherwise,
+                Outcome::AsWritten,
+                Outcome::Refused,
+                Outcome::WrongPlace,
+            ]
+            .map(count);
             let _ = write!(text, "{:>18}", all.map(|count| count.to_string()).join("/"));
         }
     }

@@ -1,0 +1,192 @@
+//! Calls that other agents' models know in another form: arguments inside an envelope, one tool for several, a patch as a command.
+
+use super::{arguments::Fields, fields, names, schema::Schema, shapes};
+use crate::{AnyTool, Effect};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What stands for all arguments.
+const ENVELOPES: [&str; 10] = [
+    "arguments",
+    "args",
+    "parameters",
+    "params",
+    "input",
+    "tool_input",
+    "action_input",
+    "kwargs",
+    "inputs",
+    "payload",
+];
+/// What stands beside an envelope.
+const BESIDE: [&str; 8] = ["name", "tool", "tool_name", "function", "type", "id", "action", "recipient_name"];
+/// The tools that are several in one, with the step in `command`.
+const EDITORS: [&str; 5] =
+    ["strreplaceeditor", "strreplacebasededittool", "strreplaceedittool", "texteditor", "fileeditor"];
+/// The tools that list a folder.
+const LISTERS: [&str; 7] =
+    ["ls", "dir", "listdir", "listdirectory", "listfiles", "listfolder", "listfilesindirectory"];
+
+/// Arguments out of an envelope such as `{"arguments": {…}}`, and whether there was one.
+pub(super) fn unwrapped(
+    tool: &Arc<dyn AnyTool>,
+    schema: &Schema<'_>,
+    said: &str,
+    given: Fields,
+) -> (Fields, bool) {
+    let is_envelope = |name: &str| ENVELOPES.contains(&fields::plain(name).as_str()) && !schema.has(name);
+    let mut envelopes = given.keys().filter(|name| is_envelope(name));
+    let (Some(name), None) = (envelopes.next().cloned(), envelopes.next()) else { return (given, false) };
+    let fits_beside = |other: &String| {
+        *other == name || BESIDE.contains(&fields::plain(other).as_str()) && !schema.has(other)
+    };
+    if !given.keys().all(fits_beside) || names_another(tool, said, &given) {
+        return (given, false);
+    }
+    let inner = match &given[&name] {
+        Value::Object(inner) => inner.clone(),
+        Value::String(text) => match super::json::read(text) {
+            Ok(found) if !found.unclosed && found.values.len() == 1 => {
+                match found.values.into_iter().next() {
+                    Some(Value::Object(inner)) => inner,
+                    _ => return (given, false),
+                }
+            }
+            _ => return (given, false),
+        },
+        _ => return (given, false),
+    };
+    // A server's tool may mean it: only what the schema knows is taken out.
+    if !schema.is_closed() && (!schema.has_properties() || !inner.keys().all(|name| schema.has(name))) {
+        return (given, false);
+    }
+    (inner, true)
+}
+
+/// Whether the name beside an envelope is that of another tool.
+fn names_another(tool: &Arc<dyn AnyTool>, said: &str, given: &Fields) -> bool {
+    let inside =
+        ["name", "tool", "tool_name", "recipient_name"].iter().find_map(|key| given.get(*key)?.as_str());
+    inside.is_some_and(|inside| inside != said && names::find(inside, &[&*tool.name()]).is_none())
+}
+
+/// What a call means in the tools there are.
+pub(super) struct Meant {
+    /// Another tool than the one of its name.
+    pub(super) name: Option<&'static str>,
+    pub(super) given: Fields,
+    pub(super) changed: bool,
+}
+
+/// Reads the calls of which the arguments tell what tool is meant.
+pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'_>) -> Result<Meant, String> {
+    let squashed = names::squashed(names::bare(said));
+    let another = |name, given| Ok(Meant { name: Some(name), given, changed: true });
+    if EDITORS.contains(&squashed.as_str()) && !schema.has("command") {
+        return match given.remove("command").as_ref().and_then(Value::as_str) {
+            Some("view") => {
+                another("file_read", without(given, &["old_str", "new_str", "file_text", "insert_line"]))
+            }
+            Some("create") => {
+                another("file_write", without(given, &["old_str", "new_str", "view_range", "insert_line"]))
+            }
+            Some("str_replace") => {
+                another("file_edit", without(given, &["file_text", "view_range", "insert_line"]))
+            }
+            Some(other) => Err(format!(
+                "{said}: there is no command {other:?} here, so nothing was done. Call file_read, file_write or file_edit; \
+                 to insert lines, replace a line with file_edit by itself and the new ones."
+            )),
+            None => Ok(Meant { name: None, given, changed: false }),
+        };
+    }
+    if LISTERS.contains(&squashed.as_str()) && tool == "glob" {
+        if !given.keys().any(|name| schema.named("glob", name).as_deref() == Some("pattern")) {
+            given.insert("pattern".to_owned(), Value::from("**"));
+        }
+        return Ok(Meant { name: None, given, changed: true });
+    }
+    // `shell` may be a tool of its own here, for commands that go on; with a command and nothing else of it, it is `bash`.
+    if tool == "shell" {
+        let is_command = |name: &String| {
+            !schema.has(name) && fields::target("bash", name, |known| known == "command").is_some()
+        };
+        if given.keys().any(is_command) {
+            return another("bash", given);
+        }
+    }
+    if tool == "bash" {
+        let command =
+            given.iter().find(|(name, _)| fields::target("bash", name, |known| known == "command").is_some());
+        if let Some(patch) = command.and_then(|(_, value)| patch_in(value)) {
+            return another("apply_patch", Fields::from_iter([("patch".to_owned(), Value::String(patch))]));
+        }
+    }
+    Ok(Meant { name: None, given, changed: false })
+}
+
+/// Arguments without those of the editor's other commands, which its schema carries along empty.
+fn without(mut given: Fields, names: &[&str]) -> Fields {
+    for name in names {
+        let empty = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
+        if given.get(*name).is_some_and(empty) {
+            given.remove(*name);
+        }
+    }
+    given
+}
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+
+/// A patch where arguments should be.
+pub(super) fn bare_patch(tool: &str, raw: &str) -> Option<Fields> {
+    let is_patch = tool == "apply_patch" && raw.starts_with(BEGIN) && raw.ends_with(END);
+    is_patch.then(|| Fields::from_iter([("patch".to_owned(), Value::from(raw))]))
+}
+
+/// The patch of a command that is nothing but `apply_patch` with one.
+fn patch_in(command: &Value) -> Option<String> {
+    if let Value::Array(words) = command {
+        let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
+        return match words.as_slice() {
+            ["apply_patch", patch] => Some((*patch).to_owned()),
+            words => patch_in(&Value::String(shapes::line_of(words))),
+        };
+    }
+    let rest = command.as_str()?.trim().strip_prefix("apply_patch")?;
+    let (begin, end) = (rest.find(BEGIN)?, rest.rfind(END)? + END.len());
+    let (before, patch, after) = (&rest[..begin], rest.get(begin..end)?, &rest[end..]);
+    let wraps = |char: char| char.is_ascii_alphanumeric() || "_<-'\"".contains(char) || char.is_whitespace();
+    let word = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    // The here-document's word on both sides, or quotes.
+    let plain = before.chars().all(wraps) && after.chars().all(wraps) && word(before) == word(after);
+    (plain && (before.contains("<<") || before.trim().len() == 1)).then(|| patch.to_owned())
+}
+
+/// The calls that a list of paths stands for, where the tool only reads.
+pub(super) fn split_paths(tool: &Arc<dyn AnyTool>, schema: &Schema<'_>, given: Fields) -> Vec<Fields> {
+    let name = tool.name();
+    if tool.effect() != Effect::Reads || !schema.has("path") || schema.property("path").takes("array") {
+        return vec![given];
+    }
+    let is_path = |(key, value): &(&String, &Value)| {
+        schema.named(&name, key).as_deref() == Some("path")
+            && matches!(value, Value::Array(items) if items.len() > 1)
+    };
+    let Some((key, paths)) = given.iter().find(is_path).map(|(key, paths)| (key.clone(), paths.clone()))
+    else {
+        return vec![given];
+    };
+    let each = |path: &Value| {
+        let mut one = given.clone();
+        one.remove(&key);
+        match path {
+            // `read_files` gives each file as an object.
+            Value::Object(of) => one.extend(of.clone()),
+            path => drop(one.insert("path".to_owned(), path.clone())),
+        }
+        one
+    };
+    paths.as_array().into_iter().flatten().map(each).collect()
+}

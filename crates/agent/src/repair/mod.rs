@@ -1,0 +1,279 @@
+//! Calls as models really write them: between an answer and the parsing of its calls.
+//!
+//! What is plain is read, and the result tells the model how; what would have to be guessed is refused with what the tool takes. The gate, the hooks,
+//! the events and the tool see a call as it was read; the model gets back what it wrote.
+
+mod arguments;
+mod fields;
+mod foreign;
+pub(crate) mod json;
+mod names;
+mod schema;
+mod several;
+mod shapes;
+#[cfg(test)]
+mod tests;
+pub(crate) mod text;
+
+use crate::{AnyTool, Effect, MalformedArguments, policy};
+use arguments::{Fields, Fitted};
+use json::JsonError;
+use schema::Schema;
+use serde_json::Value;
+pub(crate) use several::Several;
+use std::sync::Arc;
+
+/// How much of arguments that cannot be read the model is shown again, in characters.
+const SHOWN_RAW: usize = 400;
+/// How long a text of an argument may be in a note, in characters.
+const SHOWN_VALUE: usize = 60;
+
+/// A call as it was read.
+#[derive(Clone)]
+pub(crate) struct Reading {
+    /// The tool that is meant.
+    pub(crate) tool: Arc<dyn AnyTool>,
+    /// The arguments; several, where one call asks for several reads.
+    pub(crate) arguments: Vec<Value>,
+    /// How it was read, for the model, where that is not what it wrote.
+    pub(crate) note: Option<String>,
+}
+
+/// Why a call is not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The tool's own name, where that is known.
+    pub(crate) tool: Option<String>,
+    /// For the model: what is wrong and what to do.
+    pub(crate) text: String,
+}
+
+/// The tools of a session, and what the model was told of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// Those that can be called.
+    pub(crate) tools: &'a [Arc<dyn AnyTool>],
+    /// The names of those that the model is offered.
+    pub(crate) offered: &'a [&'a str],
+}
+
+impl Known<'_> {
+    /// The tool that a name stands for.
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
+        if let Some(tool) = self.tools.iter().find(|tool| tool.is_called(name)) {
+            return Some(tool.clone());
+        }
+        let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        let found = names::find(name, &names)?;
+        self.tools.iter().find(|tool| tool.name() == found).cloned()
+    }
+}
+
+/// Reads a call. `cut_at`: the answer ended at this many tokens, which was its limit.
+pub(crate) fn read(
+    known: Known<'_>,
+    name: &str,
+    arguments: &Result<Value, MalformedArguments>,
+    cut_at: Option<u64>,
+) -> Result<Reading, Refusal> {
+    let Some(tool) = known.tool(name) else {
+        return Err(Refusal { tool: None, text: names::unknown(name, known.offered) });
+    };
+    let own = tool.name().into_owned();
+    let refuse = |text| Refusal { tool: Some(own.clone()), text };
+    let (values, repaired) = values(tool.as_ref(), arguments, cut_at).map_err(refuse)?;
+    let mut calls: Vec<One> = Vec::new();
+    for value in values {
+        let tool = tool.clone();
+        calls.extend(one(known, tool, name, value).map_err(refuse)?);
+    }
+    let [first, rest @ ..] = calls.as_slice() else {
+        return Err(refuse(format!("{own} was called with an empty list; nothing was done.")));
+    };
+    let meant = first.tool.clone();
+    let same = rest.iter().all(|call| call.tool.name() == meant.name());
+    if !rest.is_empty() && (!same || meant.effect() != Effect::Reads) {
+        return Err(refuse(format!(
+            "{} calls of {own} came as one, so nothing was done. Send each as a call of its own.",
+            calls.len()
+        )));
+    }
+    let changed =
+        repaired || meant.name() != name || !rest.is_empty() || calls.iter().any(|call| call.fitted.changed);
+    let note = changed.then(|| note(&calls));
+    let arguments = calls.into_iter().map(|call| Value::Object(call.fitted.fields)).collect();
+    Ok(Reading { tool: meant, arguments, note })
+}
+
+/// What a tool takes, in a line.
+pub(crate) fn takes(tool: &dyn AnyTool) -> String {
+    Schema(&tool.spec().parameters).short()
+}
+
+/// A call, fitted to its tool.
+struct One {
+    tool: Arc<dyn AnyTool>,
+    fitted: Fitted,
+}
+
+/// The values that arguments hold, and whether more than a parser was needed to see them.
+fn values(
+    tool: &dyn AnyTool,
+    arguments: &Result<Value, MalformedArguments>,
+    cut_at: Option<u64>,
+) -> Result<(Vec<Value>, bool), String> {
+    let malformed = match arguments {
+        Ok(value) => return Ok((vec![value.clone()], false)),
+        Err(malformed) => malformed,
+    };
+    let raw = malformed.raw.trim();
+    if let Some(patch) = foreign::bare_patch(&tool.name(), raw) {
+        return Ok((vec![Value::Object(patch)], true));
+    }
+    match json::read(raw) {
+        Ok(found) if found.unclosed && tool.effect() != Effect::Reads => Err(cut_off(tool, cut_at)),
+        Ok(found) => Ok((found.values, true)),
+        Err(JsonError::CutOff) => Err(cut_off(tool, cut_at)),
+        // What a limit cut off is never "malformed": the model would send the same again.
+        Err(JsonError::Invalid(_)) if cut_at.is_some() => Err(cut_off(tool, cut_at)),
+        Err(JsonError::Invalid(error)) => {
+            let spec = tool.spec();
+            let mut shown: String = raw.chars().take(SHOWN_RAW).collect();
+            if shown.len() < raw.len() {
+                shown.push('…');
+            }
+            Err(format!(
+                "Invalid tool call arguments (malformed JSON): {error}. You sent: {shown} Please retry with valid JSON \
+                 arguments: {} takes {}.",
+                spec.name,
+                Schema(&spec.parameters).short()
+            ))
+        }
+    }
+}
+
+/// What a model is told whose call has no end.
+fn cut_off(tool: &dyn AnyTool, cut_at: Option<u64>) -> String {
+    let nothing = match tool.effect() {
+        Effect::Writes => "nothing was written",
+        Effect::Executes => "nothing was run",
+        Effect::Reads | Effect::Session => "nothing was done",
+    };
+    let parts = match tool.effect() {
+        Effect::Writes => "Write in parts: a first, short part of the file now, the rest with further calls.",
+        _ => "Send it again, shorter, or as several calls.",
+    };
+    match cut_at {
+        Some(tokens) if tokens > 0 => format!(
+            "The call of {} was cut off at {tokens} tokens, the limit of an answer; {nothing}. {parts}",
+            tool.name()
+        ),
+        Some(_) => {
+            format!("The call of {} was cut off at the limit of an answer; {nothing}. {parts}", tool.name())
+        }
+        None => format!(
+            "The call of {} was cut off: its arguments end before they are whole; {nothing}. Send the whole call \
+             again. If it is long, write in parts.",
+            tool.name()
+        ),
+    }
+}
+
+/// One value as a call, or as several reads of one list.
+fn one(known: Known<'_>, tool: Arc<dyn AnyTool>, said: &str, value: Value) -> Result<Vec<One>, String> {
+    let spec = tool.spec();
+    let schema = Schema(&spec.parameters);
+    let (given, unwrapped) = fields_of(&tool, &schema, said, value)?;
+    let foreign::Meant { name, given, changed } = foreign::meant(&tool.name(), said, given, &schema)?;
+    let (tool, spec) = match name {
+        Some(name) => {
+            let Some(tool) = known.tools.iter().find(|tool| tool.name() == name).cloned() else {
+                return Err(names::unknown(said, known.offered));
+            };
+            let spec = tool.spec();
+            (tool, spec)
+        }
+        None => (tool, spec),
+    };
+    let schema = Schema(&spec.parameters);
+    // What a server takes is for the server to say.
+    if !schema.is_closed() || policy::is_foreign(&spec.name) {
+        let fitted = Fitted { fields: given, changed: unwrapped || changed, notes: Vec::new() };
+        return Ok(vec![One { tool, fitted }]);
+    }
+    let lists = foreign::split_paths(&tool, &schema, given);
+    let several = lists.len() > 1;
+    lists
+        .into_iter()
+        .map(|given| {
+            let mut fitted = arguments::fit(&spec.name, &schema, given)?;
+            fitted.changed |= unwrapped || changed || several;
+            Ok(One { tool: tool.clone(), fitted })
+        })
+        .collect()
+}
+
+/// The arguments that a value holds, out of what was put around them.
+fn fields_of(
+    tool: &Arc<dyn AnyTool>,
+    schema: &Schema<'_>,
+    said: &str,
+    value: Value,
+) -> Result<(Fields, bool), String> {
+    match value {
+        Value::Object(given) => Ok(foreign::unwrapped(tool, schema, said, given)),
+        Value::String(text) => {
+            let mut required = schema.required();
+            match (required.next(), required.next()) {
+                (Some(only), None) if schema.property(only).takes("string") => {
+                    Ok((Fields::from_iter([(only.to_owned(), Value::String(text))]), true))
+                }
+                _ => Err(not_an_object(tool, schema, "a string")),
+            }
+        }
+        Value::Array(words)
+            if &*tool.name() == "bash" && !words.is_empty() && words.iter().all(Value::is_string) =>
+        {
+            Ok((Fields::from_iter([("command".to_owned(), Value::Array(words))]), true))
+        }
+        Value::Array(_) => Err(not_an_object(tool, schema, "a list")),
+        _ => Err(not_an_object(tool, schema, "a single value")),
+    }
+}
+
+fn not_an_object(tool: &Arc<dyn AnyTool>, schema: &Schema<'_>, what: &str) -> String {
+    let name = tool.name();
+    format!(
+        "The arguments of {name} are an object, and {what} came; nothing was done. It takes {}.",
+        schema.short()
+    )
+}
+
+/// How calls were read, in a line.
+fn note(calls: &[One]) -> String {
+    let said = |call: &One| {
+        let short: Fields =
+            call.fitted.fields.iter().map(|(name, value)| (name.clone(), short(value))).collect();
+        format!("{} {}", call.tool.name(), Value::Object(short))
+    };
+    let mut text = format!("read as {}", calls.iter().map(said).collect::<Vec<_>>().join(" and "));
+    for more in calls.iter().flat_map(|call| &call.fitted.notes) {
+        text.push_str("; ");
+        text.push_str(more);
+    }
+    format!("({text})")
+}
+
+fn short(value: &Value) -> Value {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Object(_) => value.to_string(),
+        value => return value.clone(),
+    };
+    if text.chars().count() <= SHOWN_VALUE {
+        return value.clone();
+    }
+    let start: String = text.chars().take(SHOWN_VALUE).collect();
+    Value::String(format!("{start}… ({} bytes)", text.len()))
+}

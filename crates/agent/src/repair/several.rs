@@ -1,0 +1,58 @@
+//! One call of a model that asks for several reads: run one after the other, answered as one.
+
+use crate::{Access, AnyCall, Description, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult};
+use async_trait::async_trait;
+use system::AbsPath;
+
+/// Reads that came as one call; at least one.
+pub(crate) struct Several(pub(crate) Vec<Box<dyn AnyCall>>);
+
+#[async_trait]
+impl AnyCall for Several {
+    fn describe(&self, cwd: &AbsPath) -> Description {
+        let mut descriptions = self.0.iter().map(|call| call.describe(cwd));
+        let mut all = descriptions.next().expect("several are at least one");
+        for Description { title, locations, .. } in descriptions {
+            all.title.push_str(", ");
+            all.title.push_str(&title);
+            all.locations.extend(locations);
+        }
+        all
+    }
+
+    fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
+        self.0.iter().flat_map(|call| call.accesses(cwd)).collect()
+    }
+
+    async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
+        let mut shown = Vec::new();
+        for call in &mut self.0 {
+            shown.extend(call.prepare(cx).await?);
+        }
+        Ok(shown)
+    }
+
+    /// The results in order, each under the title of its read. It fails where all of them do.
+    async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let mut all =
+            ToolOutput { result: ToolResult::error(String::new()), shown: None, events: Vec::new() };
+        for call in &mut self.0 {
+            let title = call.describe(&cx.cwd).title;
+            let ToolResult { text, images, is_error } = match call.run(cx).await {
+                Ok(output) => {
+                    all.events.extend(output.events);
+                    output.result
+                }
+                Err(error @ ToolError::Cancelled(_)) => return Err(error),
+                Err(error) => ToolResult::error(error.to_string()),
+            };
+            if !all.result.text.is_empty() {
+                all.result.text.push_str("\n\n");
+            }
+            all.result.text.push_str(&format!("{title}:\n{text}"));
+            all.result.images.extend(images);
+            all.result.is_error &= is_error;
+        }
+        Ok(all)
+    }
+}

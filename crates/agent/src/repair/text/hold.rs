@@ -1,0 +1,226 @@
+//! Text that may turn out to be a call is held back while it streams, so that no markup is shown as an answer.
+
+use super::{Taken, marked};
+
+/// The most that is held back, in bytes; a longer text is shown as it comes, and still read as a call at its end.
+const MOST: usize = 256 * 1024;
+/// How long the first line of a code fence or the first key of an object may be, in bytes.
+const SHORT: usize = 64;
+
+/// The keys that a call in JSON begins with.
+const KEYS: [&str; 14] = [
+    "name",
+    "tool",
+    "tool_name",
+    "function",
+    "function_name",
+    "recipient_name",
+    "action",
+    "tool_calls",
+    "function_call",
+    "tool_call",
+    "arguments",
+    "parameters",
+    "type",
+    "thought",
+];
+
+/// A stream of text, of which what may be a call is kept back.
+pub(crate) struct Hold {
+    taken: Taken,
+    held: String,
+    /// Bytes handed on.
+    released: usize,
+    /// Whether only blanks stand before, on the same line.
+    line_begins: bool,
+    /// Whether what was handed on last belongs to a word.
+    in_word: bool,
+    /// Inside a code fence that is no call.
+    in_code: bool,
+    /// Nothing is held back any more.
+    off: bool,
+}
+
+/// What to do with what is held.
+enum Step {
+    /// Hand on that many bytes.
+    Release(usize),
+    /// Wait for more.
+    Wait,
+    /// Hand on all, now and from now on.
+    Off,
+}
+
+impl Hold {
+    pub(crate) fn new(taken: Option<Taken>) -> Self {
+        Self {
+            taken: taken.unwrap_or(Taken::Marked),
+            held: String::new(),
+            released: 0,
+            line_begins: true,
+            in_word: false,
+            in_code: false,
+            off: taken.is_none(),
+        }
+    }
+
+    /// Takes more of the text; gives what can be shown of all that came.
+    pub(crate) fn push(&mut self, text: &str) -> String {
+        self.held.push_str(text);
+        let mut out = String::new();
+        loop {
+            let step = if self.off { Step::Off } else { self.step() };
+            match step {
+                Step::Wait => return out,
+                Step::Off => {
+                    self.off = true;
+                    self.release(self.held.len(), &mut out);
+                    return out;
+                }
+                Step::Release(bytes) => self.release(bytes, &mut out),
+            }
+        }
+    }
+
+    /// How many bytes were handed on.
+    pub(crate) fn released(&self) -> usize {
+        self.released
+    }
+
+    /// What is still held, up to this many bytes of the whole text.
+    pub(crate) fn rest(&self, end: usize) -> &str {
+        self.held.get(..end.saturating_sub(self.released)).unwrap_or(&self.held)
+    }
+
+    fn release(&mut self, bytes: usize, out: &mut String) {
+        for char in self.held[..bytes].chars() {
+            self.line_begins = char == '\n' || self.line_begins && char.is_whitespace();
+            self.in_word = char.is_alphanumeric() || "._".contains(char);
+        }
+        self.released += bytes;
+        out.extend(self.held.drain(..bytes));
+    }
+
+    fn step(&mut self) -> Step {
+        if self.held.is_empty() {
+            return Step::Wait;
+        }
+        if self.in_code {
+            return self.code();
+        }
+        match self.candidate() {
+            None => Step::Release(self.held.len()),
+            Some(0) => self.judge(),
+            Some(at) => Step::Release(at),
+        }
+    }
+
+    /// Inside a code fence: line by line until its end.
+    fn code(&mut self) -> Step {
+        let line = self.held.find('\n').map(|at| at + 1);
+        if self.line_begins && begins(&self.held, "```") {
+            return match line {
+                Some(end) => {
+                    self.in_code = false;
+                    Step::Release(end)
+                }
+                None if self.held.len() > SHORT => Step::Release(self.held.len()),
+                None => Step::Wait,
+            };
+        }
+        Step::Release(line.unwrap_or(self.held.len()))
+    }
+
+    /// Where the first thing stands that may begin a call.
+    fn candidate(&self) -> Option<usize> {
+        let (mut line_begins, mut in_word) = (self.line_begins, self.in_word);
+        for (at, char) in self.held.char_indices() {
+            let rest = &self.held[at..];
+            let marked = !(in_word && char.is_alphanumeric()) && marked::may_begin(rest);
+            let plain = char == '{' || char == '[' || begins(rest, "Action:");
+            let plain = line_begins && (begins(rest, "```") || plain && self.taken == Taken::Any);
+            if marked || plain {
+                return Some(at);
+            }
+            line_begins = char == '\n' || line_begins && char.is_whitespace();
+            in_word = char.is_alphanumeric() || "._".contains(char);
+        }
+        None
+    }
+
+    /// What becomes of held text that begins with a candidate.
+    fn judge(&mut self) -> Step {
+        let held = self.held.as_str();
+        if held.len() > MOST {
+            return Step::Off;
+        }
+        if marked::may_begin(held) {
+            return Step::Wait;
+        }
+        if begins(held, "```") {
+            return self.fence();
+        }
+        let is_call = match held.as_bytes()[0] {
+            b'{' | b'[' => first_key_is_of_a_call(held),
+            _ => Some(true),
+        };
+        match is_call {
+            Some(false) => Step::Release(1),
+            Some(true) | None => Step::Wait,
+        }
+    }
+
+    fn fence(&mut self) -> Step {
+        let held = self.held.as_str();
+        let Some(line) = held.find('\n').map(|at| at + 1) else {
+            return if held.len() > SHORT { Step::Release(held.len()) } else { Step::Wait };
+        };
+        let (info, body) = (held[3.min(line)..line].trim().to_lowercase(), &held[line..]);
+        let any = self.taken == Taken::Any;
+        let is_call = match info.as_str() {
+            "tool_code" | "tool_call" | "tool_calls" | "tool" if any => Some(true),
+            "" | "json" | "jsonc" | "json5" => match body.trim_start().starts_with('<') {
+                true => Some(marked::may_begin(body.trim_start())),
+                false => first_key_is_of_a_call(body).map(|is_call| is_call && any),
+            },
+            "xml" => Some(body.trim().is_empty() || marked::may_begin(body.trim_start())),
+            _ => Some(false),
+        };
+        if is_call == Some(false) {
+            self.in_code = true;
+            return Step::Release(line);
+        }
+        // Words after the end of the fence: it was a quotation, or one call of several among words.
+        let end = body.find("\n```").map(|at| line + at + 4);
+        match end.map(|end| (end, held[end..].trim_start())) {
+            Some((end, after)) if !after.is_empty() && !begins(after, "```") && !marked::may_begin(after) => {
+                Step::Release(end)
+            }
+            _ => Step::Wait,
+        }
+    }
+}
+
+/// Whether a text begins with a mark, or may when more of it has come.
+fn begins(text: &str, mark: &str) -> bool {
+    text.starts_with(mark) || mark.starts_with(text)
+}
+
+/// Whether the first key of an object, or of the first object of a list, is one of a call. `None`: not yet known.
+fn first_key_is_of_a_call(text: &str) -> Option<bool> {
+    let text = text.trim_start();
+    let text = text.strip_prefix('[').unwrap_or(text).trim_start();
+    let Some(inside) = text.strip_prefix('{') else {
+        return if text.is_empty() { None } else { Some(false) };
+    };
+    let inside = inside.trim_start();
+    if inside.is_empty() {
+        return None;
+    }
+    let key = inside.trim_start_matches(['"', '\'']);
+    match key.find(['"', '\'', ':', ' ', '\n']) {
+        Some(end) => Some(KEYS.contains(&&key[..end])),
+        None if key.len() > SHORT => Some(false),
+        None => None,
+    }
+}

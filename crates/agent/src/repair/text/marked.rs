@@ -1,0 +1,359 @@
+//! The marks that templates put around calls. They are read where a server left them in the text.
+//!
+//! Hermes, Qwen and GLM: `<tool_call>`; Llama: `<function=NAME>`, `<|python_tag|>`; Claude, MiniMax and DeepSeek 3.2: `<invoke name="NAME">`;
+//! Mistral: `[TOOL_CALLS]`; DeepSeek and Kimi: `<|tool_call_begin|>` (with their own bars and blanks); Granite and Phi: `<|tool_call|>`;
+//! GPT-OSS: `to=functions.NAME`, and `functions.NAME({…})`.
+
+use super::{TextCall, TextCalls, is_example, object, python};
+use crate::repair::json;
+use serde_json::{Map, Value};
+
+/// What begins a call.
+const OPENERS: [&str; 23] = [
+    "<tool_call",
+    "<tool_calls>",
+    "<function_call",
+    "<function_calls>",
+    "<tool_use>",
+    "<tools>",
+    "<TOOLCALL>",
+    "<toolcall>",
+    "<function=",
+    "<function name=",
+    "<invoke ",
+    "[TOOL_CALLS]",
+    "<|tool_call",
+    "<|python_tag|>",
+    "<|start|>assistant",
+    "<|channel|>commentary to=",
+    "commentary to=",
+    "to=functions.",
+    "functions.",
+    "<minimax:tool_call>",
+    "<|DSML|",
+    "<invoke ",
+    "<function_calls>",
+];
+/// DeepSeek's, with its own bars and blanks.
+const WIDE: [&str; 2] = ["<｜tool▁call", "<｜DSML｜"];
+/// What may stand between calls and after them.
+const BETWEEN: [&str; 31] = [
+    "<tool_calls>",
+    "</tool_calls>",
+    "<function_calls>",
+    "</function_calls>",
+    "</tool_call>",
+    "</function_call>",
+    "</function>",
+    "</invoke>",
+    "<minimax:tool_call>",
+    "</minimax:tool_call>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_calls_section_end|>",
+    "<|tool_calls_begin|>",
+    "<|tool_calls_end|>",
+    "<|tool_call_end|>",
+    "<|DSML|function_calls>",
+    "</|DSML|function_calls>",
+    "<|DSML|tool_calls>",
+    "</|DSML|tool_calls>",
+    "<|call|>",
+    "<|end|>",
+    "<|start|>assistant",
+    "<|/tool_call|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "```",
+    "</tools>",
+    "</TOOLCALL>",
+    "</s>",
+    "<function_calls>",
+    "</function_calls>",
+];
+
+/// How many marks are tried as the beginning of the calls.
+const TRIES: usize = 64;
+
+/// Whether a text begins with a mark, or may when more of it has come.
+pub(super) fn may_begin(text: &str) -> bool {
+    OPENERS.iter().chain(&WIDE).any(|mark| text.starts_with(mark) || mark.starts_with(text))
+}
+
+/// Finds the calls that end a text.
+pub(super) fn find(text: &str, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextCalls> {
+    // The bars and blanks of DeepSeek's marks, as everybody else writes them; where they begin does not move.
+    let mut from = 0;
+    for _ in 0..TRIES {
+        let begin = opener(text, from)?;
+        from = begin + 1;
+        let rest = text[begin..].replace('｜', "|").replace('▁', "_");
+        let Some(calls) = calls(&rest) else { continue };
+        let (begin, fenced) = fence_before(text, begin);
+        let before = &text[..begin];
+        if fenced && !before.trim().is_empty() && (is_example(before) || !calls.iter().all(fits)) {
+            return None;
+        }
+        return Some(TextCalls { begin, calls });
+    }
+    None
+}
+
+/// Where the next mark begins: at the beginning of a word, so that a name with `functions.` in it is none.
+fn opener(text: &str, from: usize) -> Option<usize> {
+    let rest = text.get(from..).or_else(|| text.get(text.ceil_char_boundary(from)..))?;
+    let from = text.len() - rest.len();
+    let plain = OPENERS.iter().filter_map(|mark| rest.find(mark));
+    let wide = WIDE.iter().filter_map(|mark| rest.find(mark));
+    let found = from + plain.chain(wide).min()?;
+    let begins = text[..found]
+        .chars()
+        .next_back()
+        .is_none_or(|before| !before.is_alphanumeric() && !"._".contains(before));
+    match begins || text[found..].starts_with(['<', '[']) {
+        true => Some(found),
+        false => opener(text, found + 1),
+    }
+}
+
+/// The code fence that marks stand in, where nothing else does.
+fn fence_before(text: &str, begin: usize) -> (usize, bool) {
+    let before = text[..begin].trim_end();
+    let line = before.rfind('\n').map_or(0, |at| at + 1);
+    let open = before.lines().filter(|line| line.starts_with("```")).count() % 2 == 1;
+    match open && before[line..].starts_with("```") {
+        true => (line, true),
+        false => (begin, false),
+    }
+}
+
+/// The calls of a text that is marked calls and nothing else.
+fn calls(text: &str) -> Option<Vec<TextCall>> {
+    let mut calls = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        // Not the beginning of a harmony message, which names the call.
+        if let Some(after) = BETWEEN.iter().find_map(|mark| rest.strip_prefix(mark)) {
+            rest = after;
+            continue;
+        }
+        if rest.is_empty() {
+            break;
+        }
+        // What the model made up as the result of its call.
+        if !calls.is_empty()
+            && ["<tool_response>", "<function_results>", "<|tool_response|>"]
+                .iter()
+                .any(|mark| rest.starts_with(mark))
+        {
+            break;
+        }
+        let (found, after) = one(rest)?;
+        calls.extend(found);
+        rest = after;
+    }
+    (!calls.is_empty()).then_some(calls)
+}
+
+type Read<'a> = (Vec<TextCall>, &'a str);
+
+fn one(text: &str) -> Option<Read<'_>> {
+    invoke(text)
+        .or_else(|| function(text))
+        .or_else(|| begun(text))
+        .or_else(|| listed(text))
+        .or_else(|| harmony(text))
+        .or_else(|| element(text))
+        .or_else(|| namespaced(text))
+}
+
+/// `<tool_call>…</tool_call>` and its kin, with whatever the model's family puts inside.
+fn element(text: &str) -> Option<Read<'_>> {
+    const TAGS: [&str; 7] =
+        ["tool_call", "function_call", "tool_use", "tools", "TOOLCALL", "toolcall", "|tool_call|"];
+    let tag = TAGS.into_iter().find(|tag| {
+        text.strip_prefix('<')
+            .is_some_and(|rest| rest.strip_prefix(tag).is_some_and(|rest| rest.starts_with('>')))
+    })?;
+    let inside = &text[tag.len() + 2..];
+    let ends = [format!("</{tag}>"), format!("<{tag}>"), "<tool_response>".to_owned()];
+    let end = ends.iter().filter_map(|end| inside.find(end.as_str())).min().unwrap_or(inside.len());
+    let (body, after) = (inside[..end].trim(), &inside[end..]);
+    let after = after.strip_prefix(ends[0].as_str()).unwrap_or(after);
+    Some((body_calls(body)?, after))
+}
+
+fn body_calls(body: &str) -> Option<Vec<TextCall>> {
+    if let Some(calls) = object::read(body) {
+        return Some(calls);
+    }
+    if body.starts_with('<') {
+        return calls(body);
+    }
+    if body.starts_with(['{', '[', '`']) {
+        // A call that cannot be read is one all the same: the model is told what is wrong with it.
+        let name = object::name_in(body)?;
+        return Some(vec![TextCall {
+            name: name.to_owned(),
+            arguments: broken_arguments(body).to_owned(),
+            whole: false,
+        }]);
+    }
+    let name_end =
+        body.find(|char: char| !char.is_alphanumeric() && !"_.-".contains(char)).unwrap_or(body.len());
+    let (name, rest) = (&body[..name_end], body[name_end..].trim_start());
+    if name.is_empty() {
+        return None;
+    }
+    if rest.starts_with("<arg_key>") {
+        return Some(vec![TextCall::new(name, &Value::Object(pairs(rest)?))]);
+    }
+    if rest.starts_with('{') {
+        return json_call(name, rest).map(|(call, _)| vec![call]);
+    }
+    python::read(body)
+}
+
+/// The arguments within the text of a call that cannot be read.
+fn broken_arguments(body: &str) -> &str {
+    let at = ["\"arguments\"", "\"parameters\""].iter().find_map(|key| Some(body.find(key)? + key.len()));
+    at.map_or(body, |at| body[at..].trim_start().trim_start_matches(':').trim())
+}
+
+/// GLM's `<arg_key>K</arg_key><arg_value>V</arg_value>`.
+fn pairs(text: &str) -> Option<Map<String, Value>> {
+    let mut arguments = Map::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (key, after) = rest.strip_prefix("<arg_key>")?.split_once("</arg_key>")?;
+        let (value, after) = after.trim_start().strip_prefix("<arg_value>")?.split_once("</arg_value>")?;
+        arguments.insert(key.trim().to_owned(), Value::from(value));
+        rest = after.trim();
+    }
+    Some(arguments)
+}
+
+/// `<function=NAME>…</function>`, with JSON or parameters inside.
+fn function(text: &str) -> Option<Read<'_>> {
+    let rest = text.strip_prefix("<function=").or_else(|| text.strip_prefix("<function name="))?;
+    let (name, rest) = rest.split_once('>')?;
+    let name = name.trim().trim_matches(['"', '\'']);
+    parameters(name, rest, "</function>", &["<parameter=", "<parameter name="], "</parameter>")
+}
+
+/// `<invoke name="NAME">…</invoke>`, whatever stands before `invoke`.
+fn invoke(text: &str) -> Option<Read<'_>> {
+    let (space, rest) = text.strip_prefix('<')?.split_once("invoke name=")?;
+    if !["", "antml:", "|DSML|", "minimax:"].contains(&space) {
+        return None;
+    }
+    let (name, rest) = rest.split_once('>')?;
+    let name = name.trim().trim_matches(['"', '\'']);
+    let (open, close) = (format!("<{space}parameter name="), format!("</{space}parameter>"));
+    parameters(name, rest, &format!("</{space}invoke>"), &[&open], &close)
+}
+
+/// What stands in a function: JSON, or parameters with their names.
+fn parameters<'a>(name: &str, text: &'a str, end: &str, opens: &[&str], close: &str) -> Option<Read<'a>> {
+    let mut rest = text.trim_start();
+    if rest.starts_with('{') {
+        let (call, after) = json_call(name, rest)?;
+        return Some((vec![call], after.trim_start().strip_prefix(end).unwrap_or(after)));
+    }
+    let mut arguments = Map::new();
+    while let Some(inside) = opens.iter().find_map(|open| rest.strip_prefix(open)) {
+        let (key, inside) = inside.split_once('>')?;
+        let key = key.split_whitespace().next()?.trim_matches(['"', '\'']);
+        // One that has no end ends where its function does; the text may itself hold what looks like a tag.
+        let (value, after) = inside.split_once(close)?;
+        let value = value.strip_prefix('\n').unwrap_or(value);
+        arguments.insert(key.to_owned(), Value::from(value.strip_suffix('\n').unwrap_or(value)));
+        rest = after.trim_start();
+    }
+    let after = match rest.strip_prefix(end) {
+        Some(after) => after,
+        None if rest.is_empty() || rest.starts_with("</tool_call>") => rest,
+        None => return None,
+    };
+    Some((vec![TextCall::new(name, &Value::Object(arguments))], after))
+}
+
+/// A call whose arguments are the JSON that a text begins with.
+fn json_call<'a>(name: &str, text: &'a str) -> Option<(TextCall, &'a str)> {
+    match json::prefix(text) {
+        Ok((arguments, length)) => Some((TextCall::new(name, &arguments), &text[length..])),
+        // It has no end: it is told so, and never closed.
+        Err(_) => {
+            let end = text.find("</").or_else(|| text.find("<|")).unwrap_or(text.len());
+            Some((
+                TextCall { name: name.to_owned(), arguments: text[..end].to_owned(), whole: false },
+                &text[end..],
+            ))
+        }
+    }
+}
+
+/// `<|tool_call_begin|>…<|tool_call_end|>`, DeepSeek's and Kimi's.
+fn begun(text: &str) -> Option<Read<'_>> {
+    let rest = text.strip_prefix("<|tool_call_begin|>")?;
+    let (head, rest) =
+        rest.split_once("<|tool_sep|>").or_else(|| rest.split_once("<|tool_call_argument_begin|>"))?;
+    let (name, rest) = match head.trim() {
+        "function" => rest.split_once('\n')?,
+        name => (name, rest),
+    };
+    let rest = rest.trim_start().trim_start_matches("```json").trim_start();
+    let (call, rest) = json_call(name.trim(), rest)?;
+    Some((vec![call], rest.trim_start().trim_start_matches("```")))
+}
+
+/// `[TOOL_CALLS]` with a list, or with names; `<|python_tag|>` and `<|tool_call|>` with JSON.
+fn listed(text: &str) -> Option<Read<'_>> {
+    let mark = ["[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>"]
+        .into_iter()
+        .find(|mark| text.starts_with(mark))?;
+    let rest = text[mark.len()..].trim_start();
+    if rest.starts_with(['{', '[']) {
+        let (value, length) = json::prefix(rest).ok()?;
+        return Some((object::of(&value)?, rest[length..].trim_start_matches([';', ' '])));
+    }
+    if let Some((call, after)) = python::call(rest) {
+        return Some((vec![call], after));
+    }
+    let end = rest.find(|char: char| !char.is_alphanumeric() && !"_.-".contains(char))?;
+    let name = &rest[..end];
+    let rest = match rest[end..].strip_prefix("[CALL_ID]") {
+        Some(after) => &after[after.find('[')?..],
+        None => &rest[end..],
+    };
+    let rest = rest.strip_prefix("[ARGS]").unwrap_or(rest).trim_start();
+    let (call, after) = json_call(name, rest).filter(|_| rest.starts_with('{') && !name.is_empty())?;
+    Some((vec![call], after))
+}
+
+/// `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`, with or without its marks.
+fn harmony(text: &str) -> Option<Read<'_>> {
+    let rest = text.strip_prefix("<|channel|>").unwrap_or(text);
+    let rest = rest.strip_prefix("commentary").or_else(|| rest.strip_prefix("analysis")).unwrap_or(rest);
+    let rest = rest.trim_start().strip_prefix("to=")?;
+    let end = rest.find(|char: char| !char.is_alphanumeric() && !"_.-:".contains(char))?;
+    let (name, rest) = (&rest[..end], &rest[end..]);
+    let begin =
+        rest.find('{').filter(|begin| rest[..*begin].len() <= 80 && !rest[..*begin].contains('\n'))?;
+    let (call, after) = json_call(name, &rest[begin..])?;
+    Some((vec![call], after))
+}
+
+/// `functions.NAME({…})` and `functions.NAME {…}`.
+fn namespaced(text: &str) -> Option<Read<'_>> {
+    if !text.starts_with("functions.") {
+        return None;
+    }
+    if let Some((call, after)) = python::call(text) {
+        return Some((vec![call], after.trim_start_matches(';')));
+    }
+    let end = text.find(|char: char| !char.is_alphanumeric() && !"_.:".contains(char))?;
+    let rest = text[end..].trim_start();
+    let (call, after) = json_call(&text[..end], rest).filter(|_| rest.starts_with('{'))?;
+    Some((vec![call], after))
+}

@@ -1,0 +1,128 @@
+//! Reasoning that a server leaves in the content, between `<think>` and `</think>`.
+//!
+//! Servers that know a model's template take it out; others stream it as it comes. Only what the answer begins with is
+//! reasoning: text that mentions the tag later is left alone.
+
+/// The tags that content may begin with, each with its end.
+const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+
+/// Where in the content we are.
+#[derive(Debug)]
+pub(super) enum Think {
+    /// At its beginning: what may become a tag is held back.
+    Beginning(String),
+    /// Between the tags: what may become the end is held back.
+    Inside { end: &'static str, held: String },
+    /// Right behind them: the blank lines there are of no use.
+    Behind,
+    /// In the answer.
+    Over,
+}
+
+/// What a piece of content is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) reasoning: String,
+    /// Follows the reasoning.
+    pub(super) text: String,
+}
+
+impl Default for Think {
+    fn default() -> Self {
+        Self::Beginning(String::new())
+    }
+}
+
+impl Think {
+    /// Takes a piece of content.
+    pub(super) fn feed(&mut self, piece: &str) -> Told {
+        let mut told = Told::default();
+        let mut rest = piece.to_owned();
+        while !rest.is_empty() {
+            rest = self.step(rest, &mut told);
+        }
+        told
+    }
+
+    /// The end of the content, or of its beginning where reasoning came otherwise: gives out what was held back.
+    pub(super) fn finish(&mut self) -> Told {
+        match std::mem::replace(self, Self::Over) {
+            Self::Beginning(held) => Told { text: held, ..Told::default() },
+            Self::Inside { held, .. } => Told { reasoning: held, ..Told::default() },
+            Self::Behind | Self::Over => Told::default(),
+        }
+    }
+
+    /// Takes text up to the next change of place; what is left.
+    fn step(&mut self, text: String, told: &mut Told) -> String {
+        match self {
+            Self::Beginning(held) => {
+                held.push_str(&text);
+                let start = held.trim_start();
+                if let Some((tag, end)) = TAGS.into_iter().find(|(tag, _)| start.starts_with(tag)) {
+                    let rest = start[tag.len()..].to_owned();
+                    *self = Self::Inside { end, held: String::new() };
+                    return rest;
+                }
+                if !TAGS.iter().any(|(tag, _)| tag.starts_with(start)) {
+                    told.text.push_str(held);
+                    *self = Self::Over;
+                }
+            }
+            Self::Inside { end, held } => {
+                held.push_str(&text);
+                if let Some(at) = held.find(*end) {
+                    told.reasoning.push_str(&held[..at]);
+                    let rest = held[at + end.len()..].to_owned();
+                    *self = Self::Behind;
+                    return rest;
+                }
+                let keep = (1..end.len()).rev().find(|length| held.ends_with(&end[..*length])).unwrap_or(0);
+                told.reasoning.extend(held.drain(..held.len() - keep));
+            }
+            Self::Behind => {
+                let rest = text.trim_start().to_owned();
+                if !rest.is_empty() {
+                    *self = Self::Over;
+                }
+                return rest;
+            }
+            Self::Over => told.text.push_str(&text),
+        }
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_cut_gives_the_same_reasoning_and_text() {
+        for (content, reasoning, text) in [
+            ("<think>Hm.\n</think>\n\nYes.", "Hm.\n", "Yes."),
+            ("\n <think>a < b</think>x</think>", "a < b", "x</think>"),
+            ("<thinking>a</think>b</thinking>c", "a</think>b", "c"),
+            ("<think>never closed </thi", "never closed </thi", ""),
+            ("<think></think>", "", ""),
+            ("The tag <think> begins </think> it.", "", "The tag <think> begins </think> it."),
+            ("<thin ice>", "", "<thin ice>"),
+            ("  <th", "", "  <th"),
+            ("  plain", "", "  plain"),
+            ("Größe <think>", "", "Größe <think>"),
+        ] {
+            for size in 1..=content.chars().count() {
+                let chars: Vec<_> = content.chars().collect();
+                let (mut think, mut got) = (Think::default(), Told::default());
+                let mut add = |told: Told| {
+                    got.reasoning.push_str(&told.reasoning);
+                    got.text.push_str(&told.text);
+                };
+                chars.chunks(size).for_each(|piece| add(think.feed(&piece.iter().collect::<String>())));
+                add(think.finish());
+                let expected = Told { reasoning: reasoning.into(), text: text.into() };
+                assert_eq!(got, expected, "{content:?} in pieces of {size}");
+            }
+        }
+    }
+}

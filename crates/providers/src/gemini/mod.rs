@@ -1,0 +1,66 @@
+//! Google's Gemini API: `models.streamGenerateContent` (Google, "Generating content").
+
+mod request;
+mod schema;
+mod stream;
+
+pub(crate) use request::{OPTIONS, body};
+pub(crate) use stream::GeminiFold;
+
+use crate::http::Endpoint;
+use agent::ModelError;
+
+/// The version of the API, for base URLs that name none.
+const VERSION: &str = "v1beta";
+
+/// The address of a model. The base URL is with or without the version.
+pub(crate) fn endpoint(base_url: &str, model: &str) -> Result<Endpoint, ModelError> {
+    let name = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
+    Endpoint::below(base_url, VERSION, &format!("{name}:streamGenerateContent"), "alt=sse")
+}
+
+/// The major and the minor version of a model, from a name such as `gemini-2.5-flash`. What has no version, such as
+/// `gemini-flash-latest`, is as the newest; what is no Gemini has none.
+fn version(model: &str) -> Option<(u32, u32)> {
+    let (_, name) = model.rsplit_once("gemini-")?;
+    let version = name.split('-').next()?;
+    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
+    Some((major.parse().unwrap_or(u32::MAX), minor.parse().unwrap_or(0)))
+}
+
+/// The name under which parts of an answer are kept as they came, to be sent back byte for byte. They may hold a signature of what
+/// the model thought, which it wants back in its place (Google, "Thought signatures").
+const KEPT: &str = "gemini";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_works_with_and_without_its_version() {
+        let path = "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse";
+        for base in ["http://h:1", "http://h:1/", "http://h:1/v1beta", "http://h:1/v1beta/"] {
+            let endpoint = endpoint(base, "gemini-3-pro").unwrap();
+            assert_eq!(endpoint.url.as_str(), format!("http://h:1{path}"), "{base}");
+        }
+        let other = endpoint("https://h/google/v1?x=1", "tunedModels/mine").unwrap();
+        assert_eq!(
+            other.url.as_str(),
+            "https://h/google/v1/tunedModels/mine:streamGenerateContent?x=1&alt=sse"
+        );
+        assert!(!other.shown().contains("x=1"));
+    }
+
+    #[test]
+    fn names_have_versions() {
+        for (model, expected) in [
+            ("gemini-2.5-flash", Some((2, 5))),
+            ("gemini-3-pro-preview", Some((3, 0))),
+            ("models/gemini-3.8-flash", Some((3, 8))),
+            ("gemini-flash-latest", Some((u32::MAX, 0))),
+            ("gemma-3-27b-it", None),
+        ] {
+            assert_eq!(version(model), expected, "{model}");
+        }
+    }
+}

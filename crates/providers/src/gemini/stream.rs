@@ -1,0 +1,257 @@
+//! Folds the events of a `streamGenerateContent` stream.
+
+mod event;
+
+use super::KEPT;
+use crate::{
+    http::{Failure, Fold, Peer},
+    limits::MAX_CALLS,
+    parts::kept,
+    sink::Sink,
+};
+use agent::{ModelCall, ModelError, ModelEvent, ModelStop, Reasoning, Usage};
+use event::{Event, FunctionCall, Part};
+use serde_json::value::{RawValue, to_raw_value};
+
+/// The state of an answer.
+#[derive(Debug, Default)]
+pub(crate) struct GeminiFold {
+    /// The text or the thoughts that are coming in.
+    open: Open,
+    calls: usize,
+    usage: Option<Usage>,
+    finish: Option<String>,
+}
+
+/// Neighbouring parts of one kind, which are one item.
+#[derive(Debug, Default)]
+struct Open {
+    thought: bool,
+    /// All of the text.
+    text: String,
+    /// What of the text is in no part below.
+    plain: String,
+    /// The parts to be sent back as they came: some have a signature, which belongs to their own text alone.
+    parts: Vec<Box<RawValue>>,
+}
+
+impl Fold for GeminiFold {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+        let event: Event<'_> = match serde_json::from_str(data) {
+            Ok(event) => event,
+            Err(_) if data.trim() == "[DONE]" => return Ok(()),
+            Err(error) => {
+                sink.malformed(&error, data.len());
+                return Ok(());
+            }
+        };
+        if event.error.is_some() {
+            let value = serde_json::from_str(data).unwrap_or_default();
+            return Err(peer.reported(None, &value));
+        }
+        if let Some(usage) = event.usage_metadata {
+            self.usage = Some(usage.into());
+        }
+        if let Some(feedback) = event.prompt_feedback
+            && let Some(reason) = feedback.block_reason
+        {
+            sink.refused(peer, Some(&reason), feedback.block_reason_message.as_deref());
+            self.finish = Some("SAFETY".into());
+            sink.finished = true;
+        }
+        // One answer is asked for: a second would be the server's idea.
+        let Some(candidate) = event.candidates.into_iter().find(|candidate| candidate.index == 0) else {
+            return Ok(());
+        };
+        for part in candidate.content.map(|content| content.parts).unwrap_or_default() {
+            self.on_part(part, peer, sink)?;
+        }
+        match candidate.finish_reason {
+            Some(reason) if reason != "FINISH_REASON_UNSPECIFIED" => {
+                self.on_finish(reason, candidate.finish_message.as_deref(), peer, sink)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn complete(&mut self, sink: &mut Sink) {
+        self.close(sink);
+        let stop = match self.finish.as_deref() {
+            Some("MAX_TOKENS") => ModelStop::MaxTokens,
+            Some(reason) if REFUSALS.contains(&reason) => ModelStop::Refusal,
+            _ if self.calls > 0 => ModelStop::ToolCalls,
+            _ => ModelStop::EndTurn,
+        };
+        if let Some(usage) = self.usage.take() {
+            sink.push(ModelEvent::Usage(usage));
+        }
+        sink.push(ModelEvent::Stop(stop));
+    }
+
+    fn abandon(&mut self, sink: &mut Sink) {
+        self.close(sink);
+        if let Some(usage) = self.usage.take() {
+            sink.push(ModelEvent::Usage(usage));
+        }
+    }
+}
+
+/// Reasons to stop that are a filter's.
+const REFUSALS: &[&str] =
+    &["SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"];
+
+impl GeminiFold {
+    fn on_part(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+        let part: Part<'_> = match serde_json::from_str(raw.get()) {
+            Ok(part) => part,
+            Err(error) => {
+                sink.malformed(&error, raw.get().len());
+                return Ok(());
+            }
+        };
+        if let Some(call) = part.function_call {
+            self.close(sink);
+            return self.on_call(call, raw, peer, sink);
+        }
+        let Some(text) = part.text else {
+            // Something that is not asked for, such as code that the server ran: the model may want it back.
+            self.close(sink);
+            sink.count(raw.get().len());
+            sink.push(ModelEvent::Other(kept(KEPT, &[raw])));
+            return Ok(());
+        };
+        if part.thought != self.open.thought {
+            self.close(sink);
+            self.open.thought = part.thought;
+        }
+        self.open.add(&text, part.thought_signature.is_some().then_some(raw));
+        sink.count(part.thought_signature.map_or(0, |_| raw.get().len()));
+        if part.thought {
+            sink.reasoning(text)
+        } else {
+            sink.text(text)
+        }
+        Ok(())
+    }
+
+    fn on_call(
+        &mut self,
+        call: FunctionCall<'_>,
+        raw: &RawValue,
+        peer: &Peer,
+        sink: &mut Sink,
+    ) -> Result<(), Failure> {
+        sink.count(raw.get().len());
+        let id = call.id.filter(|id| !id.is_empty());
+        let arguments = call.args.map_or("", RawValue::get);
+        let arguments = if arguments == "null" { "" } else { arguments };
+        self.call(id, call.name, arguments.to_owned(), Some(kept(KEPT, &[raw])), peer, sink)
+    }
+
+    fn call(
+        &mut self,
+        id: Option<String>,
+        name: String,
+        arguments: String,
+        opaque: Option<String>,
+        peer: &Peer,
+        sink: &mut Sink,
+    ) -> Result<(), Failure> {
+        if self.calls >= MAX_CALLS {
+            return Err(peer.too_many_calls(MAX_CALLS));
+        }
+        let provider_id = id.unwrap_or_else(|| format!("call_{}", self.calls));
+        self.calls += 1;
+        sink.push(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }));
+        Ok(())
+    }
+
+    /// The model has said why it stopped.
+    fn on_finish(
+        &mut self,
+        reason: String,
+        message: Option<&str>,
+        peer: &Peer,
+        sink: &mut Sink,
+    ) -> Result<(), Failure> {
+        match reason.as_str() {
+            // The model wrote a call that the server could not read, often as a line of Python.
+            "MALFORMED_FUNCTION_CALL" => {
+                let said = message.unwrap_or_default();
+                if let Some(name) = called(said) {
+                    self.close(sink);
+                    self.call(None, name, said.to_owned(), None, peer, sink)?;
+                } else if !sink.began {
+                    return Err(Failure::passing(ModelError::BadResponse(format!(
+                        "{} wrote a tool call that its server could not read; try again",
+                        peer.model
+                    ))));
+                }
+            }
+            refused if REFUSALS.contains(&refused) => sink.refused(peer, Some(refused), message),
+            _ => {}
+        }
+        self.finish = Some(reason);
+        sink.finished = true;
+        Ok(())
+    }
+
+    /// Ends the item that is coming in.
+    fn close(&mut self, sink: &mut Sink) {
+        let open = std::mem::take(&mut self.open);
+        let (thought, said) = (open.thought, !open.text.is_empty());
+        let (text, kept) = open.whole();
+        match (thought, kept) {
+            (true, opaque) if said || opaque.is_some() => {
+                sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
+            }
+            (false, opaque) if said => sink.push(ModelEvent::TextDone(opaque)),
+            // A signature without a text, as the last part of an answer has it.
+            (false, Some(opaque)) => sink.push(ModelEvent::Other(opaque)),
+            _ => {}
+        }
+    }
+}
+
+impl Open {
+    /// Adds a text, and the whole part where it has a signature.
+    fn add(&mut self, text: &str, signed: Option<&RawValue>) {
+        self.text.push_str(text);
+        let Some(raw) = signed else {
+            self.plain.push_str(text);
+            return;
+        };
+        self.end_plain();
+        self.parts.push(raw.to_owned());
+    }
+
+    fn end_plain(&mut self) {
+        let plain = std::mem::take(&mut self.plain);
+        if plain.is_empty() {
+            return;
+        }
+        let part = if self.thought {
+            serde_json::json!({ "text": plain, "thought": true })
+        } else {
+            serde_json::json!({ "text": plain })
+        };
+        self.parts.push(to_raw_value(&part).expect("JSON always serialises"));
+    }
+
+    /// The text, and the parts where one of them has a signature.
+    fn whole(mut self) -> (String, Option<String>) {
+        if self.parts.is_empty() {
+            return (self.text, None);
+        }
+        self.end_plain();
+        let parts: Vec<&RawValue> = self.parts.iter().map(|part| &**part).collect();
+        (self.text, Some(kept(KEPT, &parts)))
+    }
+}
+
+/// The tool that a call which could not be read was for: `… print(default_api.NAME(…))`.
+fn called(message: &str) -> Option<String> {
+    let (_, after) = message.split_once("default_api.")?;
+    let name: String = after.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
+    (!name.is_empty()).then_some(name)
+}

@@ -1,0 +1,233 @@
+//! What servers refuse is left out, once it is known for ever.
+
+use crate::{
+    faker::Faker,
+    refusals::Rule,
+    support::{catalog, options, request, show, vendor},
+};
+use agent::{Content, LanguageModel, Message, ModelRequest, Models, ToolSpec, ToolSpecs};
+use futures::StreamExt;
+use providers::{Catalog, Wire};
+use serde_json::{Value, json};
+
+/// A catalog whose every provider is at a faker.
+fn at(faker: &Faker, wire: Wire) -> Catalog {
+    let mut options = options();
+    options.openai = vendor(faker.url(), wire);
+    options.anthropic = vendor(faker.url(), Wire::Auto);
+    options.custom.insert("own".into(), vendor(faker.url(), wire));
+    catalog(options)
+}
+
+/// A request with a tool, an effort and a schema for its answer.
+fn full() -> ModelRequest {
+    ModelRequest {
+        tools: ToolSpecs::from(vec![ToolSpec {
+            name: "read".into(),
+            description: "Reads.".into(),
+            parameters: json!({"type": "object"}),
+        }]),
+        reasoning_effort: Some("low".into()),
+        answer_schema: Some(json!({"type": "object"})),
+        ..request("hi")
+    }
+}
+
+/// What a server refuses, the wire and the model, a place in the bodies, and what stands there each time.
+type Case<'a> = (&'a [Rule], Wire, &'a str, &'a str, &'a [&'a str]);
+
+async fn ask(model: &dyn LanguageModel, request: ModelRequest) -> String {
+    show(&model.stream(request).collect::<Vec<_>>().await)
+}
+
+const HELLO: &str = "text: hello\nstop: EndTurn";
+
+/// Asks twice and says which paths, or which members of the bodies, the server saw each time.
+async fn twice(rules: &[Rule], wire: Wire, id: &str, shown: impl Fn(&str, &Value) -> String) -> Vec<String> {
+    let faker = Faker::strict(rules).await;
+    let catalog = at(&faker, wire);
+    for _ in 0..2 {
+        // Got anew, as each turn does: what was learned belongs to the address, not to the model's object.
+        let model = catalog.get(id).await.unwrap();
+        let got = ask(&*model, full()).await;
+        assert!(got.starts_with("text: hello\n") && got.ends_with("stop: EndTurn"), "{id} {rules:?}: {got}");
+    }
+    let seen = faker.seen();
+    seen.iter().map(|seen| shown(seen.head.split(' ').nth(1).unwrap(), &seen.body)).collect()
+}
+
+fn has(body: &Value, path: &str) -> String {
+    body.pointer(path).map_or_else(|| "-".to_owned(), Value::to_string)
+}
+
+#[tokio::test]
+async fn an_option_that_is_refused_is_left_out_from_then_on() {
+    let cases: &[Case] = &[
+        (
+            &[Rule::SummaryNotVerified],
+            Wire::Responses,
+            "openai/gpt-5",
+            "/reasoning",
+            &[r#"{"effort":"low","summary":"auto"}"#, r#"{"effort":"low"}"#, r#"{"effort":"low"}"#],
+        ),
+        (
+            &[Rule::Unsupported("reasoning_effort")],
+            Wire::Chat,
+            "openai/gpt-4o",
+            "/reasoning_effort",
+            &["\"low\"", "-", "-"],
+        ),
+        (
+            &[Rule::Forbidden("reasoning_effort")],
+            Wire::Auto,
+            "own/mistral",
+            "/reasoning_effort",
+            &["\"low\"", "-", "-"],
+        ),
+        (
+            &[Rule::Forbidden("stream_options")],
+            Wire::Auto,
+            "own/m",
+            "/stream_options",
+            &[r#"{"include_usage":true}"#, "-", "-"],
+        ),
+        (
+            &[Rule::Unsupported("max_tokens")],
+            Wire::Chat,
+            "own/m",
+            "/max_completion_tokens",
+            &["-", "8192", "8192"],
+        ),
+        (
+            &[Rule::Unsupported("response_format")],
+            Wire::Chat,
+            "own/m",
+            "/response_format/type",
+            &["\"json_schema\"", "-", "-"],
+        ),
+        (
+            &[Rule::Unsupported("text.format")],
+            Wire::Responses,
+            "openai/m",
+            "/text/format/type",
+            &["\"json_schema\"", "-", "-"],
+        ),
+        (
+            &[Rule::Unsupported("output_config.format")],
+            Wire::Auto,
+            "anthropic/claude-opus-5",
+            "/output_config",
+            &[
+                r#"{"effort":"low","format":{"schema":{"type":"object"},"type":"json_schema"}}"#,
+                r#"{"effort":"low"}"#,
+                r#"{"effort":"low"}"#,
+            ],
+        ),
+        (&[Rule::MostTokens(4_096)], Wire::Chat, "own/m", "/max_tokens", &["8192", "4096", "4096"]),
+        (
+            &[Rule::MostTokens(64_000)],
+            Wire::Auto,
+            "anthropic/claude-opus-5",
+            "/max_tokens",
+            &["128000", "64000", "64000"],
+        ),
+    ];
+    for (rules, wire, id, path, expected) in cases {
+        let got = twice(rules, *wire, id, |_, body| has(body, path)).await;
+        assert_eq!(got, *expected, "{id} {rules:?}");
+    }
+}
+
+#[tokio::test]
+async fn several_refusals_in_a_row_are_all_learned() {
+    let rules = [
+        Rule::Unsupported("reasoning_effort"),
+        Rule::Unsupported("max_tokens"),
+        Rule::Unsupported("stream_options"),
+    ];
+    let got = twice(&rules, Wire::Chat, "own/m", |_, body| {
+        ["/reasoning_effort", "/max_tokens", "/stream_options"]
+            .map(|path| if has(body, path) == "-" { "-" } else { "x" })
+            .concat()
+    })
+    .await;
+    assert_eq!(got, ["xxx", "-xx", "--x", "---", "---"]);
+}
+
+#[tokio::test]
+async fn what_is_no_option_is_never_left_out_and_the_refusal_is_told() {
+    for rule in [Rule::Unsupported("tools"), Rule::Unsupported("model"), Rule::Forbidden("messages")] {
+        let faker = Faker::strict(&[rule]).await;
+        let model = at(&faker, Wire::Chat).get("own/m").await.unwrap();
+        let got = ask(&*model, full()).await;
+        assert!(got.starts_with("error: BadRequest: own refused the request to m"), "{rule:?}: {got}");
+        assert_eq!(faker.seen().len(), 1, "{rule:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_did_not_help_is_not_remembered() {
+    // The second rule refuses what no request can do without, so that nothing is ever accepted.
+    let faker = Faker::strict(&[Rule::Unsupported("reasoning_effort"), Rule::Unsupported("messages")]).await;
+    let catalog = at(&faker, Wire::Chat);
+    for _ in 0..2 {
+        let model = catalog.get("own/m").await.unwrap();
+        assert!(ask(&*model, full()).await.contains("Unsupported parameter: 'messages'"));
+    }
+    let efforts: Vec<_> = faker.seen().iter().map(|seen| has(&seen.body, "/reasoning_effort")).collect();
+    assert_eq!(efforts, ["\"low\"", "-", "\"low\"", "-"]);
+}
+
+#[tokio::test]
+async fn the_wire_is_chosen_by_family_and_changed_where_the_server_says_so() {
+    let (chat, responses) = ("/v1/chat/completions", "/v1/responses");
+    let cases: &[(&[Rule], Wire, &str, &[&str])] = &[
+        // Behind a gateway too.
+        (&[], Wire::Auto, "openai/gpt-5.6-sol", &[responses, responses]),
+        (&[], Wire::Auto, "openai/gpt-5-codex", &[responses, responses]),
+        (&[], Wire::Auto, "openai/gpt-4.1", &[chat, chat]),
+        (&[], Wire::Auto, "openai/qwen3", &[chat, chat]),
+        (&[Rule::ToolsOnChat], Wire::Auto, "openai/gpt-next", &[chat, responses, responses]),
+        (&[Rule::ToolsOnChat], Wire::Auto, "own/gpt-5.4", &[chat, responses, responses]),
+        (&[Rule::NoResponses], Wire::Auto, "openai/gpt-5.6-sol", &[responses, chat, chat]),
+        // One that was set is kept; the option that the text names is left out instead.
+        (&[], Wire::Chat, "openai/gpt-5.6-sol", &[chat, chat]),
+    ];
+    for (rules, wire, id, expected) in cases {
+        let got = twice(rules, *wire, id, |path, _| path.to_owned()).await;
+        assert_eq!(got, *expected, "{id} {rules:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_has_neither_wire_is_told_after_one_change() {
+    let faker = Faker::strict(&[Rule::NoResponses, Rule::ToolsOnChat]).await;
+    let model = at(&faker, Wire::Auto).get("openai/gpt-5.6-sol").await.unwrap();
+    let got = ask(&*model, full()).await;
+    assert!(got.contains("Please use /v1/responses instead"), "{got}");
+    assert_eq!(faker.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn images_become_a_text_where_the_server_takes_none() {
+    let faker = Faker::strict(&[Rule::NoImages]).await;
+    let catalog = at(&faker, Wire::Chat);
+    let model = catalog.get("openai/gpt-4.1").await.unwrap();
+    let image = Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };
+    let seen = ModelRequest { messages: vec![Message::User(vec![image])], ..request("") };
+    assert_eq!(ask(&*model, seen).await, HELLO);
+    let sent = faker.seen().remove(1).body.to_string();
+    assert!(sent.contains("an image (image/png) was here"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_context_that_a_refusal_tells_is_the_context_from_then_on() {
+    let long = r#"{"error":{"message":"This model's maximum context length is 16384 tokens. However, your messages resulted in 17000 tokens.","code":"context_length_exceeded"}}"#;
+    let faker = Faker::start(vec![vec![Faker::status("400 X", "", long)]]).await;
+    let catalog = at(&faker, Wire::Chat);
+    let model = catalog.get("own/m").await.unwrap();
+    assert_eq!(model.info().context_size, 128_000);
+    assert!(ask(&*model, request("hi")).await.starts_with("error: ContextOverflow"));
+    assert_eq!(catalog.get("own/m").await.unwrap().info().context_size, 16_384);
+    assert_eq!(catalog.get("own/other").await.unwrap().info().context_size, 128_000);
+}
