@@ -58,9 +58,8 @@ impl TryFrom<Raw> for FileEdit {
 #[async_trait]
 impl Tool for FileEdit {
     const NAME: &'static str = "file_edit";
-    const DESCRIPTION: &'static str = "Replaces text in a file. `old_string` must be the file's text exactly, without the line numbers that \
-        file_read prints, and occur once (or set `replace_all`). `edits` makes several replacements in order, all or none. An empty `old_string` \
-        creates a new file.";
+    const DESCRIPTION: &'static str = "Replaces text in a file. `old_string` is the file's text exactly, without printed line numbers, and occurs once \
+        (or set `replace_all`); empty, it creates a new file. `edits` makes several replacements in order, all or none.";
     const EFFECT: Effect = Effect::Writes;
 
     fn parameters() -> Value {
@@ -70,10 +69,10 @@ impl Tool for FileEdit {
                 "path": {"type": "string"},
                 "old_string": {"type": "string"},
                 "new_string": {"type": "string"},
-                "replace_all": {"type": "boolean"},
+                "replace_all": {"type": "boolean", "description": "Replace every occurrence"},
                 "edits": {
                     "type": "array",
-                    "description": "Several replacements, instead of old_string and new_string",
+                    "description": "Instead of old_string and new_string",
                     "items": {
                         "type": "object",
                         "properties": {
@@ -86,8 +85,7 @@ impl Tool for FileEdit {
                     }
                 }
             },
-            "required": ["path"],
-            "additionalProperties": false
+            "required": ["path"]
         })
     }
 

@@ -25,8 +25,8 @@ pub(super) struct FileWrite {
 #[async_trait]
 impl Tool for FileWrite {
     const NAME: &'static str = "file_write";
-    const DESCRIPTION: &'static str = "Creates a text file, or replaces all of an existing one (read it with file_read first). \
-        Missing folders are created. To change a part of a file use file_edit.";
+    const DESCRIPTION: &'static str = "Creates a text file and its folders, or replaces all of an existing one (read it first). To change a part use \
+        file_edit.";
     const EFFECT: Effect = Effect::Writes;
 
     fn parameters() -> Value {
@@ -36,8 +36,7 @@ impl Tool for FileWrite {
                 "path": {"type": "string"},
                 "content": {"type": "string", "description": "The whole text of the file"}
             },
-            "required": ["path", "content"],
-            "additionalProperties": false
+            "required": ["path", "content"]
         })
     }
 

@@ -47,10 +47,10 @@ impl From<Raw> for ApplyPatch {
 #[async_trait]
 impl Tool for ApplyPatch {
     const NAME: &'static str = "apply_patch";
-    const DESCRIPTION: &'static str = "Changes several files at once; if any part does not fit, nothing changes. Format:\n\
+    const DESCRIPTION: &'static str = "Changes several files, all or none. Format (or a unified diff):\n\
         *** Begin Patch\n*** Add File: path\n+line\n*** Update File: path\n*** Move to: new path (optional)\n@@ line above the change \
         (optional)\n context\n-old line\n+new line\n*** Delete File: path\n*** End Patch\n\
-        Give three lines of context around each change.";
+        Give three lines of context around each change, so that it fits one place.";
     const EFFECT: Effect = Effect::Writes;
 
     fn parameters() -> Value {
@@ -59,8 +59,7 @@ impl Tool for ApplyPatch {
             "properties": {
                 "patch": {"type": "string"}
             },
-            "required": ["patch"],
-            "additionalProperties": false
+            "required": ["patch"]
         })
     }
 

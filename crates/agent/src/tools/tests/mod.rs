@@ -95,7 +95,7 @@ fn at_most_twelve_tools_are_listed_and_they_are_short() {
     // With `execute_lua`, which its own crate adds, and one for what servers bring.
     assert_eq!(names, expected);
     // Of 7,000 in all.
-    assert!(bytes(&listed) <= 6_400, "{} bytes of tools", bytes(&listed));
+    assert!(bytes(&listed) <= 6_300, "{} bytes of tools", bytes(&listed));
     let small = super::small();
     assert_eq!(small.len(), 6);
     assert!(bytes(&small) <= 1_500, "{} bytes of tools in the small profile", bytes(&small));
@@ -110,13 +110,9 @@ fn the_small_profile_names_arguments_that_its_tools_have() {
         for name in spec.parameters["properties"].as_object().unwrap().keys() {
             assert!(tool.parameters["properties"].get(name).is_some(), "{} has no {name}", spec.name);
         }
-        for name in tool.parameters["required"].as_array().unwrap() {
-            assert!(
-                spec.parameters["required"].as_array().unwrap().contains(name),
-                "{} needs {name}",
-                spec.name
-            );
-        }
+        // It may leave out ways of saying the same, and then require more.
+        let required = |spec: &crate::ToolSpec| spec.parameters["required"].as_array().unwrap().clone();
+        assert!(required(&tool).iter().all(|name| required(&spec).contains(name)), "{}", spec.name);
     }
 }
 
