@@ -153,6 +153,63 @@ mod tests {
         ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque: None })
     }
 
+    /// A model that gives an event every so many seconds, and then nothing.
+    struct Slow {
+        info: ModelInfo,
+        every: u64,
+        events: Vec<ModelEvent>,
+    }
+
+    impl LanguageModel for Slow {
+        fn info(&self) -> &ModelInfo {
+            &self.info
+        }
+
+        fn stream(&self, _: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+            let pace = tokio::time::interval_at(tokio::time::Instant::now(), Duration::from_secs(self.every));
+            let events =
+                stream::unfold((pace, self.events.clone().into_iter()), |(mut pace, mut left)| async {
+                    pace.tick().await;
+                    Some((Ok(left.next()?), (pace, left)))
+                });
+            events.chain(stream::pending()).boxed()
+        }
+    }
+
+    async fn slow(
+        silence: Option<u64>,
+        every: u64,
+        events: Vec<ModelEvent>,
+    ) -> Vec<Result<ModelEvent, ModelError>> {
+        let info = ModelInfo { silence: silence.map(Duration::from_secs), ..ModelInfo::default() };
+        ask(&Slow { info, every, events }, ModelRequest::default()).collect().await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_ends_an_answer_later_than_the_model_itself_would_and_signs_of_life_do_not() {
+        let text = || ModelEvent::Text("x".to_owned());
+        let ended = |seconds: u64| {
+            let text = format!("the model said nothing for {seconds} s; try again");
+            Err(ModelError::Transport(text))
+        };
+        let alive = vec![ModelEvent::Alive; 9].into_iter().chain([text()]).collect();
+        assert_eq!(slow(None, 250, alive).await, [Ok(text()), ended(300)], "40 minutes with life");
+        assert_eq!(slow(None, 400, vec![text(), text()]).await, [Ok(text()), ended(300)]);
+        assert_eq!(slow(Some(600), 700, vec![text(), text()]).await, [Ok(text()), Ok(text()), ended(720)]);
+    }
+
+    #[tokio::test]
+    async fn tokens_are_told_with_what_they_cost() {
+        let rates = crate::Rates { input: 1.0, output: 2.0, cache_read: None, cache_write: None };
+        let price = Some(Price { rates, long: None });
+        let info = ModelInfo { price, ..ModelInfo::default() };
+        let used = crate::Usage { input: 10, output: 5, ..crate::Usage::default() };
+        let model = Slow { info, every: 1, events: vec![ModelEvent::Usage(used)] };
+        let first = ask(&model, ModelRequest::default()).next().await;
+        let Some(Ok(ModelEvent::Usage(told))) = first else { panic!("{first:?}") };
+        assert_eq!((told.cost, told.unpriced), (Some(crate::Cost(20_000_000)), 0));
+    }
+
     #[tokio::test]
     async fn an_answer_of_exactly_the_limit_is_whole() {
         let events = vec![

@@ -4,9 +4,9 @@
 //! recorded as started before it runs and as ended after it, each before the next side effect.
 
 use crate::{
-    AnyCall, AnyTool, Description, Effect, HookEvent, Location, SessionEvent, Severity, StoreError,
-    ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits, ToolOutput,
-    ToolResult, ToolSpec, ToolStatus,
+    AnyCall, AnyTool, Description, Effect, HookEvent, Item, Location, ModelResponse, SessionEvent, Severity,
+    StoreError, ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits,
+    ToolOutput, ToolResult, ToolSpec, ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
     inner::{self, InnerCalls},
@@ -64,18 +64,22 @@ impl Parsed {
 /// tools that the model was told of. `cut_at`: the answer ended at this many tokens, which was its limit.
 pub(crate) fn announce(
     session: &Session,
-    requests: &[ToolCallRequest],
+    response: &mut ModelResponse,
     offered: &[ToolSpec],
     cut_at: Option<u64>,
 ) -> (Vec<Candidate>, Vec<SessionEvent>) {
     let offered: Vec<&str> = offered.iter().map(|spec| spec.name.as_str()).collect();
     let known = Known { tools: &session.tools, offered: &offered };
+    let count = response.calls().count();
     let limit = session.settings().limits.calls_per_response;
+    let requests = response.items.iter_mut().filter_map(|item| match item {
+        Item::Call(request) => Some(request),
+        _ => None,
+    });
     let candidates: Vec<_> = requests
-        .iter()
         .enumerate()
         .map(|(index, request)| {
-            let cut_at = cut_at.filter(|_| index + 1 == requests.len());
+            let cut_at = cut_at.filter(|_| index + 1 == count);
             let mut candidate = Candidate::new(session, known, request, cut_at);
             if index >= limit {
                 candidate.parsed = Err(format!(
@@ -276,14 +280,12 @@ pub(crate) async fn run_alone(
 }
 
 impl Candidate {
-    fn new(session: &Session, known: Known<'_>, request: &ToolCallRequest, cut_at: Option<u64>) -> Self {
-        let request = match call_tool::inner(request) {
-            Ok(meant) => meant,
-            Err(why) => {
-                let arguments = request.arguments.clone().unwrap_or_default();
-                return Self::of(session, request, arguments, Err(why));
-            }
-        };
+    /// The request becomes what was meant by it; what the model wrote stays in it beside that.
+    fn new(session: &Session, known: Known<'_>, request: &mut ToolCallRequest, cut_at: Option<u64>) -> Self {
+        if let Err(why) = call_tool::unwrap(request) {
+            let arguments = request.arguments.clone().unwrap_or_default();
+            return Self::of(session, request, arguments, Err(why));
+        }
         let came = || match &request.arguments {
             Ok(arguments) => arguments.clone(),
             Err(malformed) => Value::String(malformed.raw.clone()),
@@ -296,16 +298,17 @@ impl Candidate {
                     Ok([only]) => only,
                     Err(several) => Value::Array(several),
                 };
-                let name = reading.tool.name().into_owned();
-                let request = ToolCallRequest { name, ..request.into_owned() };
-                let mut candidate = Self::of(session, &request, arguments, parsed);
+                request.name = reading.tool.name().into_owned();
+                if arguments.is_object() {
+                    request.arguments = Ok(arguments.clone());
+                }
+                let mut candidate = Self::of(session, request, arguments, parsed);
                 candidate.notes.extend(reading.note);
                 candidate
             }
             Err(Refusal { tool, text }) => {
                 let name = tool.unwrap_or_else(|| request.name.clone());
-                let came = came();
-                Self::of(session, &ToolCallRequest { name, ..request.into_owned() }, came, Err(text))
+                Self::of(session, &ToolCallRequest { name, ..request.clone() }, came(), Err(text))
             }
         }
     }
@@ -350,6 +353,11 @@ impl Candidate {
         update.locations = Some(self.description.locations.clone());
         update.raw_input = Some(self.arguments.clone());
         update
+    }
+
+    /// Adds something that the model is told with the result.
+    pub(crate) fn add_note(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     /// Why it cannot run at all, if it cannot.

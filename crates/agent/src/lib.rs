@@ -111,7 +111,7 @@ pub use policy::{
 pub use prefix::{Briefing, Prefix};
 pub use price::{Cost, LongPrompt, Price, Rates};
 pub use redact::Redactor;
-pub use runtime::{CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
+pub use runtime::{CallsAsText, CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
 pub use sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
 pub use search::{SearchHit, SearchQuery, excerpt, searched_text, words};

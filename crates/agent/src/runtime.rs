@@ -76,6 +76,20 @@ pub struct RuntimeOptions {
     pub tool_providers: ToolProviders,
     /// The limits.
     pub limits: Limits,
+    /// Whether calls that a model writes into its text are calls.
+    pub calls_as_text: CallsAsText,
+}
+
+/// Whether calls that a model writes into the text of its answer are run as calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallsAsText {
+    /// Those of models that are not known to call tools natively; of all others only what the mark of a template makes unmistakable.
+    #[default]
+    Auto,
+    /// Those of all models, in every form.
+    On,
+    /// None: text is text.
+    Off,
 }
 
 /// A session to be made.

@@ -3,17 +3,20 @@
 mod answer;
 mod command;
 mod gathered;
+mod loops;
 mod prompted;
 mod request;
+mod text_calls;
 mod usage;
 
 pub(crate) use answer::{next, retrying};
+use loops::Loops;
 pub(crate) use prompted::Prompted;
 use prompted::prompt_events;
 
 use crate::{
-    Content, HookEvent, LanguageModel, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent, Severity,
-    StopReason, StoreError, ToolCallRequest, TurnEnd, TurnError, TurnId, Usage, calls, commands,
+    Briefing, Content, HookEvent, LanguageModel, Message, ModelError, ModelStop, Phase, PromptOutcome,
+    SessionEvent, Severity, StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage, calls, commands,
     context::{self, Summing},
     limits::LOOK_WAIT,
     model::get_in_time,
@@ -77,6 +80,10 @@ async fn tell_stop(
     Ok(stop)
 }
 
+/// What a model is told that answered without a word and without a call.
+const NUDGE: &str =
+    "Your last answer was empty. Go on with the task: call a tool, or answer the user in words.";
+
 /// How far a turn has come.
 #[derive(Default)]
 struct Course {
@@ -87,6 +94,10 @@ struct Course {
     context: u64,
     /// The provider has said that the conversation is too long.
     overflowed: bool,
+    /// The model has answered nothing in this turn, and was asked again.
+    was_silent: bool,
+    /// What the model is told with the next request.
+    nudge: Option<&'static str>,
     /// What is stored together with the end of the turn: one flush to the disk for both.
     last: Vec<SessionEvent>,
 }
@@ -147,7 +158,7 @@ async fn attempt(
 
     session.tell_notices(hint.into_iter().collect()).await?;
 
-    let mut repetition = Repetition::default();
+    let mut loops = Loops::default();
     loop {
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
@@ -184,6 +195,10 @@ async fn attempt(
         }
         // What was summed up may have said where the model works.
         session.brief(model.info(), &state()).await;
+        if let Some(text) = course.nudge.take() {
+            let nudge = Briefing { text: text.into(), ..Briefing::default() };
+            session.store_also(vec![SessionEvent::Briefing(nudge)]);
+        }
         request.messages = session.conversation().history().messages().to_vec();
         let offered = request.tools.clone();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
@@ -197,24 +212,44 @@ async fn attempt(
         }
         let cut_at = (answer.stop == Ok(ModelStop::MaxTokens)).then_some(answer.usage.output);
         let usage = session.answer_usage(model.as_ref(), answer.usage, with.around, course);
-        let requested: Vec<_> = answer.response.calls().cloned().collect();
-        let (mut candidates, announced) = calls::announce(session, &requested, &offered, cut_at);
-        let mut events = vec![SessionEvent::ModelResponse(answer.response), SessionEvent::Usage(usage)];
+        let mut response = answer.response;
+        let (mut candidates, announced) = calls::announce(session, &mut response, &offered, cut_at);
+        let requested: Vec<_> = response.calls().cloned().collect();
+        let says_nothing = response.text().trim().is_empty();
+        let mut events = vec![SessionEvent::ModelResponse(response), SessionEvent::Usage(usage)];
         events.extend(announced);
         if requested.is_empty() {
             course.last = events;
             let stop = answer.stop?;
             tokio::task::yield_now().await;
-            if controls.steering.is_waiting() && stop == ModelStop::EndTurn && !cancel.is_cancelled() {
+            if cancel.is_cancelled() {
+                return Ok(StopReason::Cancelled);
+            }
+            if controls.steering.is_waiting() && stop == ModelStop::EndTurn {
                 session.log.record(take(&mut course.last)).await?;
                 continue;
             }
-            return Ok(if cancel.is_cancelled() { StopReason::Cancelled } else { stop_reason(stop) });
+            if says_nothing && model.info().disclosure.is_none() {
+                match silence(session, stop, cut_at, course) {
+                    Silence::AskAgain => {
+                        session.log.record(take(&mut course.last)).await?;
+                        continue;
+                    }
+                    Silence::Fail(error) => return Err(error.into()),
+                    Silence::Accept => {}
+                }
+            }
+            return Ok(stop_reason(stop));
+        }
+        let limit = session.settings().limits.identical_calls;
+        let times = loops.times(requested.iter());
+        let told = loops::warning(times, limit);
+        if let (Some(last), Some(told)) = (candidates.last_mut(), &told) {
+            last.add_note(told.clone());
         }
         calls::record_and_look(session, &mut candidates, events).await?;
 
         session.log.tell(SessionEvent::Phase(Phase::Tools));
-        let repeated = repetition.count(&requested);
         let over = calls::run(session, controls, candidates, cancel).await;
         let sampled = session.take_sampled();
         let over = over?;
@@ -222,13 +257,18 @@ async fn attempt(
         if over {
             return Ok(StopReason::Cancelled);
         }
-        if repeated >= session.settings().limits.identical_calls {
+        if times >= limit {
             session.log.tell(SessionEvent::Notice {
                 severity: Severity::Warning,
-                title: format!("Stopped: the model repeated the same tool call {repeated} times"),
-                description: None,
+                title: format!("Stopped: the model repeated the same tool call {times} times"),
+                description: Some(
+                    "The model was told. Say what it should do instead, or ask again.".to_owned(),
+                ),
             });
             return Ok(StopReason::MaxTurnRequests);
+        }
+        if let Some(Message::Assistant(answer)) = session.conversation().history().messages().last() {
+            loops.ran(requested.iter(), answer.calls(), told.as_deref());
         }
         session.log.tell(SessionEvent::Phase(Phase::Thinking));
     }
@@ -266,19 +306,40 @@ fn stop_reason(stop: ModelStop) -> StopReason {
     }
 }
 
-/// Counts how often the model asks for the same thing in a row.
-#[derive(Default)]
-struct Repetition {
-    last: Option<String>,
-    times: u32,
+/// What is done about an answer without a word and without a call.
+enum Silence {
+    /// The model is asked once more, and told why.
+    AskAgain,
+    /// It said nothing a second time.
+    Fail(ModelError),
+    /// It ended for a reason that the user is told.
+    Accept,
 }
 
-impl Repetition {
-    fn count(&mut self, calls: &[ToolCallRequest]) -> u32 {
-        let signature = calls.iter().map(|call| format!("{} {:?}\n", call.name, call.arguments)).collect();
-        self.times = if self.last.as_ref() == Some(&signature) { self.times + 1 } else { 1 };
-        self.last = Some(signature);
-        self.times
+fn silence(session: &Session, stop: ModelStop, cut_at: Option<u64>, course: &mut Course) -> Silence {
+    match stop {
+        ModelStop::Refusal => Silence::Accept,
+        ModelStop::MaxTokens => {
+            session.log.tell(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title: "The model said nothing before the limit of its answer".to_owned(),
+                description: Some(format!(
+                    "All of its {} tokens went into reasoning. Ask for less at a time, or choose less reasoning.",
+                    cut_at.unwrap_or_default()
+                )),
+            });
+            Silence::Accept
+        }
+        ModelStop::EndTurn | ModelStop::ToolCalls if std::mem::replace(&mut course.was_silent, true) => {
+            Silence::Fail(ModelError::BadResponse(
+                "the model answered nothing, twice; ask again in other words, or choose another model"
+                    .to_owned(),
+            ))
+        }
+        ModelStop::EndTurn | ModelStop::ToolCalls => {
+            course.nudge = Some(NUDGE);
+            Silence::AskAgain
+        }
     }
 }
 

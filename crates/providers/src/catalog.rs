@@ -1,9 +1,11 @@
 //! All models there are, by id.
 
 mod build;
+mod lists;
 
 use crate::{
-    ProvidersOptions, VendorOptions, catalogue,
+    ProvidersOptions,
+    catalogue::{self, Catalogue, RefreshError},
     discovery::{self, LocalModel},
     http::Http,
     learned::Learned,
@@ -12,12 +14,17 @@ use crate::{
 };
 use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
 use async_trait::async_trait;
+use lists::Asked;
+pub use lists::Listing;
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 use system::{AbsPath, System};
-use tokio::sync::OnceCell;
+use tokio::{
+    sync::{Mutex as AsyncMutex, OnceCell},
+    time::timeout,
+};
 
 /// The models of every configured provider, of servers on this machine, of recordings, and the pilot.
 ///
@@ -30,9 +37,29 @@ pub struct Catalog {
     learned: Arc<Learned>,
     recorder: Option<Arc<Recorder>>,
     found: RwLock<Vec<LocalModel>>,
-    looked: OnceCell<()>,
+    /// What servers at addresses of the user's own listed, by provider.
+    asked: RwLock<BTreeMap<String, Asked>>,
+    /// The addresses that were looked at last.
+    looked: AsyncMutex<Option<Vec<String>>>,
+    /// The vendors' models, once read, with what is wrong with the file that was got, if anything.
+    vendors: OnceCell<(Arc<Catalogue>, Option<String>)>,
     /// Opened recordings: their place is kept for as long as the catalog lives.
     replays: Mutex<HashMap<String, Arc<ReplayModel>>>,
+}
+
+/// Which catalogue of vendors' models is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueSource {
+    /// The day it was made, `YYYY-MM-DD`.
+    pub date: String,
+    /// Where it is from.
+    pub source: String,
+    /// Whether it is the built-in one.
+    pub built_in: bool,
+    /// What is wrong with the one that was got, for people.
+    pub problem: Option<String>,
+    /// How many models it has.
+    pub models: usize,
 }
 
 impl Catalog {
@@ -46,7 +73,9 @@ impl Catalog {
                 .clone()
                 .map(|path| Recorder::new(path, system.clone(), options.redactor.clone())),
             found: RwLock::default(),
-            looked: OnceCell::new(),
+            asked: RwLock::default(),
+            looked: AsyncMutex::default(),
+            vendors: OnceCell::new(),
             replays: Mutex::default(),
             options: RwLock::new(Arc::new(options)),
             system,
@@ -54,8 +83,9 @@ impl Catalog {
         }
     }
 
-    /// Changes how vendors are reached: models that are asked for from then on are reached that way. What decides about servers on this
-    /// machine and recordings stays as it was.
+    /// Changes how providers are reached: models that are asked for from then on are reached that way,
+    /// and addresses that are new are asked for their models with the next [`Catalog::discover`].
+    /// Recordings stay as they were.
     pub fn reconfigure(&self, change: impl FnOnce(&mut ProvidersOptions)) {
         change(Arc::make_mut(&mut self.options.write().unwrap_or_else(PoisonError::into_inner)));
     }
@@ -64,15 +94,35 @@ impl Catalog {
         self.options.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks for model servers on this machine, once; later calls wait for the first. To be spawned at start-up, so that the list is
-    /// there when a client asks for it. Takes 250 ms at the most.
+    /// Looks for model servers on this machine and asks the servers at the user's own addresses for their
+    /// models, once for each set of addresses; later calls wait for the first. To be spawned at start-up, so that the list is
+    /// there when a client asks for it. Takes 4 s at the most, and without addresses of the user's beyond this
+    /// machine less than one.
     pub async fn discover(&self) {
-        self.looked.get_or_init(|| self.look()).await;
+        let _ = self.read_catalogue().await;
+        let addresses = self.addresses();
+        let mut looked = self.looked.lock().await;
+        if looked.as_ref() != Some(&addresses) {
+            self.look().await;
+            *looked = Some(addresses);
+        }
+    }
+
+    /// Does what [`Catalog::discover`] does, where the default model is not certain without it.
+    pub async fn settle_default(&self) {
+        if !self.is_settled() {
+            self.discover().await;
+        }
     }
 
     async fn look(&self) {
+        tokio::join!(self.look_near(), self.ask_servers());
+    }
+
+    async fn look_near(&self) {
         let options = self.options();
-        let candidates = discovery::candidates(options.local.discover, &options.local.urls);
+        let local = &options.local;
+        let candidates = discovery::candidates(local.discover, local.ollama.as_deref(), &local.urls);
         let found = discovery::probe(&candidates, &self.http).await;
         *self.found.write().unwrap_or_else(PoisonError::into_inner) = found;
     }
@@ -81,27 +131,50 @@ impl Catalog {
         self.found.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The vendors that somebody set up: by a key, or by an address of a server that may need none.
-    fn configured(&self) -> impl Iterator<Item = &'static str> {
-        let options = self.options();
-        let set_up = |vendor: &VendorOptions| vendor.api_key.is_some() || vendor.base_url.is_some();
-        let vendors = [
-            ("openai", set_up(&options.openai)),
-            ("anthropic", set_up(&options.anthropic)),
-            (build::GEMINI, set_up(&options.gemini)),
-        ];
-        vendors.into_iter().filter_map(|(provider, set_up)| set_up.then_some(provider))
+    /// The vendors' models: those that were got, or else the built-in ones.
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.vendors.get().map_or_else(Catalogue::built_in, |(known, _)| known.clone())
     }
 
-    /// The default as far as it is known without waiting.
-    fn default_now(&self) -> Option<String> {
-        if let Some(id) = &self.options().default_model {
-            return Some(id.clone());
-        }
-        if let Some(provider) = self.configured().next() {
-            return catalogue::first(provider).map(|model| format!("{provider}/{model}"));
-        }
-        self.found().first().map(|local| format!("local/{}", local.model))
+    async fn read_catalogue(&self) -> &(Arc<Catalogue>, Option<String>) {
+        self.vendors
+            .get_or_init(async || {
+                let built_in = Catalogue::built_in();
+                let Some(path) = &self.options().catalogue_file else { return (built_in, None) };
+                match catalogue::read(path, &*self.system).await {
+                    Ok(Some(got)) if got.date >= built_in.date => (got, None),
+                    // A later version of this program knows more.
+                    Ok(_) => (built_in, None),
+                    Err(problem) => {
+                        tracing::warn!("{problem}");
+                        (built_in, Some(problem))
+                    }
+                }
+            })
+            .await
+    }
+
+    /// Which catalogue of vendors' models is used, and what is wrong with the one that was got.
+    pub async fn catalogue_source(&self) -> CatalogueSource {
+        let (used, problem) = self.read_catalogue().await;
+        source(used, problem.clone())
+    }
+
+    /// Gets a newer catalogue of vendors' models from an address or a file (relative to `base`), and keeps
+    /// it for those that are started from then on. `today` is the day, `YYYY-MM-DD`.
+    ///
+    /// # Errors
+    /// When nothing could be got, it is no catalogue, or it cannot be kept; nothing has changed then.
+    pub async fn refresh(
+        &self,
+        from: &str,
+        base: &AbsPath,
+        today: &str,
+    ) -> Result<CatalogueSource, RefreshError> {
+        let options = self.options();
+        let target = options.catalogue_file.as_ref().ok_or(RefreshError::NowhereToKeep)?;
+        let got = catalogue::refresh(from, today, target, base, &self.http, &*self.system).await?;
+        Ok(source(&Arc::new(got), None))
     }
 
     /// A model on this machine. Servers come and go: one that is not known is looked for once more.
@@ -110,14 +183,14 @@ impl Catalog {
         let find = || self.found().into_iter().find(|local| local.model == model);
         let mut local = find();
         if local.is_none() {
-            self.look().await;
+            self.look_near().await;
             local = find();
         }
         match local {
-            Some(local) => self.build_local(&local),
+            Some(local) => self.build_local(&discovery::in_force(&local, &self.http).await),
             None => Err(ModelError::NotConfigured(match self.found().as_slice() {
                 [] => format!(
-                    "no server on this machine has the model `{model}`: none answers; start Ollama, llama.cpp or LM Studio, or name its address in the settings"
+                    "no server on this machine has the model `{model}`: none answers; start Ollama, llama.cpp, LM Studio or vLLM, or name its address in the setting providers.local.urls"
                 ),
                 found => format!(
                     "no server on this machine has the model `{model}`; there are: {}",
@@ -148,17 +221,25 @@ impl Catalog {
     }
 }
 
+fn source(used: &Arc<Catalogue>, problem: Option<String>) -> CatalogueSource {
+    CatalogueSource {
+        date: used.date.clone(),
+        source: used.source.clone(),
+        built_in: Arc::ptr_eq(used, &Catalogue::built_in()),
+        problem,
+        models: used.count(),
+    }
+}
+
 #[async_trait]
 impl Models for Catalog {
     fn list(&self) -> Vec<ModelInfo> {
-        let mut list = Vec::new();
-        list.extend(self.configured().flat_map(catalogue::listed));
-        list.extend(self.found().iter().map(build::local_info));
+        let mut list = self.listed();
         list.push(self.pilot.info().clone());
         if let Some(default) = self.default_now() {
             match list.iter().position(|info| info.id == default) {
                 Some(place) => list[..=place].rotate_right(1),
-                None if default.contains('/') => list.insert(0, build::guess(&default)),
+                None if default.contains('/') => list.insert(0, self.guess(&default)),
                 None => {}
             }
         }
@@ -166,9 +247,9 @@ impl Models for Catalog {
     }
 
     async fn default_id(&self) -> String {
-        if self.default_now().is_none() {
+        if !self.is_settled() {
             // The time is up either way: what is not found by then is not the default.
-            let _ = tokio::time::timeout(DISCOVERY_WAIT, self.discover()).await;
+            let _ = timeout(DISCOVERY_WAIT, self.discover()).await;
         }
         self.default_now().unwrap_or_else(|| self.pilot.info().id.clone())
     }
@@ -194,13 +275,20 @@ impl Models for Catalog {
     }
 
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        let _ = self.read_catalogue().await;
         let (provider, model) = id.split_once('/').unwrap_or((id, ""));
         let model = match provider {
             _ if id == self.pilot.info().id => self.pilot.clone(),
             "replay" => self.replay(model).await?,
-            _ if model.is_empty() => return Err(build::unnamed(id)),
+            _ if model.is_empty() => return Err(self.unnamed(id)),
             "local" => self.local(model).await?,
-            _ => self.build(build::provider(provider, &self.options().custom), model)?,
+            _ => {
+                let options = self.options();
+                let provider = build::provider(provider, &options.custom);
+                // A server of the user's own tells what context it was started with.
+                let _ = timeout(DISCOVERY_WAIT, self.ask_if_near(provider)).await;
+                self.build(provider, model)?
+            }
         };
         Ok(match &self.recorder {
             Some(recorder) => Arc::new(RecordingModel { inner: model, recorder: recorder.clone() }),

@@ -1,141 +1,288 @@
-//! What is known of models: a small table, dated, and careful guesses for all others.
+//! What is known of vendors' models: a dated table, and careful guesses for all others.
 
+mod file;
+mod refresh;
+pub(crate) mod size;
+
+pub(crate) use file::File as Catalogue;
+pub use refresh::RefreshError;
+pub(crate) use refresh::{read, refresh};
+
+use crate::http;
 use agent::ModelInfo;
+use file::Model;
+use reqwest::Url;
+use std::sync::{Arc, LazyLock};
 
-/// A row of the table.
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    model: &'static str,
-    name: &'static str,
-    context_size: u64,
-    max_output: u64,
-}
+/// Where a newer catalogue is, in the shape that is read.
+pub const CATALOGUE_URL: &str = "https://models.dev/api.json";
 
-/// As published by OpenAI, read in November 2026; the first is the default. All take images.
-const OPENAI: &[Known] = &[
-    known("gpt-5.6-sol", "GPT-5.6 Sol", 1_050_000, 128_000),
-    known("gpt-5.6-terra", "GPT-5.6 Terra", 1_000_000, 128_000),
-    // Sources differ between 400,000 and 1,000,000: the smaller is safe.
-    known("gpt-5.6-luna", "GPT-5.6 Luna", 400_000, 128_000),
-    known("gpt-5.5", "GPT-5.5", 1_050_000, 128_000),
-    known("gpt-5", "GPT-5", 400_000, 128_000),
-    known("gpt-4.1", "GPT-4.1", 1_047_576, 32_768),
+/// The table that is built in, in the form that `tiller models refresh` writes.
+static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
+    Arc::new(file::parse(include_bytes!("catalogue/builtin.json")).expect("a test reads the table too"))
+});
+
+/// The most models of a vendor that are listed.
+const LISTED_MOST: usize = 12;
+
+/// The models of a vendor that lists begin with, the default first.
+const FIRST: [(&str, &[&str]); 3] = [
+    ("openai", &["gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.5", "gpt-5", "gpt-4.1"]),
+    (
+        "anthropic",
+        &[
+            "claude-sonnet-5-5",
+            "claude-opus-5-5",
+            "claude-fable-5-1",
+            "claude-haiku-5-5",
+            "claude-opus-5",
+            "claude-sonnet-5",
+            "claude-haiku-4-5",
+            "claude-sonnet-4-5",
+        ],
+    ),
+    ("google", &["gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash-lite"]),
 ];
 
-/// As published by Anthropic, read in November 2026; the first is the default. All take images.
-const ANTHROPIC: &[Known] = &[
-    known("claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000, 128_000),
-    known("claude-opus-5-5", "Claude Opus 5.5", 1_000_000, 128_000),
-    known("claude-fable-5-1", "Claude Fable 5.1", 1_000_000, 128_000),
-    // Its limits were not to be found: those of the one before are safe.
-    known("claude-haiku-5-5", "Claude Haiku 5.5", 200_000, 64_000),
-    known("claude-opus-5", "Claude Opus 5", 1_000_000, 128_000),
-    known("claude-sonnet-5", "Claude Sonnet 5", 1_000_000, 128_000),
-    known("claude-haiku-4-5", "Claude Haiku 4.5", 200_000, 64_000),
-    known("claude-sonnet-4-5", "Claude Sonnet 4.5", 200_000, 64_000),
+/// The vendors whose own wires are spoken; all their models call tools as those wires have it.
+const VENDORS_OF_OURS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
+
+/// The vendors behind addresses, by the end of the host's name.
+const HOSTS: [(&str, &str); 14] = [
+    ("api.openai.com", "openai"),
+    ("api.anthropic.com", "anthropic"),
+    ("generativelanguage.googleapis.com", "google"),
+    ("api.deepseek.com", "deepseek"),
+    ("api.mistral.ai", "mistral"),
+    ("api.x.ai", "xai"),
+    ("api.z.ai", "zai"),
+    ("open.bigmodel.cn", "zhipuai"),
+    ("api.moonshot.ai", "moonshotai"),
+    ("dashscope-intl.aliyuncs.com", "alibaba"),
+    ("api.minimax.io", "minimax"),
+    ("openrouter.ai", "openrouter"),
+    ("api.groq.com", "groq"),
+    ("api.cerebras.ai", "cerebras"),
 ];
 
-const fn known(model: &'static str, name: &'static str, context_size: u64, max_output: u64) -> Known {
-    Known { model, name, context_size, max_output }
-}
-
-/// The models of a vendor that are worth listing.
-pub(crate) fn listed(provider: &str) -> Vec<ModelInfo> {
-    table(provider).iter().map(|known| known.info(provider, known.model)).collect()
-}
-
-/// The model of a vendor for those who name none.
-pub(crate) fn first(provider: &str) -> Option<&'static str> {
-    table(provider).first().map(|known| known.model)
-}
-
-/// The vendor that a bare model name is known from.
-pub(crate) fn provider_of(model: &str) -> Option<&'static str> {
-    ["openai", "anthropic"].into_iter().find(|provider| find(provider, model).is_some())
-}
-
-/// What is known of a model, or guessed. A dated name (`gpt-5-2025-08-07`) is as its family.
-pub(crate) fn info(provider: &str, model: &str) -> ModelInfo {
-    if let Some(known) = find(provider, model) {
-        return known.info(provider, model);
+impl Catalogue {
+    /// The table that is built in.
+    pub(crate) fn built_in() -> Arc<Self> {
+        BUILT_IN.clone()
     }
-    let (context_size, max_output, images) = match provider {
-        "anthropic" => (200_000, 32_000, true),
-        "gemini" => (1_048_576, 65_536, true),
-        "openai" => (128_000, 16_384, true),
-        // What a server was started with is not told. Too large a guess is cut off silently, too small a one ends turns early.
-        "local" => (32_768, 8_192, false),
-        _ => (128_000, 8_192, false),
-    };
-    ModelInfo {
-        id: format!("{provider}/{model}"),
-        name: model.to_owned(),
-        description: None,
-        context_size,
-        max_output,
-        images,
-        disclosure: None,
-        ..ModelInfo::default()
+
+    /// The models of a provider that are worth listing, its default first.
+    pub(crate) fn listed(&self, provider: &str) -> Vec<ModelInfo> {
+        let Some(vendor) = self.vendor(provider, None) else { return Vec::new() };
+        let first = first_of(vendor);
+        let models = self.models(vendor);
+        let begin = first.iter().filter_map(|id| models.iter().find(|model| model.id == *id));
+        let rest = models.iter().filter(|model| !first.contains(&model.id.as_str()));
+        begin.chain(rest).take(LISTED_MOST).map(|model| model.info(provider, &model.id)).collect()
+    }
+
+    /// The model of a provider for those who name none.
+    pub(crate) fn first(&self, provider: &str) -> Option<String> {
+        let vendor = self.vendor(provider, None)?;
+        let models = self.models(vendor);
+        let known = |id: &&&str| models.iter().any(|model| model.id == **id);
+        let first = first_of(vendor).iter().find(known).map(|id| (*id).to_owned());
+        first.or_else(|| Some(models.first()?.id.clone()))
+    }
+
+    /// The provider that a bare model name is known from.
+    pub(crate) fn provider_of(&self, model: &str) -> Option<&'static str> {
+        [("openai", "openai"), ("anthropic", "anthropic"), ("google", "gemini")]
+            .into_iter()
+            .find_map(|(vendor, provider)| self.find(vendor, model).map(|_| provider))
+    }
+
+    /// What is known of a model, or guessed. A dated name (`gpt-5-2025-08-07`) is as its family. The
+    /// price is known of a vendor's models at the vendor; of those that a server of somebody else
+    /// passes on, the rest is.
+    pub(crate) fn info(&self, provider: &str, base_url: Option<&str>, model: &str) -> ModelInfo {
+        if let Some(known) = self.vendor(provider, base_url).and_then(|vendor| self.find(vendor, model)) {
+            return known.info(provider, model);
+        }
+        match self.find_anywhere(model, base_url.is_some_and(is_near)) {
+            Some(known) => ModelInfo { price: None, ..known.info(provider, model) },
+            None => ModelInfo {
+                native_calls: base_url.is_none() && VENDORS_OF_OURS.contains(&provider),
+                ..guess(provider, model)
+            },
+        }
+    }
+
+    /// The vendor that a provider is: by its address, or else by its name.
+    fn vendor(&self, provider: &str, base_url: Option<&str>) -> Option<&str> {
+        let by_address = base_url.and_then(vendor_at);
+        let named = if provider == "gemini" { "google" } else { provider };
+        let vendor = by_address.unwrap_or(named);
+        self.providers.get_key_value(vendor).map(|(vendor, _)| vendor.as_str())
+    }
+
+    /// How many models it has.
+    pub(crate) fn count(&self) -> usize {
+        self.providers.values().map(Vec::len).sum()
+    }
+
+    fn models(&self, vendor: &str) -> &[Model] {
+        self.providers.get(vendor).map_or(&[], Vec::as_slice)
+    }
+
+    fn find(&self, vendor: &str, model: &str) -> Option<&Model> {
+        let models = self.models(vendor);
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        let exact = models.iter().find(|known| known.id == model);
+        exact.or_else(|| models.iter().find(|known| is_dated(&known.id, model)))
+    }
+
+    /// A model by its name alone, as gateways have it: `claude-opus-5-5`, `anthropic/claude-opus-5-5`.
+    /// Where a server runs models itself (`near`), only names count of models that nobody else can run:
+    /// the others have the context that they were started with.
+    fn find_anywhere(&self, model: &str, near: bool) -> Option<&Model> {
+        let bare = model.rsplit('/').next().unwrap_or(model);
+        let closed = |vendor: &str| VENDORS_OF_OURS.contains(&vendor) || vendor == "xai";
+        let vendors = self.providers.keys().filter(|vendor| !near || closed(vendor));
+        let open = |known: &&Model| near && known.id.starts_with("gemma");
+        let mut known =
+            vendors.filter_map(|vendor| self.find(vendor, model).or_else(|| self.find(vendor, bare)));
+        known.find(|known| !open(known))
     }
 }
 
-impl Known {
-    fn info(self, provider: &str, model: &str) -> ModelInfo {
+impl Model {
+    fn info(&self, provider: &str, model: &str) -> ModelInfo {
+        let context_size = self.limit.context;
+        let max_output = match self.limit.output {
+            0 => guess(provider, model).max_output.min(context_size / 4),
+            given => given.min(context_size),
+        };
+        let parameters = size::parameters_in(model);
         ModelInfo {
             id: format!("{provider}/{model}"),
-            name: if model == self.model { self.name.to_owned() } else { model.to_owned() },
-            description: None,
-            context_size: self.context_size,
-            max_output: self.max_output,
-            images: true,
-            disclosure: None,
+            name: if model == self.id { self.name.clone() } else { model.to_owned() },
+            context_size,
+            max_output,
+            images: self.takes_images(),
+            price: self.price(),
+            efforts: self.efforts(),
+            reasoning_field: self.reasoning_field(),
+            native_calls: true,
+            profile: size::profile(context_size, parameters),
+            parameters,
             ..ModelInfo::default()
         }
     }
 }
 
-fn table(provider: &str) -> &'static [Known] {
-    match provider {
-        "openai" => OPENAI,
-        "anthropic" => ANTHROPIC,
-        _ => &[],
+/// What is assumed of a model that no table has.
+pub(crate) fn guess(provider: &str, model: &str) -> ModelInfo {
+    let (context_size, max_output, images) = match provider {
+        "anthropic" => (200_000, 32_000, true),
+        "openai" => (128_000, 16_384, true),
+        "gemini" | "google" => (1_048_576, 65_536, true),
+        // What a server was started with is not told. Too large a guess is cut off silently, too small a one ends turns early.
+        "local" => (32_768, 8_192, false),
+        _ => (128_000, 8_192, false),
+    };
+    let parameters = size::parameters_in(model);
+    ModelInfo {
+        id: format!("{provider}/{model}"),
+        name: model.to_owned(),
+        context_size,
+        max_output,
+        images,
+        profile: size::profile(context_size, parameters),
+        parameters,
+        ..ModelInfo::default()
     }
 }
 
-fn find(provider: &str, model: &str) -> Option<Known> {
-    table(provider).iter().copied().find(|known| {
-        let date = model.strip_prefix(known.model);
-        // A date has eight digits, with or without hyphens; `gpt-5-mini` or `claude-opus-5-6` is another model.
-        date.is_some_and(|date| {
-            date.is_empty()
-                || (date.starts_with('-')
-                    && date.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
-                    && date.bytes().filter(u8::is_ascii_digit).count() == 8)
-        })
-    })
+fn first_of(vendor: &str) -> &'static [&'static str] {
+    FIRST.iter().find(|(known, _)| *known == vendor).map_or(&[], |(_, first)| first)
+}
+
+fn vendor_at(base_url: &str) -> Option<&'static str> {
+    let url = Url::parse(base_url).ok()?;
+    let host = url.host_str()?;
+    HOSTS.iter().find(|(known, _)| host == *known).map(|(_, vendor)| *vendor)
+}
+
+/// Whether an address is on this machine or in its own network: what answers there runs models itself.
+pub(crate) fn is_near(base_url: &str) -> bool {
+    Url::parse(base_url).is_ok_and(|url| http::is_near(&url))
+}
+
+/// Whether a name is another with a date behind it: eight digits, with or without hyphens.
+/// `gpt-5-mini` or `claude-opus-5-6` is another model.
+fn is_dated(known: &str, model: &str) -> bool {
+    let Some(date) = model.strip_prefix(known).and_then(|rest| rest.strip_prefix('-')) else { return false };
+    date.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
+        && date.bytes().filter(u8::is_ascii_digit).count() == 8
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agent::{ToolProfile, Usage};
 
     #[test]
     fn dated_names_are_known_and_unknown_ones_guessed_carefully() {
+        let table = Catalogue::built_in();
         for (provider, model, context, images) in [
             ("openai", "gpt-5", 400_000, true),
             ("openai", "gpt-5-2025-08-07", 400_000, true),
-            ("openai", "gpt-5-mini", 128_000, true),
+            ("openai", "gpt-5-unheard-of", 128_000, true),
             ("anthropic", "claude-haiku-4-5-20251001", 200_000, true),
             ("anthropic", "claude-opus-5-9", 200_000, true),
             ("local", "qwen3:8b", 32_768, false),
             ("groq", "x", 128_000, false),
         ] {
-            let info = info(provider, model);
+            let info = table.info(provider, None, model);
             assert_eq!((info.context_size, info.images), (context, images), "{model}");
             assert_eq!(info.id, format!("{provider}/{model}"));
         }
-        assert_eq!(provider_of("gpt-5"), Some("openai"));
-        assert_eq!(provider_of("claude-opus-5-5"), Some("anthropic"));
-        assert_eq!(provider_of("x"), None);
+        assert_eq!(table.provider_of("gpt-5"), Some("openai"));
+        assert_eq!(table.provider_of("claude-opus-5-5"), Some("anthropic"));
+        assert_eq!(table.provider_of("x"), None);
+    }
+
+    #[test]
+    fn the_built_in_table_has_what_lists_begin_with_and_prices() {
+        let table = Catalogue::built_in();
+        for (vendor, ids) in FIRST {
+            for id in ids {
+                let info = table.info(vendor, None, id);
+                assert!(info.price.is_some() && info.native_calls, "{vendor}/{id}");
+                assert_eq!(info.profile, ToolProfile::Full);
+            }
+            assert_eq!(table.first(vendor).as_deref(), Some(ids[0]));
+            assert_eq!(table.listed(vendor)[0].id, format!("{vendor}/{}", ids[0]));
+        }
+        let used = Usage { input: 1_000_000, output: 100_000, cache_read: 900_000, ..Usage::default() };
+        let opus = table.info("anthropic", None, "claude-opus-5-5");
+        assert_eq!(used.priced(opus.price.as_ref()).cost.map(agent::Cost::dollars), Some(0.4 + 0.18 + 2.0));
+        assert_eq!(opus.efforts, ["low", "medium", "high", "xhigh", "max"]);
+        let deepseek = table.info("deepseek", None, "deepseek-v4-pro");
+        assert_eq!(deepseek.reasoning_field.as_deref(), Some("reasoning_content"));
+        assert_eq!(table.info("gemini", None, "gemini-3.5-flash").context_size, 1_048_576);
+    }
+
+    #[test]
+    fn a_price_is_known_at_the_vendor_only_and_the_rest_at_a_gateway_too() {
+        let table = Catalogue::built_in();
+        for (provider, base, model, priced) in [
+            ("mine", Some("https://api.deepseek.com"), "deepseek-v4-pro", true),
+            ("mine", Some("https://openrouter.ai/api/v1"), "z-ai/glm-5.2", true),
+            ("work", Some("https://llm.example.org/v1"), "claude-opus-5-5", false),
+            ("work", Some("https://llm.example.org/v1"), "anthropic/claude-opus-5-5", false),
+        ] {
+            let info = table.info(provider, base, model);
+            assert_eq!(info.price.is_some(), priced, "{provider} {model}");
+            assert!(info.context_size > 900_000 && info.native_calls, "{provider} {model}: {info:?}");
+        }
+        let unknown = table.info("work", Some("https://llm.example.org/v1"), "house-model");
+        assert_eq!((unknown.price, unknown.native_calls), (None, false));
     }
 }

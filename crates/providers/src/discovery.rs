@@ -1,26 +1,40 @@
-//! Finds model servers on this machine.
+//! Finds model servers on this machine, and asks servers at the user's addresses for their models.
+
+mod address;
+mod answers;
+
+pub use address::ollama_address;
+pub(crate) use answers::Kind;
 
 use crate::{
     http::{Http, is_loopback},
-    limits::{MAX_LIST_BYTES, PROBE_TIMEOUT},
+    limits::{DETAILED_MODELS, DETAILS_TIMEOUT, LIST_TIMEOUT, LISTED_MODELS, MAX_LIST_BYTES, PROBE_TIMEOUT},
 };
-use reqwest::Url;
-use serde::Deserialize;
-use tokio::net::TcpStream;
+use futures::future::join_all;
+use reqwest::{Url, header::HeaderMap};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::{net::TcpStream, time::timeout};
 
 /// A server that may be there.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     /// What people call it.
     name: String,
-    /// Its address without a path.
+    /// The base URL of its Chat Completions, with a path.
     base: Url,
-    /// Where it lists its models.
-    list: &'static str,
+    /// What it is, as far as its port tells.
+    kind: Option<Kind>,
+    /// Headers, the credentials among them.
+    headers: HeaderMap,
+    /// How long it may take to list its models.
+    wait: Duration,
+    /// Whether anything may be sent beyond this machine.
+    beyond: bool,
 }
 
-/// A model on a server of this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A model on a server that was asked for its models.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LocalModel {
     /// Its name at the server.
     pub(crate) model: String,
@@ -28,24 +42,39 @@ pub(crate) struct LocalModel {
     pub(crate) server: String,
     /// The base URL of the server's Chat Completions.
     pub(crate) base_url: String,
-    /// Tokens of context, where the server tells.
+    /// Tokens of context that requests have, where the server tells.
     pub(crate) context_size: Option<u64>,
+    /// Tokens of context that the model could have at the most, where the server tells.
+    pub(crate) most_context: Option<u64>,
+    /// Its size in parameters, where the server tells.
+    pub(crate) parameters: Option<u64>,
+    /// Whether it is known to take images.
+    pub(crate) images: bool,
+    /// What the server is, where that shows.
+    pub(crate) kind: Option<Kind>,
+    /// Whether it answers in words; a model for embeddings does not.
+    pub(crate) is_for_chat: bool,
 }
 
-/// The servers to look at: the usual ones when `discover`, then `urls`. Addresses beyond loopback are passed over with a warning:
-/// nothing is sent to another machine unasked.
-pub(crate) fn candidates(discover: bool, urls: &[String]) -> Vec<Candidate> {
+/// The servers to look at: the usual ones when `discover` (Ollama at the address that the user has for
+/// it, if any, wherever that is), then `urls`. Of those, addresses beyond loopback are passed over with
+/// a warning: nothing is sent to another machine unasked.
+pub(crate) fn candidates(discover: bool, ollama: Option<&str>, urls: &[String]) -> Vec<Candidate> {
     let usual = [
-        ("Ollama", "http://127.0.0.1:11434", "/api/tags"),
-        ("llama.cpp", "http://127.0.0.1:8080", "/v1/models"),
-        ("LM Studio", "http://127.0.0.1:1234", "/v1/models"),
+        (Kind::Ollama, ollama.unwrap_or("http://127.0.0.1:11434")),
+        (Kind::LlamaCpp, "http://127.0.0.1:8080"),
+        (Kind::LmStudio, "http://127.0.0.1:1234"),
+        (Kind::Vllm, "http://127.0.0.1:8000"),
     ];
-    let usual = usual.into_iter().filter(|_| discover).filter_map(|(name, base, list)| {
-        Some(Candidate { name: name.to_owned(), base: Url::parse(base).ok()?, list })
+    let usual = usual.into_iter().filter(|_| discover).filter_map(|(kind, base)| {
+        let base = Url::parse(base).ok()?;
+        let beyond = kind == Kind::Ollama && ollama.is_some();
+        let name = if is_loopback(&base) { kind.name().to_owned() } else { host_and_port(&base) };
+        Some(Candidate { kind: Some(kind), beyond, ..Candidate::local(name, &base) })
     });
     let named = urls.iter().filter_map(|url| match Url::parse(url) {
         Ok(base) if base.scheme() == "http" && is_loopback(&base) => {
-            Some(Candidate { name: host_and_port(&base), base, list: "/v1/models" })
+            Some(Candidate::local(host_and_port(&base), &base))
         }
         _ => {
             tracing::warn!("passed over a local model server that is no http:// address on this machine; configure it as a provider instead");
@@ -60,35 +89,159 @@ fn host_and_port(url: &Url) -> String {
     format!("{}:{port}", url.host_str().unwrap_or_default())
 }
 
-/// The models of all servers that answer in time, in the order of the candidates; of two models of one name the first counts.
-pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalModel> {
-    let answers = candidates.iter().map(|candidate| async {
-        tokio::time::timeout(PROBE_TIMEOUT, ask(candidate, http)).await.ok().flatten().unwrap_or_default()
-    });
-    let mut found: Vec<LocalModel> = Vec::new();
-    for model in futures::future::join_all(answers).await.into_iter().flatten() {
-        if !found.iter().any(|known| known.model == model.model) {
-            found.push(model);
+impl Candidate {
+    /// A server without a key, at an address with or without a path.
+    fn local(name: String, address: &Url) -> Self {
+        let mut base = address.clone();
+        base.set_path(&format!("{}/v1", address.path().trim_end_matches('/').trim_end_matches("/v1")));
+        let wait = if is_loopback(&base) { PROBE_TIMEOUT } else { LIST_TIMEOUT };
+        Self { name, base, kind: None, headers: HeaderMap::new(), wait, beyond: false }
+    }
+
+    /// A server at an address of the user's, whose list of models is at `list`.
+    pub(crate) fn named(name: &str, list: &Url, headers: HeaderMap) -> Option<Self> {
+        let mut base = list.clone();
+        base.set_path(list.path().strip_suffix("/models")?);
+        Some(Self { name: name.to_owned(), base, kind: None, headers, wait: LIST_TIMEOUT, beyond: true })
+    }
+
+    /// The address of a resource beside the one that speaks Chat Completions.
+    fn beside(&self, resource: &str) -> Url {
+        let mut url = self.base.clone();
+        let root = url.path().trim_end_matches('/').trim_end_matches("/v1").to_owned();
+        url.set_path(&format!("{root}/{resource}"));
+        url
+    }
+
+    /// The address of its list of models.
+    fn list(&self) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/models", self.base.path().trim_end_matches('/')));
+        url
+    }
+
+    /// Its models; `None` when nothing answers in time, or nothing that is a list.
+    pub(crate) async fn models(&self, http: &Http) -> Option<Vec<LocalModel>> {
+        let (mut models, kind) = timeout(self.wait, self.ask(http)).await.ok().flatten()?;
+        models.truncate(LISTED_MODELS);
+        let server = kind.filter(|_| self.kind.is_none() && !self.beyond).map(Kind::name);
+        let base_url = self.base.to_string();
+        for model in &mut models {
+            model.server = server.map_or_else(|| self.name.clone(), str::to_owned);
+            model.base_url.clone_from(&base_url);
+            model.kind = kind;
+            model.is_for_chat = true;
+        }
+        let mut detailed = models.clone();
+        // A server that tells no more in time is used with what it told.
+        if timeout(DETAILS_TIMEOUT, self.detail(kind, &mut detailed, http)).await.is_ok() {
+            models = detailed;
+        }
+        models.retain(|model| model.is_for_chat);
+        Some(models)
+    }
+
+    async fn ask(&self, http: &Http) -> Option<(Vec<LocalModel>, Option<Kind>)> {
+        if !self.beyond && !is_there(&self.base).await {
+            return None;
+        }
+        let own = |(models, kind): (Vec<LocalModel>, Option<Kind>)| (models, kind.or(self.kind));
+        let tags = async || answers::list(&self.get(self.beside("api/tags"), http).await?);
+        if self.kind == Some(Kind::Ollama)
+            && let Some((models, _)) = tags().await
+        {
+            return Some((models, Some(Kind::Ollama)));
+        }
+        match self.get(self.list(), http).await {
+            Some(body) => answers::list(&body).map(own),
+            // An old Ollama has its own list only.
+            None if self.kind.is_none() => tags().await.map(|(models, _)| (models, Some(Kind::Ollama))),
+            None => None,
         }
     }
-    found
+
+    /// Asks for what the list does not tell.
+    async fn detail(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
+        match kind {
+            Some(Kind::Ollama) => {
+                let few = models.iter_mut().take(DETAILED_MODELS);
+                join_all(few.map(async |model| {
+                    let asked = json!({ "model": model.model });
+                    if let Some(answer) = self.post(self.beside("api/show"), &asked, http).await {
+                        answers::show(model, &answer);
+                    }
+                }))
+                .await;
+            }
+            Some(Kind::LmStudio) => {
+                let Some(body) = self.get(self.beside("api/v0/models"), http).await else { return };
+                let Some((told, _)) = answers::list(&body) else { return };
+                for model in models.iter_mut() {
+                    // Its own list says which are for embeddings.
+                    let Some(more) = told.iter().find(|more| more.model == model.model) else {
+                        model.is_for_chat = told.is_empty();
+                        continue;
+                    };
+                    model.most_context = more.most_context;
+                    model.images = more.images;
+                }
+            }
+            Some(Kind::LlamaCpp | Kind::Vllm) | None => {}
+        }
+        self.in_force(kind, models, http).await;
+    }
+
+    /// Asks what context loaded models have now.
+    async fn in_force(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
+        match kind {
+            Some(Kind::Ollama) => {
+                let Some(body) = self.get(self.beside("api/ps"), http).await else { return };
+                let loaded = answers::loaded(&serde_json::from_slice(&body).unwrap_or_default());
+                for (name, size) in loaded {
+                    let untagged = |model: &LocalModel| name.strip_suffix(":latest") == Some(&model.model);
+                    let model = models.iter_mut().find(|model| model.model == name || untagged(model));
+                    if let Some(model) = model {
+                        model.context_size = Some(size);
+                    }
+                }
+            }
+            Some(Kind::LlamaCpp) => {
+                let Some(body) = self.get(self.beside("props"), http).await else { return };
+                let (size, images) = answers::props(&serde_json::from_slice(&body).unwrap_or_default());
+                // A server that switches between models tells of none in particular.
+                if let [model] = models {
+                    model.context_size = size.or(model.context_size);
+                    model.images |= images;
+                }
+            }
+            Some(Kind::LmStudio) => {
+                let Some(body) = self.get(self.beside("api/v0/models"), http).await else { return };
+                let told = answers::list(&body).map(|(told, _)| told).unwrap_or_default();
+                for model in models.iter_mut() {
+                    let more = told.iter().find(|more| more.model == model.model);
+                    model.context_size = more.and_then(|more| more.context_size).or(model.context_size);
+                }
+            }
+            Some(Kind::Vllm) | None => {}
+        }
+    }
+
+    async fn get(&self, url: Url, http: &Http) -> Option<Vec<u8>> {
+        let request = http.client(&url).ok()?.get(url).headers(self.headers.clone());
+        body(request).await
+    }
+
+    async fn post(&self, url: Url, asked: &Value, http: &Http) -> Option<Value> {
+        let request = http.client(&url).ok()?.post(url).headers(self.headers.clone());
+        let request =
+            request.header(reqwest::header::CONTENT_TYPE, "application/json").body(asked.to_string());
+        serde_json::from_slice(&body(request).await?).ok()
+    }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a look at a port of loopback, before there is a client for it"
-)]
-async fn ask(candidate: &Candidate, http: &Http) -> Option<Vec<LocalModel>> {
-    let port = candidate.base.port_or_known_default()?;
-    let host = candidate.base.host_str()?.trim_start_matches('[').trim_end_matches(']');
-    // A refused connection is the usual answer and costs next to nothing; no HTTP client is built for it.
-    let connection = TcpStream::connect((host, port)).await.ok()?;
-    if !connection.peer_addr().ok()?.ip().is_loopback() {
-        return None;
-    }
-    drop(connection);
-    let url = candidate.base.join(candidate.list).ok()?;
-    let mut response = http.client(&url).ok()?.get(url).send().await.ok()?;
+/// The body of a bounded answer that is a success.
+async fn body(request: reqwest::RequestBuilder) -> Option<Vec<u8>> {
+    let mut response = request.send().await.ok()?;
     if !response.status().is_success() {
         return None;
     }
@@ -99,50 +252,43 @@ async fn ask(candidate: &Candidate, http: &Http) -> Option<Vec<LocalModel>> {
             return None;
         }
     }
-    Some(read(candidate, &body))
+    Some(body)
 }
 
-/// Reads either list. What cannot be talked to (models for embeddings) is left out by its name, all that lists tell.
-fn read(candidate: &Candidate, body: &[u8]) -> Vec<LocalModel> {
-    let list: List = serde_json::from_slice(body).unwrap_or_default();
-    let entries = list.data.into_iter().chain(list.models);
-    let base_url = candidate.base.join("/v1").map(String::from).unwrap_or_default();
-    let mut models: Vec<LocalModel> = Vec::new();
-    for entry in entries {
-        let Some(model) = entry.id.or(entry.name).filter(|model| !model.is_empty()) else { continue };
-        if model.to_lowercase().contains("embed") || models.iter().any(|known| known.model == model) {
-            continue;
+/// Whether something listens on this machine. A refused connection is the usual answer and costs next to
+/// nothing; no HTTP client is built for it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a look at a port of loopback, before there is a client for it"
+)]
+async fn is_there(url: &Url) -> bool {
+    let Some(port) = url.port_or_known_default() else { return false };
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let Ok(connection) = TcpStream::connect((host, port)).await else { return false };
+    connection.peer_addr().is_ok_and(|peer| peer.ip().is_loopback())
+}
+
+/// The models of all servers that answer in time, in the order of the candidates; of two models of one name the first counts.
+pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalModel> {
+    let answers = candidates.iter().map(|candidate| candidate.models(http));
+    let mut found: Vec<LocalModel> = Vec::new();
+    for model in join_all(answers).await.into_iter().flatten().flatten() {
+        if !found.iter().any(|known| known.model == model.model) {
+            found.push(model);
         }
-        models.push(LocalModel {
-            model,
-            server: candidate.name.clone(),
-            base_url: base_url.clone(),
-            context_size: entry.meta.and_then(|meta| meta.n_ctx).or(entry.max_context_length),
-        });
     }
-    models
+    found
 }
 
-/// `{"data": [{"id": …}]}` as OpenAI has it, `{"models": [{"name": …}]}` as Ollama has it; llama.cpp sends both.
-#[derive(Deserialize, Default)]
-struct List {
-    #[serde(default)]
-    data: Vec<Entry>,
-    #[serde(default)]
-    models: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    id: Option<String>,
-    name: Option<String>,
-    meta: Option<Meta>,
-    max_context_length: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Meta {
-    n_ctx: Option<u64>,
+/// The same model with the context that it has now: servers load and unload models, and are started anew.
+pub(crate) async fn in_force(model: &LocalModel, http: &Http) -> LocalModel {
+    let mut now = [model.clone()];
+    if let Ok(base) = Url::parse(&model.base_url) {
+        let server = Candidate { beyond: true, ..Candidate::local(model.server.clone(), &base) };
+        let _ = timeout(PROBE_TIMEOUT, server.in_force(model.kind, &mut now, http)).await;
+    }
+    let [now] = now;
+    now
 }
 
 #[cfg(test)]
@@ -150,29 +296,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_looked_at() {
+    fn only_this_machine_is_looked_at_but_for_what_the_user_names() {
         let urls =
             ["http://127.0.0.1:1", "http://[::1]:2/", "http://10.0.0.1:3", "https://example.org", "nonsense"];
-        let found = candidates(false, &urls.map(str::to_owned));
+        let found = candidates(false, None, &urls.map(str::to_owned));
         let names: Vec<_> = found.iter().map(|candidate| candidate.name.as_str()).collect();
         assert_eq!(names, ["127.0.0.1:1", "[::1]:2"]);
-        assert_eq!(candidates(true, &[]).len(), 3);
-        assert!(candidates(true, &[]).iter().all(|candidate| is_loopback(&candidate.base)));
+        let usual = candidates(true, None, &[]);
+        let lists: Vec<_> = usual.iter().map(|candidate| candidate.list().to_string()).collect();
+        let ports = [11434, 8080, 1234, 8000].map(|port| format!("http://127.0.0.1:{port}/v1/models"));
+        assert_eq!(lists, ports);
+        assert!(usual.iter().all(|candidate| !candidate.beyond && is_loopback(&candidate.base)));
+        let named = candidates(true, Some("http://gpu-box:11434"), &[]);
+        assert_eq!((named.len(), named[0].name.as_str(), named[0].beyond), (4, "gpu-box:11434", true));
+        assert!(candidates(false, Some("http://gpu-box:11434"), &[]).is_empty(), "looking is switched off");
     }
 
     #[test]
-    fn both_lists_are_read() {
-        let candidate = &candidates(true, &[])[0];
-        let names = |body: &str| -> Vec<_> {
-            read(candidate, body.as_bytes())
-                .into_iter()
-                .map(|model| (model.model, model.context_size))
-                .collect()
+    fn every_list_is_read() {
+        let names = |body: &str| -> Option<Vec<_>> {
+            let (models, _) = answers::list(body.as_bytes())?;
+            Some(models.into_iter().map(|model| (model.model, model.context_size)).collect())
         };
+        let one = |name: &str, size| Some(vec![(name.to_owned(), size)]);
         let ollama = r#"{"models":[{"name":"qwen3:8b","size":1},{"name":"nomic-embed-text:latest"}]}"#;
-        assert_eq!(names(ollama), [("qwen3:8b".to_owned(), None)]);
+        assert_eq!(names(ollama), one("qwen3:8b", None));
         let llama = r#"{"models":[{"name":"m.gguf"}],"data":[{"id":"m.gguf","meta":{"n_ctx":4096}}]}"#;
-        assert_eq!(names(llama), [("m.gguf".to_owned(), Some(4096))]);
-        assert_eq!(names("<html>"), []);
+        assert_eq!(names(llama), one("m.gguf", Some(4096)));
+        assert_eq!(names(r#"{"data":[{"id":"m","max_model_len":9000}]}"#), one("m", Some(9000)));
+        assert_eq!(names(r#"[{"id":"m","context_length":5}]"#), one("m", Some(5)));
+        assert_eq!(names(r#"{"data":[]}"#), Some(Vec::new()));
+        assert_eq!(names(r#"{"data":[{"id":"a\u001b[2Jb"}]}"#), Some(Vec::new()));
+        for none in ["<html>", "{}", r#"{"error":"no"}"#, "[1]"] {
+            assert_eq!(names(none), None, "{none}");
+        }
     }
 }

@@ -27,7 +27,9 @@ mod secret;
 mod sink;
 mod sse;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, CatalogueSource, Listing};
+pub use catalogue::{CATALOGUE_URL, RefreshError};
+pub use discovery::ollama_address;
 pub use http::HttpClients;
 pub use options::{LocalOptions, ProvidersOptions, VendorOptions, Wire};
 pub use secret::Secret;

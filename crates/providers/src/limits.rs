@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// How long a server may send nothing, before the answer begins as well as in the middle of it, before the request is given up.
-pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-
 /// How often a request is tried in all.
 pub const TRIES: u32 = 3;
 
@@ -49,13 +46,41 @@ pub(crate) const MAX_MESSAGE_CHARS: usize = 600;
 /// The most tool calls of one answer.
 pub(crate) const MAX_CALLS: usize = 256;
 
-/// How long a loopback server may take to accept a connection and list its models.
+/// How long a server of vendors, or one beyond this network, may send nothing: before the answer
+/// begins as well as in the middle of it. Models that think for long say nothing for minutes.
+pub const SILENCE: Duration = Duration::from_secs(5 * 60);
+
+/// The same of a server on this machine or in its network: reading a long prompt takes minutes there.
+pub const SILENCE_NEAR: Duration = Duration::from_secs(15 * 60);
+
+/// How often a sign of life is passed on while nothing of an answer comes.
+pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(5);
+
+/// How long a server on this machine may take to accept a connection and list its models.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// How long it may then take to tell more of them.
+pub(crate) const DETAILS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a server at an address of the user's may take to list its models.
+pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The most models of one server that more is asked of, each with a request.
+pub(crate) const DETAILED_MODELS: usize = 32;
+
+/// The most models of one server that are listed.
+pub(crate) const LISTED_MODELS: usize = 200;
+
+/// How long a catalogue may take to arrive.
+pub(crate) const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The largest catalogue, in bytes.
+pub(crate) const MAX_CATALOGUE_BYTES: usize = 32 * 1024 * 1024;
 
 /// How long choosing a default model waits for loopback servers.
 pub(crate) const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
 
-/// The longest list of models that a loopback server may send, in bytes.
+/// The longest list of models that a server may send, in bytes.
 pub(crate) const MAX_LIST_BYTES: usize = 1024 * 1024;
 
 /// The longest name of a tool that goes to a provider, in bytes.

@@ -1,6 +1,7 @@
 //! The options of this crate, resolved by the binary from configuration files, environment and flags.
 
 use crate::{Secret, limits};
+use agent::ToolProfile;
 use std::{collections::BTreeMap, time::Duration};
 use system::AbsPath;
 
@@ -25,8 +26,13 @@ pub struct ProvidersOptions {
     pub redactor: agent::Redactor,
     /// What the relative file names of `replay/FILE` are relative to; only absolute ones work when `None`.
     pub replay_base: Option<AbsPath>,
-    /// How long a server may send nothing before the request is given up.
-    pub idle_timeout: Duration,
+    /// How long a server may send nothing before the request is given up, where its own options say
+    /// nothing; [`limits::SILENCE`] or [`limits::SILENCE_NEAR`] when `None`.
+    pub silence: Option<Duration>,
+    /// The file that a newer catalogue of vendors' models is kept in; the built-in one is used when `None`.
+    pub catalogue_file: Option<AbsPath>,
+    /// How many tools models get; decided by each model's size when `None`.
+    pub tool_profile: Option<ToolProfile>,
     /// How often a request is tried in all; at least 1.
     pub tries: u32,
     /// The wait before the second try; it doubles for each further one.
@@ -45,7 +51,9 @@ impl Default for ProvidersOptions {
             record_to: None,
             redactor: agent::Redactor::default(),
             replay_base: None,
-            idle_timeout: limits::IDLE_TIMEOUT,
+            silence: None,
+            catalogue_file: None,
+            tool_profile: None,
             tries: limits::TRIES,
             retry_delay: limits::RETRY_DELAY,
         }
@@ -61,6 +69,8 @@ pub struct VendorOptions {
     pub base_url: Option<String>,
     /// What it speaks.
     pub wire: Wire,
+    /// How long it may send nothing before a request is given up.
+    pub silence: Option<Duration>,
 }
 
 /// What a provider speaks.
@@ -84,15 +94,20 @@ pub enum Wire {
 /// Model servers on this machine.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// Whether the usual ports of Ollama, llama.cpp and LM Studio are looked at.
+    /// Whether the usual ports of Ollama, llama.cpp, LM Studio and vLLM are looked at.
     pub discover: bool,
+    /// The address of Ollama where it is not the usual one, on this machine or beyond; see
+    /// [`ollama_address`](crate::ollama_address).
+    pub ollama: Option<String>,
     /// Further servers that speak Chat Completions, such as `http://127.0.0.1:9000`. Addresses beyond loopback are refused; they
     /// belong to [`ProvidersOptions::custom`].
     pub urls: Vec<String>,
+    /// How long any of them may send nothing before a request is given up.
+    pub silence: Option<Duration>,
 }
 
 impl Default for LocalOptions {
     fn default() -> Self {
-        Self { discover: true, urls: Vec::new() }
+        Self { discover: true, ollama: None, urls: Vec::new(), silence: None }
     }
 }

@@ -53,8 +53,8 @@ pub(crate) enum Command {
     /// Show settings, and write them.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// List the models that can be chosen now.
-    Models,
+    /// List the models that can be chosen now, or get newer prices and limits of vendors' models.
+    Models(ModelsArgs),
     /// Tell what this machine and these settings give, and what is wrong with them.
     Doctor(DoctorArgs),
     /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one: let it execute and redirect until it changes.
@@ -74,6 +74,28 @@ pub(crate) enum Command {
     /// Print the schema of a wire, as JSON Schema.
     #[command(subcommand)]
     Schema(SchemaCommand),
+}
+
+/// `tiller models`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ModelsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ModelsCommand>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to do about models beside listing them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// Get the catalogue of vendors' models anew: limits, efforts and prices. Nothing does this by itself.
+    Refresh {
+        /// Where it is: an address, or a file that was downloaded elsewhere.
+        #[arg(long, value_name = "URL|FILE", default_value = providers::CATALOGUE_URL)]
+        from: String,
+    },
 }
 
 /// `tiller schema`.

@@ -56,6 +56,9 @@ pub(crate) const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take at the most.
 pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 
+/// How long a model's server may be allowed to send nothing at the most.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Bytes of what the system's opener of addresses says that are kept.
 #[cfg(feature = "extensions")]
 pub(crate) const BROWSER: usize = 4 * 1024;

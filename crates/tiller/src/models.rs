@@ -1,21 +1,131 @@
-//! `tiller models`: what can be chosen now.
+//! `tiller models`: what can be chosen now; `tiller models refresh`: newer limits and prices.
 
-use crate::{exit::Exit, screen, wiring::Wired};
-use agent::Models;
+use crate::{
+    args::{ModelsArgs, ModelsCommand},
+    exit::Exit,
+    screen,
+};
+use agent::{Credentials, ModelInfo, Models};
 use anyhow::Result;
+use providers::{Catalog, CatalogueSource, Listing};
+use serde_json::{Value, json};
 use std::io::Write;
+use system::AbsPath;
 
-/// Prints the models, the default first.
-pub(crate) async fn run(wired: &Wired) -> Result<Exit> {
-    wired.catalog.discover().await;
-    let default = wired.catalog.default_id().await;
+pub(crate) async fn run(catalog: &Catalog, cwd: &AbsPath, args: &ModelsArgs) -> Result<Exit> {
+    match &args.command {
+        Some(ModelsCommand::Refresh { from }) => refresh(catalog, cwd, from).await,
+        None => list(catalog, args.json).await,
+    }
+}
+
+/// Gets the catalogue anew.
+async fn refresh(catalog: &Catalog, cwd: &AbsPath, from: &str) -> Result<Exit> {
+    let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    let got = catalog.refresh(from, cwd, &today).await?;
+    let CatalogueSource { date, source, models, .. } = got;
+    writeln!(screen::stdout(), "{models} models, catalogue of {date} from {source}")?;
+    Ok(Exit::Ok)
+}
+
+/// Prints the models, the default first, and what stands in the way of others.
+async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
+    catalog.discover().await;
+    let default = catalog.default_id().await;
+    let source = catalog.catalogue_source().await;
+    let has_key = |id: &str| catalog.credentials(id) != Credentials::Missing;
+    let notes = notes(catalog, &default, &source).await;
     let mut stdout = screen::stdout();
-    for model in wired.catalog.list() {
-        let mark = if model.id == default { "*" } else { " " };
-        let about = model.description.as_deref().unwrap_or(&model.name);
+    if as_json {
+        let model =
+            |info: &ModelInfo| described(info, info.id == default && has_key(&info.id), has_key(&info.id));
+        let whole = json!({
+            "v": 1,
+            "success": true,
+            "models": catalog.list().iter().map(model).collect::<Vec<_>>(),
+            "catalogue": { "date": source.date, "source": source.source, "built_in": source.built_in },
+            "notes": notes,
+        });
+        writeln!(stdout, "{}", agent::escaped_json(&whole.to_string()))?;
+        return Ok(Exit::Ok);
+    }
+    for model in catalog.list() {
+        let usable = has_key(&model.id);
+        let mark = if model.id == default && usable { "*" } else { " " };
+        let about = match &model.description {
+            _ if !usable => "has no key: run `tiller setup`",
+            Some(description) => description,
+            None => &model.name,
+        };
         if writeln!(stdout, "{mark} {:<40} {about}", model.id).is_err() {
-            break;
+            return Ok(Exit::Ok);
         }
     }
+    let place = if source.built_in { "built in" } else { source.source.as_str() };
+    let date = &source.date;
+    // Whoever reads no more has what there is.
+    let _ = writeln!(
+        stdout,
+        "\nLimits and prices are of {date} ({place}); `tiller models refresh` gets newer ones."
+    );
+    for note in notes {
+        screen::note(&note);
+    }
     Ok(Exit::Ok)
+}
+
+/// A model for programs. Prices are US dollars for a million tokens.
+fn described(info: &ModelInfo, is_default: bool, usable: bool) -> Value {
+    let rates = info.price.map(|price| price.rates);
+    json!({
+        "id": info.id,
+        "name": info.name,
+        "default": is_default,
+        "usable": usable,
+        "context": info.context_size,
+        "max_output": info.max_output,
+        "input_price": rates.map(|rates| rates.input),
+        "output_price": rates.map(|rates| rates.output),
+        "cache_read_price": rates.and_then(|rates| rates.cache_read),
+        "cache_write_price": rates.and_then(|rates| rates.cache_write),
+        "images": info.images,
+        "efforts": info.efforts,
+        "parameters": info.parameters,
+        "tools": info.profile.id(),
+    })
+}
+
+/// What a list does not show: servers without models, a default without a key, a broken catalogue.
+async fn notes(catalog: &Catalog, default: &str, source: &CatalogueSource) -> Vec<String> {
+    let mut notes: Vec<String> = catalog.listings().iter().filter_map(unlisted).collect();
+    if catalog.credentials(default) == Credentials::Missing {
+        notes.push(format!(
+            "the default model {default} has no key: run `tiller setup`, or choose another as agent.default_model"
+        ));
+    }
+    if catalog.is_unconfigured().await {
+        notes.push(
+            "no model is set up, and no server on this machine has one: run `tiller setup`, or start Ollama, \
+             llama.cpp, LM Studio or vLLM with a model"
+                .to_owned(),
+        );
+    }
+    notes.extend(source.problem.clone());
+    notes
+}
+
+/// What is said of a provider that has nothing in the list, or not what its server has.
+fn unlisted(listing: &Listing) -> Option<String> {
+    let Listing { provider, address, models } = listing;
+    let address = address.as_deref()?;
+    match models {
+        None => Some(format!(
+            "{provider}: {address} does not answer with a list of models; start the server or check the address, \
+             or name a model that it has: --model {provider}/MODEL"
+        )),
+        Some(0) => Some(format!(
+            "{provider}: {address} lists no models; load one there, then run `tiller models` again"
+        )),
+        Some(_) => None,
+    }
 }

@@ -4,7 +4,7 @@ use crate::{
     extensions::{self, Offered},
     limits::HOOK_TIMEOUT,
 };
-use agent::{HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
+use agent::{CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule, ToolProfile};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) mode: Mode,
     pub(crate) permission_mode: PermissionMode,
     pub(crate) append_system_prompt: Option<String>,
+    /// Whether calls that a model writes into its text are calls.
+    pub(crate) calls_as_text: CallsAsText,
     /// Tools that are denied in every mode.
     pub(crate) denied_tools: Vec<String>,
     /// Path patterns that are denied in every mode, beside the built-in ones.
@@ -51,6 +53,10 @@ pub(crate) struct Options {
     /// Further providers, by the name that models of theirs begin with.
     pub(crate) custom: BTreeMap<String, Provider>,
     pub(crate) local: Local,
+    /// How long any model's server may send nothing, where its own settings say nothing.
+    pub(crate) silence: Option<Duration>,
+    /// How many tools models get; decided by each model's size when `None`.
+    pub(crate) tool_profile: Option<ToolProfile>,
     pub(crate) integrations: Integrations,
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
@@ -79,6 +85,8 @@ pub(crate) struct Provider {
     /// The key, from that variable.
     pub(crate) api_key: Option<Secret>,
     pub(crate) wire: Wire,
+    /// How long it may send nothing before a request is given up.
+    pub(crate) silence: Option<Duration>,
 }
 
 /// A command around calls, prompts or turns.
@@ -130,8 +138,12 @@ pub(crate) enum Wire {
 pub(crate) struct Local {
     /// Whether the usual ports on loopback are looked at.
     pub(crate) discover: bool,
+    /// The address of Ollama, where it is not the usual one.
+    pub(crate) ollama: Option<String>,
     /// Further servers.
     pub(crate) urls: Vec<String>,
+    /// How long any of them may send nothing before a request is given up.
+    pub(crate) silence: Option<Duration>,
 }
 
 /// Services whose functions can be called. What may be done with them is among the rules.
@@ -207,6 +219,7 @@ impl Options {
             mode: Mode::default(),
             permission_mode: PermissionMode::default(),
             append_system_prompt: None,
+            calls_as_text: CallsAsText::default(),
             denied_tools: Vec::new(),
             blocked_paths: Vec::new(),
             allowed_paths: vec![folders.temp.clone()],
@@ -224,7 +237,9 @@ impl Options {
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
             gemini: Provider::with_key_in("GEMINI_API_KEY"),
             custom: BTreeMap::new(),
-            local: Local { discover: true, urls: Vec::new() },
+            local: Local { discover: true, ollama: None, urls: Vec::new(), silence: None },
+            silence: None,
+            tool_profile: None,
             integrations: Integrations::default(),
             terminal: Terminal::default(),
             tools: Tools::default(),
@@ -285,7 +300,13 @@ impl Options {
 
 impl Provider {
     fn with_key_in(variable: &str) -> Self {
-        Self { base_url: None, api_key_env: variable.to_owned(), api_key: None, wire: Wire::default() }
+        Self {
+            base_url: None,
+            api_key_env: variable.to_owned(),
+            api_key: None,
+            wire: Wire::default(),
+            silence: None,
+        }
     }
 }
 

@@ -162,9 +162,9 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(Exit::Ok)
         }
-        Some(Command::Models) => {
-            let Settled { settings, options, .. } = settle(environment, None, Flags::default()).await?;
-            models::run(&wiring::wire(&settings, &options, Keep::ForThisRun, ToolProviders::default())?).await
+        Some(Command::Models(args)) => {
+            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            models::run(&wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await
         }
         None => print(cli.print, environment).await,
     }
@@ -257,6 +257,10 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
     let wired = wiring::wire(&settings, &options, keep, providers)?;
+    if options.model.is_none() {
+        // Nobody waits at an editor: the server is given the time to say what it has.
+        wired.catalog.settle_default().await;
+    }
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),
         (None, true) => Begin::Last,

@@ -212,6 +212,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut Counte
         hooks: hooks(options, cwd, counted_on),
         tool_providers: ToolProviders::default(),
         limits: options.limits.clone(),
+        calls_as_text: options.calls_as_text,
     }
 }
 
@@ -274,7 +275,10 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
         anthropic: vendor(&options.anthropic),
         gemini: vendor(&options.gemini),
         custom: vendors(options),
-        local: LocalOptions { discover: options.local.discover, urls: options.local.urls.clone() },
+        local: local_servers(options),
+        silence: options.silence,
+        catalogue_file: Some(options.folders.cache.join("models.json")),
+        tool_profile: options.tool_profile,
         default_model: options.model.clone(),
         record_to: options.record.clone(),
         redactor: redactor.clone(),
@@ -291,8 +295,16 @@ pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
         known.anthropic = vendor(&options.anthropic);
         known.gemini = vendor(&options.gemini);
         known.custom = vendors(options);
+        known.local = local_servers(options);
+        known.silence = options.silence;
+        known.tool_profile = options.tool_profile;
         known.default_model.clone_from(&options.model);
     });
+}
+
+fn local_servers(options: &Options) -> LocalOptions {
+    let options::Local { discover, ollama, urls, silence } = options.local.clone();
+    LocalOptions { discover, ollama, urls, silence }
 }
 
 fn vendors(options: &Options) -> BTreeMap<String, VendorOptions> {
@@ -310,5 +322,6 @@ fn vendor(provider: &Provider) -> VendorOptions {
             Wire::Anthropic => providers::Wire::Anthropic,
             Wire::Gemini => providers::Wire::Gemini,
         },
+        silence: provider.silence,
     }
 }

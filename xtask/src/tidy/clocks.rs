@@ -10,6 +10,7 @@ const PLACES: [(&str, &str); 9] = [
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
+    ("crates/tiller/src/models.rs", "a catalogue says on which day it was got"),
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
     ("crates/system/src/local/stamp.rs", "files say when they changed as a time of day"),
     ("crates/system/src/local/today.rs", "the model is told which day it is"),

@@ -1,7 +1,7 @@
 //! Calls that other agents' models know in another form: arguments inside an envelope, one tool for several, a patch as a command.
 
-use super::{arguments::Fields, fields, names, schema::Schema, shapes};
-use crate::{AnyTool, Effect};
+use super::{arguments::Fields, fields, names, schema::Schema};
+use crate::{AnyTool, Effect, tools::patch_of_command};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -147,21 +147,10 @@ pub(super) fn bare_patch(tool: &str, raw: &str) -> Option<Fields> {
 
 /// The patch of a command that is nothing but `apply_patch` with one.
 fn patch_in(command: &Value) -> Option<String> {
-    if let Value::Array(words) = command {
-        let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
-        return match words.as_slice() {
-            ["apply_patch", patch] => Some((*patch).to_owned()),
-            words => patch_in(&Value::String(shapes::line_of(words))),
-        };
+    match command {
+        Value::String(line) => patch_of_command(line),
+        list => patch_of_command(&list.to_string()),
     }
-    let rest = command.as_str()?.trim().strip_prefix("apply_patch")?;
-    let (begin, end) = (rest.find(BEGIN)?, rest.rfind(END)? + END.len());
-    let (before, patch, after) = (&rest[..begin], rest.get(begin..end)?, &rest[end..]);
-    let wraps = |char: char| char.is_ascii_alphanumeric() || "_<-'\"".contains(char) || char.is_whitespace();
-    let word = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-    // The here-document's word on both sides, or quotes.
-    let plain = before.chars().all(wraps) && after.chars().all(wraps) && word(before) == word(after);
-    (plain && (before.contains("<<") || before.trim().len() == 1)).then(|| patch.to_owned())
 }
 
 /// The calls that a list of paths stands for, where the tool only reads.

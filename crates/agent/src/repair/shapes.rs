@@ -115,7 +115,7 @@ fn command(given: &mut Fields, done: &mut Reshaped) -> Result<(), String> {
 }
 
 /// The command line that a list of words stands for.
-pub(super) fn line_of(words: &[&str]) -> String {
+fn line_of(words: &[&str]) -> String {
     match words {
         [shell, flag, line]
             if is_shell(shell) && ["-c", "-lc", "-cl", "-ic", "/c", "-Command"].contains(flag) =>

@@ -30,8 +30,8 @@ pub(super) struct FileRead {
 #[async_trait]
 impl Tool for FileRead {
     const NAME: &'static str = "file_read";
-    const DESCRIPTION: &'static str = "Reads a text file as lines `N\\tline`, or shows an image (PNG, JPEG, GIF, WebP). Long files are read in \
-        pages: pass `offset` and `limit` to go on. Unsaved changes in the editor are included.";
+    const DESCRIPTION: &'static str = "Reads a text file as lines `N\\tline`, or an image. Long files come in pages: go on with `offset` and \
+        `limit`. Unsaved changes in the editor are included.";
     const EFFECT: Effect = Effect::Reads;
 
     fn parameters() -> Value {
@@ -39,12 +39,11 @@ impl Tool for FileRead {
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
-                "offset": {"type": "integer", "description": "First line to read, from 1 (default 1); -N for the last N lines"},
+                "offset": {"type": "integer", "description": "First line, from 1; -N for the last N lines"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": READ_LINES_MAX,
-                    "description": "Most lines to read (default 2000)"}
+                    "description": "Most lines (default 2000)"}
             },
-            "required": ["path"],
-            "additionalProperties": false
+            "required": ["path"]
         })
     }
 
@@ -233,7 +232,7 @@ struct Page {
 /// The numbered lines that fit the limits, and how to go on. It is cut here and not by [`output::cap`], because what was shown is remembered.
 fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
     // Leaves room for the tail.
-    let bytes = cx.limits.output_bytes.saturating_sub(400);
+    let bytes = cx.limits.output_bytes.saturating_sub(300);
     let mut text = String::new();
     let mut shown = 0;
     let mut cut = Vec::new();

@@ -31,6 +31,7 @@ mod testing;
 mod tests;
 
 pub use output::{cap, fit, keep_whole, within};
+pub(crate) use patch::patch_of_command;
 pub use replacements::{Replaced, edited};
 pub use small::small;
 pub use taken::{Taken, same_text, taken};

@@ -1,9 +1,9 @@
 //! One answer of the model: it is asked, and what it says is passed on while it says it.
 
-use super::gathered::Gathered;
+use super::{gathered::Gathered, text_calls::Watch};
 use crate::{
-    ANSWER_BYTES, LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStop,
-    SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, log::SessionLog,
+    ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
+    ModelStop, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, log::SessionLog,
     session_task::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
@@ -37,13 +37,15 @@ pub(super) async fn ask(
     let (id, thought_id) = session.conversation().next_answer();
     let mut usage = Usage::default();
     let mut gathered = Gathered::default();
+    let mut watch = Watch::new(model.info(), session.settings().calls_as_text);
+    let offered = request.tools.clone();
     let mut stream = bounded::ask(model, request);
     // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
     let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
     stored?;
     if let Some(disclosure) = session.disclose(model.info()) {
-        let text = gathered.whole_text(&disclosure);
-        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+        let text = watch.push(&gathered.whole_text(&disclosure));
+        tell_text(session, &id, text);
     }
     let mut first = Some(first);
     let stop = loop {
@@ -63,8 +65,8 @@ pub(super) async fn ask(
             Some(Err(error)) => break Err(error),
             Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
             Some(Ok(ModelEvent::Text(text))) => {
-                let text = gathered.text(text);
-                session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+                let text = watch.push(&gathered.text(text));
+                tell_text(session, &id, text);
             }
             Some(Ok(ModelEvent::TextDone(opaque))) => gathered.end_text(opaque),
             Some(Ok(ModelEvent::Reasoning(text))) => {
@@ -89,9 +91,18 @@ pub(super) async fn ask(
             }
         }
     };
-    if stop.is_err() || cancel.is_cancelled() {
+    let broken = stop.is_err() || cancel.is_cancelled();
+    if broken {
         gathered.drop_calls();
     }
+    let held = match broken || gathered.calls() > 0 {
+        true => watch.rest(usize::MAX),
+        false => {
+            let offered: Vec<_> = offered.iter().map(|spec| spec.name.as_str()).collect();
+            watch.settle(session, &offered, &mut gathered)
+        }
+    };
+    tell_text(session, &id, held);
     let stop = match stop {
         Err(ModelError::AnswerTooLong) => {
             let text = gathered.whole_text(&cut_off(&session.log));
@@ -103,6 +114,13 @@ pub(super) async fn ask(
     let response =
         ModelResponse { id, thought_id, model: model.info().id.clone(), items: gathered.into_items() };
     Ok(Answer { response, usage, stop })
+}
+
+/// Shows more of the answer, if there is more.
+fn tell_text(session: &Session, id: &MessageId, text: String) {
+    if !text.is_empty() {
+        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+    }
 }
 
 /// Tells that an answer was cut off; the mark that its text ends with.

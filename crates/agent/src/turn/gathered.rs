@@ -2,7 +2,7 @@
 
 use crate::{
     Item, Reasoning, Text, ToolCallRequest,
-    item::{Paragraphs, calls_of},
+    item::{Paragraphs, calls_of, text_of},
 };
 
 /// What came of an answer so far.
@@ -75,6 +75,41 @@ impl Gathered {
     /// How many calls came.
     pub(super) fn calls(&self) -> usize {
         calls_of(&self.items).count()
+    }
+
+    /// What came so far.
+    pub(super) fn items(&self) -> &[Item<ToolCallRequest>] {
+        &self.items
+    }
+
+    /// The text as a person reads it.
+    pub(super) fn shown_text(&self) -> String {
+        text_of(&self.items)
+    }
+
+    /// What was thought last.
+    pub(super) fn last_thought(&self) -> Option<String> {
+        if !self.open_reasoning.is_empty() {
+            return Some(self.open_reasoning.clone());
+        }
+        self.items.iter().rev().find_map(|item| match item {
+            Item::Reasoning(Reasoning { text, .. }) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    /// Keeps so many bytes of the last text. It is no longer what the model wrote, so its wire's own form goes; one without words goes
+    /// altogether.
+    pub(super) fn cut_last_text(&mut self, end: usize) {
+        self.open_text = None;
+        let Some(at) = self.items.iter().rposition(|item| matches!(item, Item::Text(_))) else { return };
+        if let Item::Text(last) = &mut self.items[at] {
+            last.text.truncate(end);
+            last.opaque = None;
+            if last.text.trim().is_empty() {
+                self.items.remove(at);
+            }
+        }
     }
 
     /// Adds an item that means nothing outside its wire.

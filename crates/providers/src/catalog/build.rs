@@ -2,13 +2,16 @@
 
 use super::Catalog;
 use crate::{
-    VendorOptions, Wire, anthropic, catalogue,
+    VendorOptions, Wire, anthropic,
+    catalogue::{self, is_near, size},
     discovery::LocalModel,
     family, gemini,
-    http::{Endpoint, Peer, Tuning},
+    http::{self, Endpoint, Peer, Tuning},
+    limits,
     remote::{Line, Remote, RemoteModel},
 };
 use agent::{LanguageModel, ModelError, ModelInfo};
+use reqwest::Url;
 use std::{collections::BTreeMap, sync::Arc};
 
 const OPENAI_URL: &str = "https://api.openai.com/v1";
@@ -31,6 +34,8 @@ struct Route<'a> {
     wires: &'static [Wire],
     vendor: &'a VendorOptions,
     key_setting: String,
+    /// The setting that decides how long the server may send nothing.
+    silence_setting: String,
 }
 
 impl Catalog {
@@ -66,29 +71,26 @@ impl Catalog {
                 )));
             }
         };
-        self.connect(
-            Route {
-                provider,
-                base_url,
-                wires: wires(provider, vendor.wire, base_url, model),
-                vendor,
-                key_setting,
-            },
-            catalogue::info(provider, model),
-            model,
-        )
+        let silence_setting = match official {
+            Some(_) => format!("providers.{provider}.silence"),
+            None => format!("providers.custom.{provider}.silence"),
+        };
+        let wires = wires(provider, vendor.wire, base_url, model);
+        let route = Route { provider, base_url, wires, vendor, key_setting, silence_setting };
+        self.connect(route, self.info(provider, vendor, model), model)
     }
 
     pub(super) fn build_local(&self, local: &LocalModel) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let vendor = VendorOptions::default();
+        let vendor = VendorOptions { silence: self.options().local.silence, ..VendorOptions::default() };
         let route = Route {
             provider: &local.server,
             base_url: &local.base_url,
             wires: &[Wire::Chat],
             vendor: &vendor,
             key_setting: "the server up without a key".into(),
+            silence_setting: "providers.local.silence".into(),
         };
-        self.connect(route, local_info(local), &local.model)
+        self.connect(route, self.local_info(local), &local.model)
     }
 
     fn connect(
@@ -102,16 +104,15 @@ impl Catalog {
         if let Some(told) = self.learned.of(route.base_url, model).context_size {
             info.context_size = info.context_size.min(told);
         }
+        let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
+        let idle = route.vendor.silence.or(options.silence).unwrap_or(usual);
+        info.silence = Some(idle);
         Ok(Arc::new(RemoteModel(Arc::new(Remote {
             info,
             base_url: route.base_url.to_owned(),
             lines: lines?,
             http: self.http.clone(),
-            tuning: Tuning {
-                idle: options.idle_timeout,
-                tries: options.tries,
-                retry_delay: options.retry_delay,
-            },
+            tuning: Tuning { idle, tries: options.tries, retry_delay: options.retry_delay },
             learned: self.learned.clone(),
         }))))
     }
@@ -133,33 +134,45 @@ impl Catalog {
         };
         ModelError::NotConfigured(format!("no provider is called `{name}`: {hint}"))
     }
-}
 
-/// An id without a provider or without a model.
-pub(super) fn unnamed(id: &str) -> ModelError {
-    let hint = match catalogue::provider_of(id) {
-        Some(provider) => format!("did you mean `{provider}/{id}`?"),
-        None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
-    };
-    ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
-}
-
-/// What is known of a model that was named as the default and is in no list.
-pub(super) fn guess(id: &str) -> ModelInfo {
-    let (provider, model) = id.split_once('/').unwrap_or(("", id));
-    catalogue::info(provider, model)
+    /// An id without a provider or without a model.
+    pub(super) fn unnamed(&self, id: &str) -> ModelError {
+        let hint = match self.catalogue().provider_of(id) {
+            Some(provider) => format!("did you mean `{provider}/{id}`?"),
+            None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
+        };
+        ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
+    }
 }
 
 /// What is known of a model on this machine.
 pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
-    let guess = catalogue::info("local", &local.model);
-    let context_size = local.context_size.unwrap_or(guess.context_size);
+    let place = if is_loopback(&local.base_url) { "on this machine, in" } else { "at" };
     ModelInfo {
         name: format!("{} ({})", local.model, local.server),
-        description: Some(format!("Runs on this machine, in {}.", local.server)),
-        max_output: guess.max_output.min(context_size / 4),
+        description: Some(format!("Runs {place} {}.", local.server)),
+        ..with_told(catalogue::guess("local", &local.model), local)
+    }
+}
+
+/// What is known of a model, with what its server told. A context that is not told is guessed, and not
+/// larger than the model can have.
+pub(super) fn with_told(known: ModelInfo, told: &LocalModel) -> ModelInfo {
+    let guess = known.context_size.min(told.most_context.unwrap_or(u64::MAX));
+    let context_size = told.context_size.unwrap_or(guess);
+    let parameters = told.parameters.or(known.parameters);
+    ModelInfo {
         context_size,
-        ..guess
+        // A server of the user's own shares its context between what goes in and what comes out.
+        max_output: if told.kind.is_some() {
+            known.max_output.min(context_size / 4)
+        } else {
+            known.max_output.min(context_size)
+        },
+        images: known.images || told.images,
+        parameters,
+        profile: size::profile(context_size, parameters),
+        ..known
     }
 }
 
@@ -210,11 +223,16 @@ fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> 
         model: model.to_owned(),
         url: endpoint.shown(),
         key_setting: route.key_setting.clone(),
+        silence_setting: route.silence_setting.clone(),
         key,
     };
     Ok(Line { wire, endpoint, peer })
 }
 
 fn is_openai(base_url: &str) -> bool {
-    reqwest::Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+    Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+}
+
+fn is_loopback(base_url: &str) -> bool {
+    Url::parse(base_url).is_ok_and(|url| http::is_loopback(&url))
 }

@@ -77,13 +77,18 @@ impl Endpoint {
 
     /// The address for people: without user, password and query, where keys may be.
     pub(crate) fn shown(&self) -> String {
-        let mut url = self.url.clone();
-        url.set_query(None);
-        // Both fail only for addresses that cannot have credentials at all.
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-        url.to_string()
+        shown(&self.url)
     }
+}
+
+/// An address for people: without user, password and query, where keys may be.
+pub(crate) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    // Both fail only for addresses that cannot have credentials at all.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.to_string()
 }
 
 /// Whether an address is on this machine, by its literal host.
@@ -91,6 +96,18 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Whether an address is on this machine or in its own network, by its literal host: a server there
+/// is the user's own, and may be slow.
+pub(crate) fn is_near(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let near = match host.parse() {
+        Ok(std::net::IpAddr::V4(ip)) => ip.is_private() || ip.is_link_local() || ip.is_unspecified(),
+        Ok(std::net::IpAddr::V6(ip)) => ip.is_unique_local() || ip.is_unicast_link_local(),
+        Err(_) => !host.contains('.') || host.ends_with(".local") || host.ends_with(".internal"),
+    };
+    near || is_loopback(url)
 }
 
 fn parse(base: &str) -> Result<Url, ModelError> {
@@ -145,6 +162,22 @@ mod tests {
         assert_eq!(endpoint.headers["authorization"], "Bearer sk-1");
         assert!(!format!("{:?}", endpoint.headers).contains("sk-1"));
         assert!(Endpoint::new("http://h", "x").unwrap().bearer(Some(&Secret::new("a\nb"))).is_err());
+    }
+
+    #[test]
+    fn what_is_near_is_decided_by_the_literal_host() {
+        for (url, expected) in [
+            ("http://127.0.0.1:1", true),
+            ("http://192.168.0.7:8000", true),
+            ("http://[fd00::1]", true),
+            ("http://gpu-box:8000", true),
+            ("http://gpu.local", true),
+            ("http://host.docker.internal:11434", true),
+            ("http://203.0.113.7", false),
+            ("https://api.example.org", false),
+        ] {
+            assert_eq!(is_near(&Url::parse(url).unwrap()), expected, "{url}");
+        }
     }
 
     #[test]

@@ -49,6 +49,7 @@ impl Exchange {
             sse: SseSplitter::default(),
             sink: Sink::default(),
             watchdog: Box::pin(sleep(remote.tuning.idle)),
+            heard: Instant::now(),
             attempt: 1,
             bytes: 0,
             state: State::Send,
@@ -104,6 +105,8 @@ struct Run {
     sink: Sink,
     /// One timer for the whole exchange, set anew with each chunk.
     watchdog: Pin<Box<Sleep>>,
+    /// When the reader last had an event.
+    heard: Instant,
     attempt: u32,
     bytes: usize,
     state: State,
@@ -116,7 +119,16 @@ impl Run {
             if (self.sink.began || settled)
                 && let Some(event) = self.sink.pop()
             {
+                self.heard = Instant::now();
                 return Some(Ok(event));
+            }
+            // Something came, such as a ping, and nothing of it is of the answer.
+            if matches!(self.state, State::Sniff(_) | State::Read(_))
+                && self.bytes > 0
+                && self.heard.elapsed() >= limits::ALIVE_EVERY
+            {
+                self.heard = Instant::now();
+                return Some(Ok(ModelEvent::Alive));
             }
             // What fails below leaves the state `Over`, or a new one where it is set.
             let step = match std::mem::replace(&mut self.state, State::Over) {
@@ -349,10 +361,10 @@ impl Run {
     }
 
     fn idle(&self) -> Failure {
+        let Peer { provider, silence_setting, .. } = self.peer();
+        let idle = self.remote.tuning.idle;
         Failure::last(ModelError::Transport(format!(
-            "{} sent nothing for {:?}; try again, or raise the idle timeout if the server is only slow",
-            self.peer().provider,
-            self.remote.tuning.idle
+            "{provider} sent nothing for {idle:?}; try again, or set `{silence_setting}` to more seconds if the server is only slow"
         )))
     }
 }

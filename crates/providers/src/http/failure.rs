@@ -16,6 +16,8 @@ pub(crate) struct Peer {
     pub(crate) url: String,
     /// What a person sets to give it a key.
     pub(crate) key_setting: String,
+    /// The setting that decides how long the server may send nothing.
+    pub(crate) silence_setting: String,
     /// The key in use, to clean messages of it.
     pub(crate) key: Option<Secret>,
 }
@@ -238,6 +240,7 @@ mod tests {
             model: "m".into(),
             url: "https://h/v1".into(),
             key_setting: "OPENAI_API_KEY".into(),
+            silence_setting: "providers.openai.silence".into(),
             key: Some(Secret::new("sk-7secret")),
         };
         let overflow = r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#;

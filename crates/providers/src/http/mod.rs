@@ -10,7 +10,7 @@ mod whole;
 
 pub(crate) use client::Http;
 pub use client::HttpClients;
-pub(crate) use endpoint::{Endpoint, is_loopback};
+pub(crate) use endpoint::{Endpoint, is_loopback, is_near, shown};
 pub(crate) use exchange::Exchange;
 pub(crate) use failure::{Failure, Peer};
 pub(crate) use fold::{Fold, Tuning};

@@ -1,19 +1,8 @@
 //! Which models there are, which is the default, and what is said of those that are not there.
 
-use crate::{
-    faker::{Faker, Step},
-    support::{answer, catalog, options, vendor},
-};
+use crate::support::{answer, catalog, ids, options, vendor};
 use agent::{ModelError, Models};
 use providers::{Secret, VendorOptions, Wire};
-
-fn ids(catalog: &providers::Catalog) -> Vec<String> {
-    catalog.list().into_iter().map(|info| info.id).collect()
-}
-
-fn list(body: &str) -> Vec<Step> {
-    vec![Faker::status("200 OK", "content-type: application/json\r\n", body)]
-}
 
 #[tokio::test]
 async fn without_anything_there_is_the_pilot() {
@@ -48,38 +37,6 @@ async fn a_key_decides_and_an_explicit_default_decides_more() {
 
     with_key.default_model = Some("openai/gpt-unheard-of".into());
     assert_eq!(ids(&catalog(with_key))[0], "openai/gpt-unheard-of");
-}
-
-#[tokio::test]
-async fn servers_on_this_machine_are_found() {
-    let hello = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-    let models =
-        r#"{"data":[{"id":"qwen3:8b","meta":{"n_ctx":16384}},{"id":"nomic-embed-text"},{"id":"llama"}]}"#;
-    let server = Faker::start(vec![list(models), vec![Faker::events(hello)]]).await;
-    let silent = Faker::start(vec![vec![Step::Hang]]).await;
-    let mut options = options();
-    options.local.urls =
-        vec!["http://127.0.0.1:1".into(), silent.url(), "http://192.0.2.1:1".into(), server.url()];
-    let catalog = catalog(options);
-    assert_eq!(ids(&catalog), ["offline/pilot"], "a list never waits");
-    assert_eq!(catalog.default_id().await, "local/qwen3:8b");
-    assert_eq!(ids(&catalog), ["local/qwen3:8b", "local/llama", "offline/pilot"]);
-    assert_eq!(catalog.list()[0].context_size, 16_384);
-    let model = catalog.get("local/qwen3:8b").await.unwrap();
-    assert_eq!(answer(&*model).await, "text: hi\nstop: EndTurn");
-    assert_eq!(server.seen()[1].body["model"], "qwen3:8b");
-    assert!(!server.seen()[1].head.contains("authorization"));
-}
-
-#[tokio::test]
-async fn a_server_started_later_is_found_when_asked_for() {
-    let server = Faker::start(vec![list("{}"), list(r#"{"data":[{"id":"late"}]}"#)]).await;
-    let mut options = options();
-    options.local.urls = vec![server.url()];
-    let catalog = catalog(options);
-    catalog.discover().await;
-    assert_eq!(ids(&catalog), ["offline/pilot"]);
-    assert_eq!(catalog.get("local/late").await.unwrap().info().id, "local/late");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use crate::refusals::{Rule, refuse};
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -21,6 +22,8 @@ pub(crate) enum Step {
     Trickle(Vec<u8>, usize),
     /// A part of a chunked body.
     Chunk(Vec<u8>),
+    /// These bytes, so often, at an even pace.
+    Ping(Vec<u8>, u32, Duration),
     /// The end of a chunked body.
     EndChunks,
     /// Wait until the peer goes away; tells so.
@@ -40,7 +43,8 @@ pub(crate) struct Seen {
     pub(crate) text: String,
 }
 
-/// The server. Connection by connection it plays the scripts; past the last it repeats the last.
+/// The server. Connection by connection it plays the scripts; past the last it repeats the last. It
+/// lists no models: for that there is [`crate::lister::Lister`].
 pub(crate) struct Faker {
     pub(crate) addr: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -92,6 +96,11 @@ impl Faker {
                 socket.set_nodelay(true).unwrap();
                 // A bare connection that asks nothing is a probe and uses up no script.
                 let Some(request) = read_request(&mut socket).await else { continue };
+                if request.head.starts_with("get ") {
+                    // It is asked for its list of models, and has none.
+                    tokio::spawn(play(socket, vec![Self::status("404 Not Found", "", "")], tell.clone()));
+                    continue;
+                }
                 let script = choose(&request);
                 log.lock().unwrap().push(request);
                 tokio::spawn(play(socket, script, tell.clone()));
@@ -186,6 +195,7 @@ async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSen
                 let framed = [format!("{:x}\r\n", bytes.len()).as_bytes(), &bytes, b"\r\n"].concat();
                 socket.write_all(&framed).await
             }
+            Step::Ping(bytes, times, pace) => ping(&mut socket, &bytes, times, pace).await,
             Step::EndChunks => socket.write_all(b"0\r\n\r\n").await,
             Step::Hang => {
                 let mut rest = [0; 1];
@@ -206,6 +216,15 @@ async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSen
         }
     }
     let _ = socket.shutdown().await;
+}
+
+async fn ping(socket: &mut TcpStream, bytes: &[u8], times: u32, pace: Duration) -> std::io::Result<()> {
+    let mut pace = tokio::time::interval(pace);
+    for _ in 0..times {
+        pace.tick().await;
+        socket.write_all(bytes).await?;
+    }
+    Ok(())
 }
 
 async fn trickle(socket: &mut TcpStream, bytes: &[u8], size: usize) -> std::io::Result<()> {

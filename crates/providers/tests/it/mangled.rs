@@ -12,7 +12,7 @@ use std::{cell::Cell, time::Duration};
 /// Plays a script, three times over if it is asked again, and compares the whole answer.
 async fn check(name: &str, wire: Wire, script: Vec<Step>, expected: &[&str]) {
     let faker = Faker::start(vec![script]).await;
-    let model = model_with(wire, &faker, |options| options.idle_timeout = Duration::from_millis(300)).await;
+    let model = model_with(wire, &faker, |options| options.silence = Some(Duration::from_millis(300))).await;
     let got = answer(&*model).await.replace(&faker.addr.to_string(), "HOST");
     assert!(!got.contains(KEY), "{name}: {got}");
     assert_eq!(got, expected.join("\n"), "{name}");
@@ -39,7 +39,7 @@ const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]
 const CALLS: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
 const DONE: &str = "[DONE]";
 const CUT: &str = "error: Transport: openai closed the connection in the middle of the answer; try again";
-const IDLE: &str = "error: Transport: openai sent nothing for 300ms; try again, or raise the idle timeout if the server is only slow";
+const IDLE: &str = "error: Transport: openai sent nothing for 300ms; try again, or set `providers.openai.silence` to more seconds if the server is only slow";
 const FULL: &[&str] = &[
     "thought: Hm, gut…",
     r#"thought done: "Hm, gut…" {"field":"reasoning_content"}"#,

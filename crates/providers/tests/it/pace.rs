@@ -1,12 +1,16 @@
 //! Bursts are cheap and the first text is not held back.
 
 use crate::{
-    faker::{CHUNKED, Faker, Step},
-    support::{answer, model, request},
+    faker::{CHUNKED, Faker, HEAD, Step},
+    support::{answer, catalog, model, model_with, options, request, vendor},
 };
-use agent::ModelEvent;
+use agent::{ModelEvent, Models};
 use futures::StreamExt;
-use providers::Wire;
+use providers::{
+    ProvidersOptions, VendorOptions, Wire,
+    limits::{SILENCE, SILENCE_NEAR},
+};
+use std::time::Duration;
 
 #[tokio::test]
 async fn five_thousand_events_in_a_burst() {
@@ -18,6 +22,43 @@ async fn five_thousand_events_in_a_burst() {
     let faker = Faker::start(vec![vec![Faker::events(&body)]]).await;
     let got = answer(&*model(Wire::Chat, &faker).await).await;
     assert_eq!(got, format!("text: {}\nstop: EndTurn", "word ".repeat(5_000)));
+}
+
+#[tokio::test]
+async fn pings_comments_and_empty_events_are_life_and_longer_than_the_limit_in_all() {
+    let answer_text = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+    for life in
+        [": ping\n\n", "\n", "event: ping\ndata: {\"type\":\"ping\"}\n\n", "data: {\"choices\":[]}\n\n"]
+    {
+        let script = vec![
+            Step::Send(HEAD.into()),
+            Step::Ping(life.into(), 20, Duration::from_millis(50)),
+            Step::Send(answer_text.into()),
+        ];
+        let faker = Faker::start(vec![script]).await;
+        let patience = |options: &mut ProvidersOptions| options.silence = Some(Duration::from_millis(600));
+        let got = answer(&*model_with(Wire::Chat, &faker, patience).await).await;
+        assert_eq!(got, "text: hi\nstop: EndTurn", "{life:?}");
+    }
+}
+
+#[tokio::test]
+async fn silence_is_longer_nearby_and_a_providers_own_setting_beats_the_general_one() {
+    let seconds = Duration::from_secs;
+    for (base, general, own, expected) in [
+        ("https://llm.example.org", None, None, SILENCE),
+        ("http://127.0.0.1:1", None, None, SILENCE_NEAR),
+        ("http://127.0.0.1:1", Some(7), None, seconds(7)),
+        ("https://llm.example.org", Some(7), Some(9), seconds(9)),
+    ] {
+        let mut options = options();
+        options.silence = general.map(seconds);
+        let own = VendorOptions { silence: own.map(seconds), ..vendor(base.to_owned(), Wire::Auto) };
+        options.custom.insert("mine".to_owned(), own);
+        let model = catalog(options).get("mine/m").await.unwrap();
+        assert_eq!(model.info().silence, Some(expected), "{base} {general:?}");
+    }
+    assert!(SILENCE_NEAR > SILENCE);
 }
 
 #[tokio::test]

@@ -13,7 +13,8 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Command, Entry, Metadata, Process, Route, Routes, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Entry, FileKind, Metadata, Process, Route, Routes, System, SystemError, TextRange,
+    WalkOptions,
 };
 
 pub(crate) const KEY: &str = "sk-very-secret";
@@ -22,13 +23,19 @@ pub(crate) const KEY: &str = "sk-very-secret";
 pub(crate) fn options() -> ProvidersOptions {
     let mut options = ProvidersOptions::default();
     options.local.discover = false;
-    options.idle_timeout = Duration::from_secs(20);
+    options.silence = Some(Duration::from_secs(20));
     options.retry_delay = Duration::from_millis(1);
     options
 }
 
 pub(crate) fn vendor(base_url: String, wire: Wire) -> VendorOptions {
-    VendorOptions { api_key: Some(Secret::new(KEY)), base_url: Some(base_url), wire }
+    let api_key = Some(Secret::new(KEY));
+    VendorOptions { api_key, base_url: Some(base_url), wire, silence: None }
+}
+
+/// The ids of a catalog's list.
+pub(crate) fn ids(catalog: &Catalog) -> Vec<String> {
+    catalog.list().into_iter().map(|info| info.id).collect()
 }
 
 pub(crate) fn catalog(options: ProvidersOptions) -> Catalog {
@@ -174,8 +181,9 @@ impl System for Files {
         refused("write_text")
     }
 
-    async fn metadata(&self, _: &AbsPath) -> Result<Metadata, SystemError> {
-        refused("metadata")
+    async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
+        let size = self.read(path).await?.len() as u64;
+        Ok(Metadata { kind: FileKind::File, size, modified: None })
     }
 
     async fn read_dir(&self, _: &AbsPath) -> Result<Vec<Entry>, SystemError> {
@@ -183,7 +191,7 @@ impl System for Files {
     }
 
     async fn create_dir_all(&self, _: &AbsPath) -> Result<(), SystemError> {
-        refused("create_dir_all")
+        Ok(())
     }
 
     async fn remove(&self, _: &AbsPath) -> Result<(), SystemError> {

@@ -1,10 +1,13 @@
 //! Every setting there is, in the order of docs/configuration.md, which says what each is for.
 
-use super::key::{InProject, Key};
+use super::key::{InProject, Key, Value};
 use crate::extensions::{self, Offered};
-use crate::limits::HOOK_TIMEOUT_MAX;
+use crate::limits::{HOOK_TIMEOUT_MAX, SILENCE_MAX};
 use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
-use agent::{Answer, HookEvent, PermissionRule, check_tool_name, check_tool_pattern};
+use agent::{
+    Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
+};
+use std::time::Duration;
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
@@ -15,6 +18,7 @@ const HOOKS: &str = "a project must not run commands of its own";
 const SERVERS: &str = "a project must not say what servers may do without asking";
 const SERVICES: &str = "a project must not say which services are called in your name";
 const SHELL: &str = "a project must not choose which programs are found";
+const TOOLS: &str = "a project must not choose which tools models get";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
@@ -77,6 +81,15 @@ pub(crate) const KEYS: &[Key] = &[
                 return Err(format!("is at most {} seconds", most.as_secs()));
             }
             Ok(o.limits.tools.command_timeout = given)
+        },
+    },
+    Key {
+        name: "tools.profile",
+        in_project: InProject::WhenTrusted(TOOLS),
+        set: |o, _, v| {
+            let words = ToolProfile::ALL.map(|(word, profile)| (word, Some(profile)));
+            let words: Vec<_> = std::iter::once(("auto", None)).chain(words).collect();
+            Ok(o.tool_profile = v.one_of(&words)?)
         },
     },
     Key {
@@ -296,6 +309,11 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| Ok(o.limits.context.prune_min_savings = v.count()?),
     },
     Key {
+        name: "providers.silence",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.silence = Some(silence(v)?)),
+    },
+    Key {
         name: "providers.openai.api_key_env",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.openai.api_key_env = v.variable()?),
@@ -314,6 +332,11 @@ pub(crate) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "providers.openai.silence",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.openai.silence = Some(silence(v)?)),
+    },
+    Key {
         name: "providers.anthropic.api_key_env",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.anthropic.api_key_env = v.variable()?),
@@ -324,6 +347,11 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| Ok(o.anthropic.base_url = Some(v.url()?)),
     },
     Key {
+        name: "providers.anthropic.silence",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.anthropic.silence = Some(silence(v)?)),
+    },
+    Key {
         name: "providers.gemini.api_key_env",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.gemini.api_key_env = v.variable()?),
@@ -332,6 +360,11 @@ pub(crate) const KEYS: &[Key] = &[
         name: "providers.gemini.base_url",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.gemini.base_url = Some(v.url()?)),
+    },
+    Key {
+        name: "providers.gemini.silence",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.gemini.silence = Some(silence(v)?)),
     },
     Key {
         name: "providers.custom.NAME.base_url",
@@ -357,6 +390,11 @@ pub(crate) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "providers.custom.NAME.silence",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, name, v| Ok(o.custom(name)?.silence = Some(silence(v)?)),
+    },
+    Key {
         name: "providers.local.discover",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| Ok(o.local.discover = v.flag()?),
@@ -366,9 +404,27 @@ pub(crate) const KEYS: &[Key] = &[
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             for url in v.texts()? {
-                o.local.urls.push(super::key::Value::Text(url).url()?);
+                o.local.urls.push(Value::Text(url).url()?);
             }
             Ok(())
+        },
+    },
+    Key {
+        name: "providers.local.ollama",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.local.ollama = Some(providers::ollama_address(&v.text()?)?)),
+    },
+    Key {
+        name: "providers.local.silence",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.local.silence = Some(silence(v)?)),
+    },
+    Key {
+        name: "models.calls_as_text",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| {
+            let words = [("auto", CallsAsText::Auto), ("on", CallsAsText::On), ("off", CallsAsText::Off)];
+            Ok(o.calls_as_text = v.one_of(&words)?)
         },
     },
     Key {
@@ -426,6 +482,15 @@ pub(crate) const KEYS: &[Key] = &[
     },
 ];
 
+/// How long a model's server may send nothing.
+fn silence(value: &Value) -> Result<Duration, String> {
+    let given = value.seconds()?;
+    if given > SILENCE_MAX {
+        return Err(format!("is at most {} seconds", SILENCE_MAX.as_secs()));
+    }
+    Ok(given)
+}
+
 /// Grows with strictness: `ask` offers less than `plan`, and that less than `edit`.
 fn order_of_mode(options: &Options) -> usize {
     agent::Mode::ALL.iter().position(|mode| *mode == options.mode).unwrap_or_default()
@@ -445,7 +510,7 @@ fn order_of_permission(options: &Options) -> u8 {
     }
 }
 
-fn rules(options: &Options, value: &super::key::Value) -> Result<Vec<PermissionRule>, String> {
+fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, String> {
     let home = &options.folders.home;
     let rule = |text: &String| {
         let rule = text.parse::<PermissionRule>()?;

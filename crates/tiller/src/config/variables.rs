@@ -17,6 +17,9 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("GEMINI_BASE_URL", "providers.gemini.base_url"),
 ];
 
+/// Where Ollama is, as its own programs have it; sets `providers.local.ollama`.
+const OLLAMA_HOST: &str = "OLLAMA_HOST";
+
 /// Lays the environment over the options, and takes the keys from the variables that hold them, or else from those that are stored.
 pub(super) fn apply(
     options: &mut Options,
@@ -31,6 +34,14 @@ pub(super) fn apply(
             key: key.name.to_owned(),
             problem,
         })?;
+    }
+    // It is another program's variable: what cannot be read there is Ollama's to complain about.
+    match environment.get(OLLAMA_HOST).map(providers::ollama_address) {
+        Some(Ok(address)) => options.local.ollama = Some(address),
+        Some(Err(problem)) => {
+            tracing::warn!("the environment variable {OLLAMA_HOST} {problem}; it is passed over")
+        }
+        None => {}
     }
     options.login = environment.login_shell(options.ask_login_shell);
     let vendors = [

@@ -6,12 +6,13 @@ use crate::{
     options::{Local, Options, Provider},
     wiring,
 };
-use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
+use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models, ToolProfile};
 use async_trait::async_trait;
 use providers::Catalog;
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, Weak},
+    time::Duration,
 };
 
 /// All that decides how models are reached.
@@ -22,12 +23,14 @@ pub(super) struct Reach {
     gemini: Provider,
     custom: BTreeMap<String, Provider>,
     local: Local,
+    silence: Option<Duration>,
+    tool_profile: Option<ToolProfile>,
 }
 
 impl Reach {
     fn of(options: &Options) -> Self {
-        let Options { openai, anthropic, gemini, custom, local, .. } = options.clone();
-        Self { openai, anthropic, gemini, custom, local }
+        let Options { openai, anthropic, gemini, custom, local, silence, tool_profile, .. } = options.clone();
+        Self { openai, anthropic, gemini, custom, local, silence, tool_profile }
     }
 }
 

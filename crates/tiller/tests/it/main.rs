@@ -33,6 +33,7 @@ mod mcp_faults;
 mod mcp_login;
 mod mcp_serve;
 mod model_server;
+mod models;
 mod native;
 mod native_servers;
 mod parity;

@@ -21,8 +21,17 @@ impl ModelServer {
         Self::strict(Vec::new(), answers)
     }
 
+    /// The same of a server that answers `/v1/models` with this JSON.
+    pub(crate) fn listing(list: String, answers: Vec<String>) -> Self {
+        Self::serve(Some(list), Vec::new(), answers)
+    }
+
     /// The same for the requests that break none of these vendors' rules; others are refused in the vendor's words.
     pub(crate) fn strict(rules: Vec<Rule>, answers: Vec<String>) -> Self {
+        Self::serve(None, rules, answers)
+    }
+
+    fn serve(list: Option<String>, rules: Vec<Rule>, answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sender, requests) = channel();
@@ -45,6 +54,14 @@ impl ModelServer {
                 }
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).unwrap();
+                if first.starts_with("GET ") {
+                    let list = list.as_ref().filter(|_| first.starts_with("GET /v1/models "));
+                    let status = if list.is_some() { "200 OK" } else { "404 Not Found" };
+                    let body = list.map_or("", String::as_str);
+                    let head = format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len());
+                    let _ = stream.write_all(format!("HTTP/1.1 {status}\r\n{head}{body}").as_bytes());
+                    continue;
+                }
                 let path = first.split(' ').nth(1).unwrap().to_owned();
                 let request = serde_json::from_slice(&body).unwrap_or_default();
                 let response = match rules.iter().find_map(|rule| refuse(*rule, &path, &request)) {

@@ -29,7 +29,10 @@ async fn check(files: &[(&str, &str)], calls: &[(&str, Value, &str)]) {
 #[tokio::test]
 async fn reads_pages_of_numbered_lines() {
     let long = "y".repeat(2_500);
-    let cut = format!("1\t{}...\n2\tend", "y".repeat(2_000));
+    let cut = format!(
+        "1\t{}...\n2\tend\n... line 1 is cut after 2000 characters (the rest with bash: sed -n 1p FILE | cut -c2001-)",
+        "y".repeat(2_000)
+    );
     check(
         &[
             ("a.txt", "one\ntwo\nthree\n"),
@@ -75,6 +78,13 @@ async fn reads_pages_of_numbered_lines() {
             ),
             ("file_read", json!({"path": ""}), "! Invalid arguments for 'file_read': path cannot be empty"),
             ("file_read", json!({}), "! Invalid arguments for 'file_read': missing field `path`"),
+            ("file_read", json!({"path": "a.txt", "offset": -2}), "2\ttwo\n3\tthree"),
+            ("file_read", json!({"path": "a.txt", "offset": "-9"}), "1\tone\n2\ttwo\n3\tthree"),
+            (
+                "file_read",
+                json!({"path": "many.txt", "offset": -3, "limit": 2}),
+                "1498\tx\n1499\tx\n... 1 more lines (continue with offset=1500)",
+            ),
             (
                 "file_read",
                 json!({"path": "a.txt", "limit": -1}),
@@ -103,7 +113,7 @@ async fn refuses_bytes_and_keeps_a_page_within_the_limits() {
     assert!(refused.starts_with("! bin is not readable as text: 4 bytes of binary"), "{refused}");
     let wide = text(&cx, "file_read", json!({"path": "wide"})).await;
     assert!(
-        wide.len() <= 50_000 && wide.ends_with("... 145 more lines (continue with offset=56)"),
+        wide.len() <= 50_000 && wide.ends_with("... 146 more lines (continue with offset=55)"),
         "{}",
         &wide[wide.len() - 60..]
     );
@@ -114,6 +124,166 @@ async fn refuses_bytes_and_keeps_a_page_within_the_limits() {
         "{}",
         &deep[deep.len() - 60..]
     );
+}
+
+/// A context over a system that decodes what it reads.
+fn on_fake(files: &[(&str, &[u8])]) -> (crate::ToolContext, std::sync::Arc<system::FakeSystem>) {
+    let system = std::sync::Arc::new(system::FakeSystem::new());
+    system.add_dir("/w");
+    for (file, bytes) in files {
+        system.add_file(&format!("/w/{file}"), bytes);
+    }
+    let (cx, _) = context(&Memory::default());
+    (crate::ToolContext { system: system.clone(), ..cx }, system)
+}
+
+#[tokio::test]
+async fn text_in_another_encoding_is_read_said_and_kept() {
+    let utf16 = |text: &str| {
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    for (before, after, encoding) in [
+        (b"caf\xe9\r\nend\r\n".to_vec(), b"th\xe9\r\nend\r\n".to_vec(), "Windows-1252 (Latin-1)"),
+        (utf16("café\r\nend\r\n"), utf16("thé\r\nend\r\n"), "UTF-16 (little endian)"),
+    ] {
+        for tool in ["file_edit", "file_write", "apply_patch"] {
+            let (cx, system) = on_fake(&[("f", &before)]);
+            let read = text(&cx, "file_read", json!({"path": "f"})).await;
+            assert_eq!(read, format!("1\tcafé\n2\tend\n[f is {encoding} text; edits and writes keep that]"));
+            let arguments = match tool {
+                "file_edit" => json!({"path": "f", "old_string": "café", "new_string": "thé"}),
+                "file_write" => json!({"path": "f", "content": "thé\nend\n"}),
+                _ => json!({"patch": "*** Update File: f\n@@\n-café\n+thé\n end\n"}),
+            };
+            let said = text(&cx, tool, arguments).await;
+            assert_eq!(system::System::read(&*system, &path("f")).await.unwrap(), after, "{tool}: {said}");
+        }
+    }
+    let (cx, _) = on_fake(&[("f", b"caf\xe9\n")]);
+    let refused = text(&cx, "file_edit", json!({"path": "f", "old_string": "caf", "new_string": "→"})).await;
+    assert!(refused.contains("which has no '→' (U+2192), so nothing was written"), "{refused}");
+}
+
+#[tokio::test]
+async fn an_image_is_shown_and_other_bytes_are_named() {
+    use crate::Content;
+    for (name, start, expected) in [
+        ("a.png", &b"\x89PNG\r\n\x1a\n\0"[..], "image/png"),
+        ("a.jpg", b"\xff\xd8\xff\xe0\0", "image/jpeg"),
+        ("a.gif", b"GIF89a\0", "image/gif"),
+        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+    ] {
+        let (cx, _) = on_fake(&[(name, start)]);
+        let output = call(&cx, "file_read", json!({"path": name})).await.unwrap();
+        assert_eq!(output.result.text, format!("{name} is an image ({expected}, {} bytes).", start.len()));
+        assert!(
+            matches!(&output.result.images[..], [Content::Image { mime_type, data }] if mime_type == expected && !data.is_empty()),
+            "{name}"
+        );
+    }
+    for (start, expected) in [
+        (
+            &b"%PDF-1.7\n\0"[..],
+            "! f is a PDF document of 10 bytes, which is no text. Get its text with bash (`pdftotext f -`), if that is installed.",
+        ),
+        (
+            b"PK\x03\x04\0",
+            "! f is a ZIP archive (or an office document) of 5 bytes, which is no text. List it with bash (`unzip -l f`).",
+        ),
+        (b"RIFF\0\0\0\0WAVE", "! f is not readable as text: 12 bytes of binary data"),
+    ] {
+        let (cx, _) = on_fake(&[("f", start)]);
+        let said = text(&cx, "file_read", json!({"path": "f"})).await;
+        assert!(said.starts_with(expected), "{said}");
+    }
+    let mut large = vec![0; 3_750_001];
+    large[..3].copy_from_slice(b"\xff\xd8\xff");
+    let (cx, _) = on_fake(&[("f", &large)]);
+    let said = text(&cx, "file_read", json!({"path": "f"})).await;
+    assert!(
+        said.starts_with(
+            "! f is an image (image/jpeg) of 3750001 bytes; at most 3750000 bytes can be looked at."
+        ),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn an_edit_creates_a_file_and_a_list_is_made_whole_or_not_at_all() {
+    let edits = |edits: Value| json!({"path": "a", "edits": edits});
+    check(
+        &[("a", "one\ntwo\nthree\n"), ("empty", "")],
+        &[
+            ("file_edit", json!({"path": "new/n", "old_string": "", "new_string": "a\nb\n"}), "Created new/n (2 lines)"),
+            ("file_edit", json!({"path": "empty", "old_string": "", "new_string": "a\n"}), "Edited empty (-0, +1 lines)"),
+            (
+                "file_edit",
+                edits(json!([{"old_string": "one", "new_string": "1"}, {"old_string": "1\ntwo", "new_string": "1\n2"}])),
+                "Edited a (-2, +2 lines)",
+            ),
+            (
+                "file_edit",
+                edits(json!([{"old_string": "three", "new_string": "3"}, {"old_string": "zzz", "new_string": "x"}])),
+                "! Edit 2 of 2: old_string not found in a. Make sure it matches exactly including whitespace.\nNone of the edits was made.",
+            ),
+            ("file_edit", edits(json!("[{\"old_str\": \"three\", \"new_str\": \"3\"}]")), "Edited a (-1, +1 lines)"),
+            ("file_read", json!({"path": "a"}), "1\t1\n2\t2\n3\t3"),
+            (
+                "file_edit",
+                json!({"path": "a", "old_string": "1", "new_string": "x", "edits": [{"old_string": "2", "new_string": "y"}]}),
+                "! Invalid arguments for 'file_edit': give either `edits` or `old_string` and `new_string`, not both",
+            ),
+            (
+                "file_edit",
+                edits(json!([{"old_string": "1", "new_string": "x", "line": 1}])),
+                "! Invalid arguments for 'file_edit': unknown field `line`, expected one of `old_string`, `new_string`, `replace_all`",
+            ),
+        ]
+        .map(|(name, arguments, expected)| (name, arguments, expected)),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_faulty_form_is_read_and_said() {
+    check(
+        &[("a", "fn a() {\n    b('x');\n}\n"), ("b", "fn a() {\n\tb();\n}\n")],
+        &[
+            (
+                "file_edit",
+                json!({"path": "a", "old_string": "2\t    b(‘x’);", "new_string": "2\t    c(‘x’);"}),
+                "Edited a (-1, +1 lines)\n(old_string matched after taking off the printed line numbers, taking look-alike characters (quotes, dashes, blanks) for the \
+                 same; new_string was read alike. Look at the place if that matters.)",
+            ),
+            (
+                "apply_patch",
+                json!({"input": "```diff\n--- a/b\n+++ b/b\n@@ -9,9 +9,1 @@\n fn a() {\n-    b();\n+    c();\n }\n```"}),
+                "Patch applied: updated 1 file(s)\nupdated: b\n(hunk 1 of b matched after adapting the indentation to the file's; its new lines were read \
+                 alike.)",
+            ),
+            ("file_read", json!({"path": "a"}), "1\tfn a() {\n2\t    c('x');\n3\t}"),
+            ("file_read", json!({"path": "b"}), "1\tfn a() {\n2\t\tc();\n3\t}"),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_text_that_leaves_lines_out_replaces_nothing() {
+    check(
+        &[("a", "one\ntwo\n")],
+        &[
+            ("file_read", json!({"path": "a"}), "1\tone\n2\ttwo"),
+            (
+                "file_write",
+                json!({"path": "a", "content": "1\n// ... rest of the file unchanged\n"}),
+                "! content has the line `// ... rest of the file unchanged`, which stands for lines that are left out: a would lose them. Nothing was written. \
+                 Give the whole text, or change only a part with file_edit.",
+            ),
+            ("file_write", json!({"path": "new", "content": "// ... rest of the file\n"}), "Wrote 1 lines to new"),
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]

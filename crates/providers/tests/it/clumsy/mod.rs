@@ -132,7 +132,7 @@ async fn play(case: &Case, wire: Wire) -> Played {
     let system = Arc::new(LocalSystem::new());
     let catalog = Arc::new(Catalog::new(options, system.clone(), Arc::new(Pilot::new())));
     let options = RuntimeOptions {
-        permission_mode: PermissionMode::Yolo,
+        permission_mode: PermissionMode::Prometheus,
         model: Some("clumsy/test".to_owned()),
         ..RuntimeOptions::default()
     };

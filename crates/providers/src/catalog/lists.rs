@@ -1,0 +1,232 @@
+//! Which models are listed, and which of them is the default.
+
+use super::{
+    Catalog,
+    build::{self, GEMINI},
+};
+use crate::{
+    VendorOptions, Wire, anthropic,
+    catalogue::is_near,
+    discovery::{Candidate, LocalModel},
+    http::{Endpoint, shown},
+};
+use agent::{ModelError, ModelInfo};
+use futures::future::join_all;
+use reqwest::Url;
+use std::sync::PoisonError;
+
+/// What the server at an address of the user's own listed.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    base_url: String,
+    /// Its models; `None` when it did not answer with a list.
+    models: Option<Vec<LocalModel>>,
+}
+
+/// What a provider that somebody set up has in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The provider's name.
+    pub provider: String,
+    /// The address that was asked, without credentials; `None` where a vendor's own models are known.
+    pub address: Option<String>,
+    /// How many models it listed; `None` when it did not answer with a list.
+    pub models: Option<usize>,
+}
+
+impl Catalog {
+    /// The providers that somebody set up, by a key or by an address of a server that may need none,
+    /// those that are built in first.
+    fn configured(&self) -> Vec<(String, VendorOptions)> {
+        let options = self.options();
+        let built_in =
+            [("openai", &options.openai), ("anthropic", &options.anthropic), (GEMINI, &options.gemini)];
+        let built_in = built_in.into_iter().filter(|(_, vendor)| vendor.is_set_up());
+        let custom = options.custom.iter().map(|(name, vendor)| (name.as_str(), vendor));
+        let custom = custom.filter(|(_, vendor)| vendor.base_url.is_some());
+        built_in.chain(custom).map(|(name, vendor)| (name.to_owned(), vendor.clone())).collect()
+    }
+
+    /// Every address whose answer decides about the list.
+    pub(super) fn addresses(&self) -> Vec<String> {
+        let options = self.options();
+        let named = self.configured().into_iter().filter_map(|(name, vendor)| {
+            let key = if vendor.api_key.is_some() { "with a key" } else { "without a key" };
+            Some(format!("{name} {} {key}", vendor.base_url?))
+        });
+        let local = options.local.urls.iter().cloned().chain(options.local.ollama.clone());
+        named.chain(local).chain(options.local.discover.then(|| "usual".to_owned())).collect()
+    }
+
+    /// Asks the servers at the user's own addresses for their models; each answer counts once it is there.
+    pub(super) async fn ask_servers(&self) {
+        let asking = self.configured().into_iter();
+        join_all(asking.map(async |(name, vendor)| self.ask_server(name, vendor).await)).await;
+    }
+
+    /// Asks the server of a provider for its models, where it is one of the user's own that was not asked.
+    pub(super) async fn ask_if_near(&self, provider: &str) {
+        let known = self.configured().into_iter().find(|(name, _)| name == provider);
+        if let Some((name, vendor)) = known
+            && vendor.base_url.as_deref().is_some_and(is_near)
+            && self.asked(&name, &vendor).is_none()
+        {
+            self.ask_server(name, vendor).await;
+        }
+    }
+
+    async fn ask_server(&self, name: String, vendor: VendorOptions) {
+        let Some(base_url) = vendor.base_url.clone() else { return };
+        let models = match server(&name, &vendor) {
+            Ok(Some(server)) => server.models(&self.http).await,
+            // What is wrong with the address or the key is said when a model is asked for.
+            Ok(None) | Err(_) => None,
+        };
+        let mut asked = self.asked.write().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(name, Asked { base_url, models });
+    }
+
+    /// What the server of a provider listed; `None` while it was not asked at the address that it has now.
+    fn asked(&self, provider: &str, vendor: &VendorOptions) -> Option<Asked> {
+        let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
+        let known = asked.get(provider)?;
+        (Some(&known.base_url) == vendor.base_url.as_ref()).then(|| known.clone())
+    }
+
+    /// What the server of a provider tells of one of its models.
+    pub(super) fn told(&self, provider: &str, vendor: &VendorOptions, model: &str) -> Option<LocalModel> {
+        let listed = self.asked(provider, vendor)?.models?;
+        listed.into_iter().find(|known| known.model == model)
+    }
+
+    /// The models of a provider that is set up, its default first.
+    fn models_of(&self, provider: &str, vendor: &VendorOptions) -> Vec<ModelInfo> {
+        let catalogue = self.catalogue();
+        let Some(listed) = self.asked(provider, vendor).and_then(|asked| asked.models) else {
+            // Nothing is known of what a server has that nobody could ask.
+            let is_vendor = matches!(provider, "openai" | "anthropic" | GEMINI);
+            return if is_vendor { catalogue.listed(provider) } else { Vec::new() };
+        };
+        let mut models: Vec<ModelInfo> =
+            listed.iter().map(|told| self.info(provider, vendor, &told.model)).collect();
+        // A server that passes on a vendor's models has the vendor's default.
+        let first = catalogue.first(provider).map(|first| format!("{provider}/{first}"));
+        if let Some(place) = models.iter().position(|info| Some(&info.id) == first.as_ref()) {
+            models[..=place].rotate_right(1);
+        }
+        models
+    }
+
+    /// What is known of a provider's model: what its server tells of it, and else what the catalogue does.
+    pub(super) fn info(&self, provider: &str, vendor: &VendorOptions, model: &str) -> ModelInfo {
+        let known = self.catalogue().info(provider, vendor.base_url.as_deref(), model);
+        let known = match self.told(provider, vendor, model) {
+            Some(told) => build::with_told(known, &told),
+            None => known,
+        };
+        self.with_profile(known)
+    }
+
+    /// The same with the profile that the settings say, if they say one.
+    fn with_profile(&self, info: ModelInfo) -> ModelInfo {
+        let profile = self.options().tool_profile.unwrap_or(info.profile);
+        ModelInfo { profile, ..info }
+    }
+
+    /// A model on this machine.
+    pub(super) fn local_info(&self, local: &LocalModel) -> ModelInfo {
+        self.with_profile(build::local_info(local))
+    }
+
+    /// The models of every provider that is set up, and of this machine.
+    pub(super) fn listed(&self) -> Vec<ModelInfo> {
+        let configured = self.configured();
+        let named = configured.iter().flat_map(|(provider, vendor)| self.models_of(provider, vendor));
+        let mut list: Vec<ModelInfo> = named.collect();
+        list.extend(self.found().iter().map(|local| self.local_info(local)));
+        list
+    }
+
+    /// What is known of a model that was named as the default and is in no list.
+    pub(super) fn guess(&self, id: &str) -> ModelInfo {
+        let (provider, model) = id.split_once('/').unwrap_or(("", id));
+        let options = self.options();
+        let provider = build::provider(provider, &options.custom);
+        match provider {
+            "openai" => self.info(provider, &options.openai, model),
+            "anthropic" => self.info(provider, &options.anthropic, model),
+            GEMINI => self.info(provider, &options.gemini, model),
+            name => self.info(provider, options.custom.get(name).unwrap_or(&VendorOptions::default()), model),
+        }
+    }
+
+    /// The default as far as it is known without waiting.
+    pub(super) fn default_now(&self) -> Option<String> {
+        if let Some(id) = &self.options().default_model {
+            return Some(id.clone());
+        }
+        self.listed().into_iter().next().map(|info| info.id)
+    }
+
+    /// Whether waiting would not change the default.
+    pub(super) fn is_settled(&self) -> bool {
+        if self.options().default_model.is_some() {
+            return true;
+        }
+        let settled = |(provider, vendor): &(String, VendorOptions)| {
+            vendor.base_url.is_none() || self.asked(provider, vendor).is_some()
+        };
+        let configured = self.configured();
+        let first =
+            configured.iter().position(|(provider, vendor)| !self.models_of(provider, vendor).is_empty());
+        match first {
+            Some(first) => configured[..=first].iter().all(settled),
+            None => !self.found().is_empty() && configured.iter().all(settled),
+        }
+    }
+
+    /// What each provider that is set up has in the list, as far as it was asked.
+    pub fn listings(&self) -> Vec<Listing> {
+        let listing = |(provider, vendor): (String, VendorOptions)| Listing {
+            address: vendor
+                .base_url
+                .as_deref()
+                .map(|base| Url::parse(base).map_or_else(|_| base.to_owned(), |url| shown(&url))),
+            models: match &vendor.base_url {
+                None => Some(self.models_of(&provider, &vendor).len()),
+                Some(_) => self.asked(&provider, &vendor).and_then(|asked| Some(asked.models?.len())),
+            },
+            provider,
+        };
+        self.configured().into_iter().map(listing).collect()
+    }
+}
+
+impl VendorOptions {
+    fn is_set_up(&self) -> bool {
+        self.api_key.is_some() || self.base_url.is_some()
+    }
+}
+
+/// The server of a provider at an address of the user's own, to be asked for its models.
+fn server(name: &str, vendor: &VendorOptions) -> Result<Option<Candidate>, ModelError> {
+    let Some(base) = &vendor.base_url else { return Ok(None) };
+    let key = vendor.api_key.as_ref();
+    let endpoint = match vendor.wire {
+        // Google's list has another form.
+        Wire::Gemini => return Ok(None),
+        Wire::Auto if name == GEMINI => return Ok(None),
+        Wire::Anthropic => anthropic_list(base, vendor)?,
+        Wire::Auto if name == "anthropic" => anthropic_list(base, vendor)?,
+        Wire::Auto | Wire::Chat | Wire::Responses => Endpoint::new(base, "models")?.bearer(key)?,
+    };
+    Ok(Candidate::named(name, &endpoint.url, endpoint.headers))
+}
+
+fn anthropic_list(base: &str, vendor: &VendorOptions) -> Result<Endpoint, ModelError> {
+    let endpoint = Endpoint::versioned(base, "models")?.header("anthropic-version", anthropic::VERSION);
+    match &vendor.api_key {
+        Some(key) => endpoint.secret("x-api-key", key.expose()),
+        None => Ok(endpoint),
+    }
+}

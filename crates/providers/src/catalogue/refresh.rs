@@ -1,0 +1,128 @@
+//! Gets a newer catalogue, and reads the one that was got.
+
+use super::{Catalogue, file};
+use crate::{
+    http::{Http, shown},
+    limits::{MAX_CATALOGUE_BYTES, REFRESH_TIMEOUT},
+};
+use reqwest::Url;
+use std::sync::Arc;
+use system::{AbsPath, System, SystemError};
+
+/// Why a catalogue could not be renewed. What was there before is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum RefreshError {
+    /// The address is none, or nothing could be got from it.
+    #[error("cannot get the catalogue from {from}: {why}; download it elsewhere and give `--from FILE`")]
+    Get {
+        /// The address, without credentials.
+        from: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// What was got is no catalogue.
+    #[error("{from} {why}; the catalogue stays as it was")]
+    Wrong {
+        /// The address or the path.
+        from: String,
+        /// What is wrong with it, as the rest of a sentence.
+        why: String,
+    },
+    /// No folder for it is known.
+    #[error("there is no folder to keep the catalogue in")]
+    NowhereToKeep,
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] SystemError),
+}
+
+/// Gets a catalogue from an address or a file, and writes what is of use of it to `target`, whole or
+/// not at all. `today` is the day that it is dated with, unless it has a date of its own.
+///
+/// # Errors
+/// Nothing is written then.
+pub(crate) async fn refresh(
+    from: &str,
+    today: &str,
+    target: &AbsPath,
+    base: &AbsPath,
+    http: &Http,
+    system: &dyn System,
+) -> Result<Catalogue, RefreshError> {
+    let (bytes, source) = match Url::parse(from) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => (get(&url, http).await?, shown(&url)),
+        _ => {
+            let path = base.join(from);
+            (read_bounded(&path, system).await?, path.as_str().to_owned())
+        }
+    };
+    let wrong = |why| RefreshError::Wrong { from: source.clone(), why };
+    let catalogue = file::reduce(&bytes, today, &source).map_err(wrong)?;
+    let rendered = file::render(&catalogue);
+    // What is written will be read again.
+    file::parse(&rendered).map_err(wrong)?;
+    if let Some(folder) = target.parent() {
+        system.create_dir_all(&folder).await?;
+    }
+    system.write(target, &rendered).await?;
+    Ok(catalogue)
+}
+
+/// Reads the catalogue that was got: nothing where none was. The error says what is wrong with it, for
+/// people.
+pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<Arc<Catalogue>>, String> {
+    let problem = |why: String| {
+        format!(
+            "{path} {why}; the built-in catalogue is used: run `tiller models refresh`, or remove the file"
+        )
+    };
+    match read_bounded(path, system).await {
+        Ok(bytes) => file::parse(&bytes).map(|file| Some(Arc::new(file))).map_err(problem),
+        Err(RefreshError::File(SystemError::NotFound(_))) => Ok(None),
+        Err(error) => Err(problem(format!("cannot be read ({error})"))),
+    }
+}
+
+async fn read_bounded(path: &AbsPath, system: &dyn System) -> Result<Vec<u8>, RefreshError> {
+    let size = system.metadata(path).await?.size;
+    if size > MAX_CATALOGUE_BYTES as u64 {
+        return Err(RefreshError::Wrong { from: path.as_str().to_owned(), why: too_large() });
+    }
+    Ok(system.read(path).await?)
+}
+
+fn too_large() -> String {
+    format!("is larger than {} MiB", MAX_CATALOGUE_BYTES >> 20)
+}
+
+async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
+    let failed = |why: String| RefreshError::Get { from: shown(url), why };
+    let client = http.client(url).map_err(|error| failed(error.to_string()))?;
+    let reading = async {
+        let told = |error: reqwest::Error| failed(told(&error));
+        let mut response = client.get(url.clone()).send().await.map_err(told)?;
+        if !response.status().is_success() {
+            return Err(failed(format!("it answered {}", response.status())));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(told)? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_CATALOGUE_BYTES {
+                return Err(failed(format!("what it sends {}", too_large())));
+            }
+        }
+        Ok(body)
+    };
+    let seconds = REFRESH_TIMEOUT.as_secs();
+    let late = |_| failed(format!("it took longer than {seconds} s"));
+    tokio::time::timeout(REFRESH_TIMEOUT, reading).await.map_err(late)?
+}
+
+/// The innermost reason, which is the one for people.
+fn told(error: &reqwest::Error) -> String {
+    let mut reason: &dyn std::error::Error = error;
+    while let Some(inner) = reason.source() {
+        reason = inner;
+    }
+    reason.to_string()
+}

@@ -1,0 +1,176 @@
+//! What model servers tell of their models, each in its own way.
+
+use super::LocalModel;
+use crate::catalogue::size;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A program that serves models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// <https://docs.ollama.com/api>
+    Ollama,
+    /// <https://github.com/ggml-org/llama.cpp/tree/master/tools/server>
+    LlamaCpp,
+    /// <https://lmstudio.ai/docs/developer/rest>
+    LmStudio,
+    /// <https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html>
+    Vllm,
+}
+
+impl Kind {
+    /// The program, by what it writes as the owner of its models.
+    fn of_owner(owner: &str) -> Option<Self> {
+        Some(match owner {
+            "library" => Self::Ollama,
+            "llamacpp" => Self::LlamaCpp,
+            "organization_owner" => Self::LmStudio,
+            "vllm" => Self::Vllm,
+            _ => return None,
+        })
+    }
+
+    /// What people call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ollama => "Ollama",
+            Self::LlamaCpp => "llama.cpp",
+            Self::LmStudio => "LM Studio",
+            Self::Vllm => "vLLM",
+        }
+    }
+}
+
+/// `{"data": [{"id": …}]}` as OpenAI has it, `{"models": [{"name": …}]}` as Ollama has it; llama.cpp sends both, some an array alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum List {
+    Named {
+        #[serde(default)]
+        data: Option<Vec<Entry>>,
+        #[serde(default)]
+        models: Option<Vec<Entry>>,
+    },
+    Bare(Vec<Entry>),
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    id: Option<String>,
+    name: Option<String>,
+    owned_by: Option<String>,
+    /// llama.cpp.
+    meta: Option<Meta>,
+    /// Ollama.
+    details: Option<Details>,
+    /// LM Studio: `llm`, `vlm` or `embeddings`.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    max_context_length: Option<u64>,
+    loaded_context_length: Option<u64>,
+    /// vLLM, and what is built on it.
+    max_model_len: Option<u64>,
+    /// OpenRouter, and others.
+    context_length: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    n_ctx: Option<u64>,
+    n_ctx_train: Option<u64>,
+    n_params: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    parameter_size: Option<String>,
+}
+
+/// The models of a list, and the program that wrote it where that shows; `None` where it is no list of
+/// models. What cannot be talked to (models for embeddings) is left out.
+pub(super) fn list(body: &[u8]) -> Option<(Vec<LocalModel>, Option<Kind>)> {
+    let entries: Vec<Entry> = match serde_json::from_slice(body).ok()? {
+        List::Bare(entries) => entries,
+        List::Named { data: None, models: None } => return None,
+        List::Named { data, models } => data.into_iter().chain(models).flatten().collect(),
+    };
+    let kind = entries.iter().find_map(Entry::server);
+    let mut models: Vec<LocalModel> = Vec::new();
+    for entry in entries {
+        let model = LocalModel {
+            context_size: entry.context_size(),
+            most_context: entry.max_context_length.or(entry.meta.as_ref().and_then(|meta| meta.n_ctx_train)),
+            parameters: entry.parameters(),
+            images: entry.kind.as_deref() == Some("vlm"),
+            ..LocalModel::default()
+        };
+        let Some(name) = entry.id.or(entry.name).filter(|name| is_name(name)) else { continue };
+        let is_embedding =
+            entry.kind.as_deref() == Some("embeddings") || name.to_lowercase().contains("embed");
+        if !is_embedding && !models.iter().any(|known| known.model == name) {
+            models.push(LocalModel { model: name, ..model });
+        }
+    }
+    Some((models, kind))
+}
+
+impl Entry {
+    /// The program that wrote it, as far as it shows.
+    fn server(&self) -> Option<Kind> {
+        let by_owner = self.owned_by.as_deref().and_then(Kind::of_owner);
+        by_owner.or(self.meta.is_some().then_some(Kind::LlamaCpp))
+    }
+
+    /// Tokens of context that requests really have.
+    fn context_size(&self) -> Option<u64> {
+        let meta = self.meta.as_ref().and_then(|meta| meta.n_ctx);
+        let sizes = [meta, self.loaded_context_length, self.max_model_len, self.context_length];
+        sizes.into_iter().flatten().find(|size| *size > 0)
+    }
+
+    fn parameters(&self) -> Option<u64> {
+        let told = self.details.as_ref().and_then(|details| details.parameter_size.as_deref());
+        self.meta.as_ref().and_then(|meta| meta.n_params).or_else(|| size::parameters(told?))
+    }
+}
+
+/// Whether a name can be shown and sent.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 500 && !name.chars().any(char::is_control)
+}
+
+/// The answer of llama.cpp to `/props`: the context of each slot, and whether it takes images.
+pub(super) fn props(answer: &Value) -> (Option<u64>, bool) {
+    let context = answer.pointer("/default_generation_settings/n_ctx").and_then(Value::as_u64);
+    let images = answer.pointer("/modalities/vision").and_then(Value::as_bool).unwrap_or(false);
+    (context.filter(|size| *size > 0), images)
+}
+
+/// The answer of Ollama to `/api/ps`: each loaded model with the context that it was loaded with.
+pub(super) fn loaded(answer: &Value) -> Vec<(String, u64)> {
+    let models = answer.get("models").and_then(Value::as_array).into_iter().flatten();
+    let loaded = |model: &Value| {
+        let name = model.get("name").or_else(|| model.get("model"))?.as_str()?;
+        Some((name.to_owned(), model.get("context_length")?.as_u64().filter(|size| *size > 0)?))
+    };
+    models.filter_map(loaded).collect()
+}
+
+/// Lays the answer of Ollama to `/api/show` over what is known of a model.
+pub(super) fn show(model: &mut LocalModel, answer: &Value) {
+    let info = answer.get("model_info").and_then(Value::as_object);
+    let number = |ending: &str| {
+        let field = info?.iter().find(|(name, _)| name.ends_with(ending))?;
+        field.1.as_u64().filter(|number| *number > 0)
+    };
+    model.most_context = number(".context_length").or(model.most_context);
+    model.parameters = number("general.parameter_count").or(model.parameters);
+    let parameters = answer.get("parameters").and_then(Value::as_str).unwrap_or_default();
+    let given = parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx"));
+    model.context_size = given.and_then(|size| size.trim().parse().ok()).or(model.context_size);
+    let abilities = answer.get("capabilities").and_then(Value::as_array);
+    let can = |ability: &str| abilities.is_some_and(|all| all.iter().any(|known| known == ability));
+    model.images |= can("vision");
+    // Older servers tell no abilities; those that tell them embed or complete.
+    model.is_for_chat = abilities.is_none() || can("completion");
+}

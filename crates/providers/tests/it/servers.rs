@@ -1,0 +1,246 @@
+//! Model servers on this machine and at addresses of the user's own: what they have is what is listed.
+
+use crate::{
+    lister::Lister,
+    support::{KEY, catalog, ids, options, vendor},
+};
+use agent::{ModelInfo, Models, ToolProfile};
+use providers::{Catalog, Listing, ProvidersOptions, VendorOptions, Wire, ollama_address};
+use serde_json::{Value, json};
+
+fn listed(catalog: &Catalog, id: &str) -> ModelInfo {
+    catalog.list().into_iter().find(|info| info.id == id).unwrap()
+}
+
+fn models(ids: &[&str]) -> Value {
+    let entry = |id: &&str| json!({ "id": id, "object": "model" });
+    json!({ "object": "list", "data": ids.iter().map(entry).collect::<Vec<_>>() })
+}
+
+/// One server on this machine that the settings name.
+async fn local(urls: Vec<String>) -> Catalog {
+    let mut options = options();
+    options.local.urls = urls;
+    let catalog = catalog(options);
+    catalog.discover().await;
+    catalog
+}
+
+#[tokio::test]
+async fn servers_on_this_machine_are_found_and_dead_or_silent_ones_hold_nothing_up() {
+    let server =
+        Lister::start(&[("GET /v1/models", models(&["qwen3:8b", "nomic-embed-text", "llama"]))]).await;
+    let (_silent, silent) = Lister::silent().await;
+    let mut options = options();
+    options.local.urls =
+        vec!["http://127.0.0.1:1".into(), silent, "http://192.0.2.1:1".into(), server.url.clone()];
+    let catalog = catalog(options);
+    assert_eq!(ids(&catalog), ["offline/pilot"], "a list never waits");
+    assert_eq!(catalog.default_id().await, "local/qwen3:8b");
+    assert_eq!(ids(&catalog), ["local/qwen3:8b", "local/llama", "offline/pilot"]);
+    assert_eq!(server.seen(), ["GET /v1/models"], "without a key");
+}
+
+#[tokio::test]
+async fn a_server_started_later_is_found_when_asked_for() {
+    let server = Lister::start(&[("GET /v1/models", models(&[]))]).await;
+    let catalog = local(vec![server.url.clone()]).await;
+    assert_eq!(ids(&catalog), ["offline/pilot"]);
+    server.answer("GET /v1/models", &models(&["late"]));
+    assert_eq!(catalog.get("local/late").await.unwrap().info().id, "local/late");
+}
+
+#[tokio::test]
+async fn ollama_tells_sizes_abilities_and_the_context_in_force() {
+    let show = |context: u64, parameters: &str, abilities: &[&str]| {
+        json!({
+            "model_info": { "general.architecture": "qwen3", "qwen3.context_length": context,
+                            "general.parameter_count": 8_190_735_360_u64 },
+            "parameters": parameters, "capabilities": abilities,
+        })
+    };
+    let tag = |name: &str, size: &str| json!({ "name": name, "model": name, "details": { "parameter_size": size } });
+    let server = Lister::start(&[
+        (
+            "GET /api/tags",
+            json!({ "models": [tag("qwen3:8b", "8.2B"), tag("tuned:latest", "8.2B"), tag("long:70b", "70.6B"), tag("bge-m3", "567M")] }),
+        ),
+        ("POST /api/show qwen3:8b", show(40_960, "", &["completion", "tools", "vision"])),
+        ("POST /api/show tuned:latest", show(40_960, "stop \"<x>\"\nnum_ctx                        8192", &["completion"])),
+        ("POST /api/show bge-m3", show(8_192, "", &["embedding"])),
+        ("GET /api/ps", json!({ "models": [] })),
+    ])
+    .await;
+    let mut options = options();
+    options.local.discover = true;
+    options.local.ollama = Some(ollama_address(server.url.strip_prefix("http://").unwrap()).unwrap());
+    let catalog = catalog(options);
+    catalog.discover().await;
+    let ollama: Vec<_> = ids(&catalog).into_iter().filter(|id| !id.starts_with("offline")).collect();
+    assert_eq!(ollama[..3], ["local/qwen3:8b", "local/tuned:latest", "local/long:70b"], "no embeddings");
+    let qwen = listed(&catalog, "local/qwen3:8b");
+    assert_eq!((qwen.context_size, qwen.images), (32_768, true), "a guess below what it can have");
+    assert_eq!((qwen.parameters, qwen.profile), (Some(8_190_735_360), ToolProfile::Small));
+    assert!(!qwen.native_calls && qwen.price.is_none());
+    assert_eq!(listed(&catalog, "local/tuned:latest").context_size, 8_192);
+    assert_eq!(listed(&catalog, "local/long:70b").profile, ToolProfile::Full);
+
+    // It was loaded meanwhile, with what the server was started with.
+    server.answer("GET /api/ps", &json!({ "models": [{ "name": "qwen3:8b", "context_length": 4_096 }] }));
+    let model = catalog.get("local/qwen3:8b").await.unwrap();
+    assert_eq!((model.info().context_size, model.info().max_output), (4_096, 1_024));
+}
+
+#[tokio::test]
+async fn llama_cpp_tells_the_context_of_a_slot_and_the_size() {
+    let name = "/models/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf";
+    let entry = json!({ "id": name, "owned_by": "llamacpp", "meta": { "n_ctx_train": 32_768, "n_params": 1_543_714_304_u64 } });
+    let server = Lister::start(&[
+        ("GET /v1/models", json!({ "models": [{ "name": name }], "data": [entry] })),
+        ("GET /props", json!({ "default_generation_settings": { "n_ctx": 12_288 }, "total_slots": 1, "modalities": { "vision": true } })),
+    ])
+    .await;
+    let catalog = local(vec![server.url.clone()]).await;
+    let info = listed(&catalog, &format!("local/{name}"));
+    assert_eq!((info.context_size, info.max_output, info.images), (12_288, 3_072, true));
+    assert_eq!((info.parameters, info.profile), (Some(1_543_714_304), ToolProfile::Small));
+    assert!(info.name.ends_with("(llama.cpp)"), "{}", info.name);
+    // It was started anew with more.
+    server.answer("GET /props", &json!({ "default_generation_settings": { "n_ctx": 32_768 } }));
+    assert_eq!(catalog.get(&info.id).await.unwrap().info().context_size, 32_768);
+}
+
+#[tokio::test]
+async fn lm_studio_tells_what_is_loaded_and_what_embeds() {
+    let entry = |id: &str| json!({ "id": id, "object": "model", "owned_by": "organization_owner" });
+    let rest = json!({ "data": [
+        { "id": "qwen3-14b", "type": "llm", "state": "loaded", "max_context_length": 131_072, "loaded_context_length": 16_384 },
+        { "id": "gemma-3-12b", "type": "vlm", "state": "not-loaded", "max_context_length": 8_192 },
+        { "id": "bge", "type": "embeddings", "state": "loaded" },
+    ]});
+    let server = Lister::start(&[
+        ("GET /v1/models", json!({ "data": [entry("qwen3-14b"), entry("gemma-3-12b"), entry("bge")] })),
+        ("GET /api/v0/models", rest),
+    ])
+    .await;
+    let catalog = local(vec![server.url.clone()]).await;
+    assert_eq!(ids(&catalog), ["local/qwen3-14b", "local/gemma-3-12b", "offline/pilot"]);
+    assert_eq!(listed(&catalog, "local/qwen3-14b").context_size, 16_384);
+    let gemma = listed(&catalog, "local/gemma-3-12b");
+    assert_eq!((gemma.context_size, gemma.images), (8_192, true));
+}
+
+#[tokio::test]
+async fn vllm_tells_its_longest_context() {
+    let entry = json!({ "id": "Qwen/Qwen3-32B", "owned_by": "vllm", "max_model_len": 40_960 });
+    let server = Lister::start(&[("GET /v1/models", json!({ "data": [entry] }))]).await;
+    let catalog = local(vec![server.url.clone()]).await;
+    let info = listed(&catalog, "local/Qwen/Qwen3-32B");
+    assert_eq!((info.context_size, info.parameters), (40_960, Some(32_000_000_000)));
+    assert!(info.name.ends_with("(vLLM)"), "{}", info.name);
+}
+
+fn at_openai(url: &str) -> ProvidersOptions {
+    let mut options = options();
+    options.openai = VendorOptions { base_url: Some(url.to_owned()), ..VendorOptions::default() };
+    options
+}
+
+#[tokio::test]
+async fn an_address_of_the_users_own_lists_and_defaults_to_what_its_server_has() {
+    let server = Lister::start(&[
+        ("GET /v1/models", json!({ "data": [{ "id": "house-7b", "meta": { "n_params": 7_000_000_000_u64 } }, { "id": "other" }] })),
+        ("GET /props", json!({ "default_generation_settings": { "n_ctx": 8_192 } })),
+    ])
+    .await;
+    let catalog = catalog(at_openai(&server.url));
+    assert_eq!(catalog.default_id().await, "openai/house-7b");
+    assert_eq!(ids(&catalog), ["openai/house-7b", "openai/other", "offline/pilot"]);
+    let info = listed(&catalog, "openai/house-7b");
+    assert!(info.price.is_none() && !info.native_calls);
+    assert_eq!(info.profile, ToolProfile::Small);
+    let address = Some(format!("{}/", server.url));
+    assert_eq!(catalog.listings(), [Listing { provider: "openai".into(), address, models: Some(2) }]);
+}
+
+#[tokio::test]
+async fn a_gateway_that_has_a_vendors_default_keeps_it_and_is_asked_with_the_key() {
+    let server =
+        Lister::start(&[("GET /v1/models", models(&["aaa", "gpt-5.6-sol", "claude-opus-5-5"]))]).await;
+    let mut options = options();
+    options.openai = vendor(server.url.clone(), Wire::Auto);
+    let catalog = catalog(options);
+    assert_eq!(catalog.default_id().await, "openai/gpt-5.6-sol");
+    assert_eq!(
+        ids(&catalog),
+        ["openai/gpt-5.6-sol", "openai/aaa", "openai/claude-opus-5-5", "offline/pilot"]
+    );
+    assert_eq!(server.seen(), [format!("GET /v1/models Bearer {KEY}")]);
+    assert_eq!(listed(&catalog, "openai/claude-opus-5-5").context_size, 1_000_000, "known from its vendor");
+}
+
+#[tokio::test]
+async fn an_anthropic_address_is_asked_as_its_wire_has_it() {
+    let server = Lister::start(&[("GET /v1/models", models(&["claude-opus-5-5"]))]).await;
+    let mut options = options();
+    options.anthropic = vendor(server.url.clone(), Wire::Auto);
+    let catalog = catalog(options);
+    assert_eq!(catalog.default_id().await, "anthropic/claude-opus-5-5");
+    assert_eq!(server.seen(), [format!("GET /v1/models {KEY}")]);
+}
+
+#[tokio::test]
+async fn a_provider_of_ones_own_lists_what_its_server_has() {
+    let server = Lister::start(&[("GET /api/v1/models", models(&["large", "small"]))]).await;
+    let mut options = options();
+    options.custom.insert("work".into(), vendor(format!("{}/api/v1", server.url), Wire::Auto));
+    options.custom.insert("gone".into(), vendor("http://127.0.0.1:1".into(), Wire::Auto));
+    let catalog = catalog(options);
+    assert_eq!(catalog.default_id().await, "work/large");
+    catalog.discover().await;
+    assert_eq!(ids(&catalog), ["work/large", "work/small", "offline/pilot"]);
+    let found: Vec<_> = catalog.listings().into_iter().map(|it| (it.provider, it.models)).collect();
+    assert_eq!(found, [("gone".to_owned(), None), ("work".to_owned(), Some(2))]);
+}
+
+#[tokio::test]
+async fn a_server_without_a_list_leaves_the_vendors_names_and_one_with_an_empty_list_leaves_none() {
+    let without = Lister::start(&[]).await;
+    let unlisted = catalog(at_openai(&without.url));
+    assert_eq!(unlisted.default_id().await, "openai/gpt-5.6-sol");
+    let empty = Lister::start(&[("GET /v1/models", models(&[]))]).await;
+    let listless = catalog(at_openai(&empty.url));
+    assert_eq!(listless.default_id().await, "offline/pilot");
+    assert_eq!(listless.listings()[0].models, Some(0));
+}
+
+#[tokio::test]
+async fn an_address_that_changes_is_asked_anew() {
+    let before = Lister::start(&[("GET /v1/models", models(&["old"]))]).await;
+    let after = Lister::start(&[("GET /v1/models", models(&["new"]))]).await;
+    let catalog = catalog(at_openai(&before.url));
+    assert_eq!(catalog.default_id().await, "openai/old");
+    catalog.reconfigure(|options| options.openai.base_url = Some(after.url.clone()));
+    assert_eq!(catalog.default_id().await, "openai/new");
+}
+
+#[tokio::test]
+async fn a_server_nearby_tells_its_context_when_one_of_its_models_is_asked_for() {
+    let server =
+        Lister::start(&[("GET /v1/models", json!({ "data": [{ "id": "mine", "max_model_len": 16_000 }] }))])
+            .await;
+    let catalog = catalog(at_openai(&server.url));
+    assert_eq!(catalog.get("openai/mine").await.unwrap().info().context_size, 16_000);
+}
+
+#[tokio::test]
+async fn the_settings_decide_about_the_profile_where_they_say_one() {
+    let server = Lister::start(&[("GET /v1/models", models(&["tiny-1b"]))]).await;
+    for (setting, expected) in [(None, ToolProfile::Small), (Some(ToolProfile::Full), ToolProfile::Full)] {
+        let mut options = at_openai(&server.url);
+        options.tool_profile = setting;
+        let catalog = catalog(options);
+        assert_eq!(catalog.get("openai/tiny-1b").await.unwrap().info().profile, expected);
+        assert_eq!(listed(&catalog, "openai/tiny-1b").profile, expected);
+    }
+}
