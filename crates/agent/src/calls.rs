@@ -293,7 +293,7 @@ impl Candidate {
         match repair::read(known, &request.name, &request.arguments, cut_at) {
             Ok(reading) => {
                 let parsed = Parsed::several(reading.tool.as_ref(), &reading.arguments)
-                    .map_err(|error| format!("{error}. It takes {}.", repair::takes(reading.tool.as_ref())));
+                    .map_err(|error| repair::unfit(reading.tool.as_ref(), &reading.arguments, &error));
                 let arguments = match <[Value; 1]>::try_from(reading.arguments) {
                     Ok([only]) => only,
                     Err(several) => Value::Array(several),
