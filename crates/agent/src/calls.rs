@@ -15,11 +15,11 @@ use crate::{
     repair::{self, Known, Refusal, Several},
     session_task::{Controls, Session},
     titles,
-    tools::cap,
+    tools::{call_tool, cap},
 };
 use futures::FutureExt as _;
 use serde_json::{Value, json};
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{borrow::Cow, panic::AssertUnwindSafe, time::Duration};
 use system::{Route, SystemError};
 use tokio_util::sync::CancellationToken;
 
@@ -282,6 +282,15 @@ pub(crate) async fn run_alone(
 impl Candidate {
     /// The request becomes what was meant by it; what the model wrote stays in it beside that.
     fn new(session: &Session, known: Known<'_>, request: &mut ToolCallRequest, cut_at: Option<u64>) -> Self {
+        let mut inner = match call_tool::inner(request) {
+            Ok(Cow::Borrowed(_)) => None,
+            Ok(Cow::Owned(inner)) => Some(inner),
+            Err(why) => {
+                let arguments = request.arguments.clone().unwrap_or_default();
+                return Self::of(session, request, arguments, Err(why));
+            }
+        };
+        let request = inner.as_mut().unwrap_or(request);
         let came = || match &request.arguments {
             Ok(arguments) => arguments.clone(),
             Err(malformed) => Value::String(malformed.raw.clone()),
@@ -304,7 +313,8 @@ impl Candidate {
             }
             Err(Refusal { tool, text }) => {
                 let name = tool.unwrap_or_else(|| request.name.clone());
-                Self::of(session, &ToolCallRequest { name, ..request.clone() }, came(), Err(text))
+                let came = came();
+                Self::of(session, &ToolCallRequest { name, ..request.clone() }, came, Err(text))
             }
         }
     }

@@ -5,6 +5,7 @@ mod command;
 mod gathered;
 mod loops;
 mod prompted;
+mod request;
 mod text_calls;
 mod usage;
 
@@ -14,14 +15,13 @@ pub(crate) use prompted::Prompted;
 use prompted::prompt_events;
 
 use crate::{
-    Content, HookEvent, LanguageModel, Message, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
-    SessionState, Severity, StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage, calls, commands,
+    Briefing, Content, HookEvent, LanguageModel, Message, ModelError, ModelStop, Phase, PromptOutcome,
+    SessionEvent, Severity, StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage, calls, commands,
     context::{self, Summing},
     limits::LOOK_WAIT,
     model::get_in_time,
-    prompt,
     session_task::{Controls, Session},
-    source::{self, Offer, SourceNotice},
+    source::SourceNotice,
 };
 use serde_json::json;
 use std::{mem::take, sync::Arc};
@@ -96,8 +96,6 @@ struct Course {
     overflowed: bool,
     /// The model has answered nothing in this turn, and was asked again.
     was_silent: bool,
-    /// What the model is told with the next request.
-    nudge: Option<&'static str>,
     /// What is stored together with the end of the turn: one flush to the disk for both.
     last: Vec<SessionEvent>,
 }
@@ -174,30 +172,28 @@ async fn attempt(
         }
         course.requests += 1;
 
-        if !session.sources.is_empty() {
-            let notices = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Ok(StopReason::Cancelled),
-                notices = session.gather_tools() => notices,
-            };
-            session.tell_notices(notices).await?;
-        }
+        let notices = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(StopReason::Cancelled),
+            notices = session.gather(course.requests == 1) => notices,
+        };
+        session.tell_notices(notices).await?;
         let model_id = state().model;
         let model = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(StopReason::Cancelled),
             model = session.model(&model_id) => model?,
         };
-        let mut request = prompt::frame(&session.ingredients(&state()));
+        session.brief(model.info(), &state()).await;
+        let mut request = session.frame(model.info(), &state());
         let with = Summing { model: model.as_ref(), around: context::around(&request), cancel };
         session.make_room(&with, &mut course.usage).await?;
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
         }
+        // What was summed up may have said where the model works.
+        session.brief(model.info(), &state()).await;
         request.messages = session.conversation().history().messages().to_vec();
-        if let Some(nudge) = course.nudge.take() {
-            request.messages.push(Message::User(vec![Content::text(nudge)]));
-        }
         let offered = request.tools.clone();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
@@ -335,7 +331,8 @@ fn silence(session: &Session, stop: ModelStop, cut_at: Option<u64>, course: &mut
             ))
         }
         ModelStop::EndTurn | ModelStop::ToolCalls => {
-            course.nudge = Some(NUDGE);
+            let nudge = Briefing { text: NUDGE.to_owned(), ..Briefing::default() };
+            course.last.push(SessionEvent::Briefing(nudge));
             Silence::AskAgain
         }
     }
@@ -350,13 +347,6 @@ impl Session {
         for title in said.notes.into_iter().chain(said.denial) {
             self.log.tell(SessionEvent::Notice { severity: Severity::Info, title, description: None });
         }
-    }
-
-    /// Asks the sources of tools what they have now; returns what is new about them.
-    async fn gather_tools(&mut self) -> Vec<SourceNotice> {
-        let Offer { tools, notices } = self.sources.offer().await;
-        self.tools = source::merge(&self.own_tools, tools);
-        notices
     }
 
     /// Tells what is new about sources of tools, as a part of the turn: after its beginning, which is told once it is stored.
@@ -380,24 +370,5 @@ impl Session {
         let model = get_in_time(self.models.as_ref(), id).await?;
         self.current_model = Some((id.to_owned(), model.clone()));
         Ok(model)
-    }
-
-    pub(crate) fn ingredients(&mut self, state: &SessionState) -> prompt::Ingredients<'_> {
-        self.append_system_prompt.clone_from(&self.settings().append_system_prompt);
-        let offered = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
-        let apart = self.gate.system.is_apart();
-        prompt::Ingredients {
-            session: &self.id,
-            tools: self.told.of(offered, apart),
-            apart,
-            mode: state.mode,
-            effort: state.effort,
-            cwd: &self.cwd,
-            additional_directories: &self.additional_directories,
-            routes: self.gate.system.routes(),
-            shell: self.gate.system.shell(),
-            instructions: self.instructions.as_deref(),
-            append: self.append_system_prompt.as_deref(),
-        }
     }
 }

@@ -13,6 +13,7 @@ mod faults;
 mod faulty;
 mod law;
 mod permission;
+mod prefix;
 mod recording;
 mod replay;
 mod restart;
