@@ -19,7 +19,7 @@ use crate::{
 };
 use futures::FutureExt as _;
 use serde_json::{Value, json};
-use std::{borrow::Cow, panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, time::Duration};
 use system::{Route, SystemError};
 use tokio_util::sync::CancellationToken;
 
@@ -282,15 +282,10 @@ pub(crate) async fn run_alone(
 impl Candidate {
     /// The request becomes what was meant by it; what the model wrote stays in it beside that.
     fn new(session: &Session, known: Known<'_>, request: &mut ToolCallRequest, cut_at: Option<u64>) -> Self {
-        let mut inner = match call_tool::inner(request) {
-            Ok(Cow::Borrowed(_)) => None,
-            Ok(Cow::Owned(inner)) => Some(inner),
-            Err(why) => {
-                let arguments = request.arguments.clone().unwrap_or_default();
-                return Self::of(session, request, arguments, Err(why));
-            }
-        };
-        let request = inner.as_mut().unwrap_or(request);
+        if let Err(why) = call_tool::unwrap(request) {
+            let arguments = request.arguments.clone().unwrap_or_default();
+            return Self::of(session, request, arguments, Err(why));
+        }
         let came = || match &request.arguments {
             Ok(arguments) => arguments.clone(),
             Err(malformed) => Value::String(malformed.raw.clone()),
@@ -313,8 +308,7 @@ impl Candidate {
             }
             Err(Refusal { tool, text }) => {
                 let name = tool.unwrap_or_else(|| request.name.clone());
-                let came = came();
-                Self::of(session, &ToolCallRequest { name, ..request.clone() }, came, Err(text))
+                Self::of(session, &ToolCallRequest { name, ..request.clone() }, came(), Err(text))
             }
         }
     }

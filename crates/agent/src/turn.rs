@@ -96,6 +96,8 @@ struct Course {
     overflowed: bool,
     /// The model has answered nothing in this turn, and was asked again.
     was_silent: bool,
+    /// What the model is told with the next request.
+    nudge: Option<&'static str>,
     /// What is stored together with the end of the turn: one flush to the disk for both.
     last: Vec<SessionEvent>,
 }
@@ -193,6 +195,10 @@ async fn attempt(
         }
         // What was summed up may have said where the model works.
         session.brief(model.info(), &state()).await;
+        if let Some(text) = course.nudge.take() {
+            let nudge = Briefing { text: text.into(), ..Briefing::default() };
+            session.store_also(vec![SessionEvent::Briefing(nudge)]);
+        }
         request.messages = session.conversation().history().messages().to_vec();
         let offered = request.tools.clone();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
@@ -331,8 +337,7 @@ fn silence(session: &Session, stop: ModelStop, cut_at: Option<u64>, course: &mut
             ))
         }
         ModelStop::EndTurn | ModelStop::ToolCalls => {
-            let nudge = Briefing { text: NUDGE.to_owned(), ..Briefing::default() };
-            course.last.push(SessionEvent::Briefing(nudge));
+            course.nudge = Some(NUDGE);
             Silence::AskAgain
         }
     }

@@ -4,7 +4,6 @@
 
 use crate::{ToolCallRequest, ToolSpec};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 /// Its name.
 pub(crate) const NAME: &str = "call_tool";
@@ -25,17 +24,17 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// The call that a call stands for: the one that it names where it is one of this tool, and itself
-/// otherwise. The error is for the model.
-pub(crate) fn inner(request: &ToolCallRequest) -> Result<Cow<'_, ToolCallRequest>, String> {
+/// Makes a call of this tool the call that it names; others stay as they are, and so does what the
+/// model wrote. The error is for the model.
+pub(crate) fn unwrap(request: &mut ToolCallRequest) -> Result<(), String> {
     if request.name != NAME {
-        return Ok(Cow::Borrowed(request));
+        return Ok(());
     }
     let wrong = |what: &str| {
         format!("Invalid arguments for '{NAME}': {what}. Send {{\"name\": \"TOOL\", \"arguments\": {{…}}}}.")
     };
     let Ok(outer) = &request.arguments else { return Err(wrong("they are no JSON object")) };
-    let name = outer["name"].as_str().map(str::trim).unwrap_or_default();
+    let name = outer["name"].as_str().map(str::trim).unwrap_or_default().to_owned();
     if name.is_empty() || name == NAME {
         return Err(wrong("`name` must be the name of a tool"));
     }
@@ -49,8 +48,8 @@ pub(crate) fn inner(request: &ToolCallRequest) -> Result<Cow<'_, ToolCallRequest
         arguments if arguments.is_object() => arguments.clone(),
         _ => return Err(wrong("`arguments` must be an object")),
     };
-    let (name, arguments) = (name.to_owned(), Ok(arguments));
-    Ok(Cow::Owned(ToolCallRequest { name, arguments, ..request.clone() }))
+    (request.name, request.arguments) = (name, Ok(arguments));
+    Ok(())
 }
 
 #[cfg(test)]
@@ -71,12 +70,14 @@ mod tests {
             request(NAME, json!({ "name": "mcp__a__b", "arguments": { "x": 1 } })),
             request(NAME, json!({ "name": " mcp__a__b", "arguments": "{\"x\": 1}" })),
         ] {
-            let meant = inner(&call).unwrap();
+            let mut meant = call.clone();
+            unwrap(&mut meant).unwrap();
             assert_eq!((&meant.name, &meant.arguments), (&direct.name, &direct.arguments), "{call:?}");
             assert_eq!(meant.written, call.written, "what was written is sent back");
         }
-        let bare = request(NAME, json!({ "name": "mcp__a__b" }));
-        assert_eq!(inner(&bare).unwrap().arguments, Ok(json!({})));
+        let mut bare = request(NAME, json!({ "name": "mcp__a__b" }));
+        unwrap(&mut bare).unwrap();
+        assert_eq!(bare.arguments, Ok(json!({})));
     }
 
     #[test]
@@ -88,7 +89,7 @@ mod tests {
             json!({ "name": "bash", "arguments": [] }),
             json!({ "name": "bash", "arguments": "ls" }),
         ] {
-            let error = inner(&request(NAME, arguments)).unwrap_err();
+            let error = unwrap(&mut request(NAME, arguments)).unwrap_err();
             assert!(error.contains("\"name\": \"TOOL\""), "{error}");
         }
     }

@@ -20,6 +20,7 @@ mod restart;
 mod rewind;
 mod settings;
 mod settling;
+mod shells;
 mod sources;
 mod stage;
 mod steer;

@@ -5,6 +5,7 @@
 mod append_only;
 mod catalog;
 mod clumsy;
+mod echo;
 mod exchange;
 mod faker;
 mod gemini;

@@ -106,6 +106,11 @@ impl FakeSystem {
         lock(&self.scripts).add(line, Box::new(script));
     }
 
+    /// The lines of the commands that nobody has ended yet.
+    pub fn running(&self) -> Vec<String> {
+        self.running.lines()
+    }
+
     /// Every operation so far, in order.
     pub fn calls(&self) -> Vec<Call> {
         lock(&self.faults).calls()
