@@ -7,6 +7,7 @@
 
 mod bench;
 mod ci;
+mod clumsy;
 mod cross;
 mod edits;
 mod eval;
@@ -28,6 +29,7 @@ usage: cargo xtask COMMAND
   tidy     checks of the tree that no compiler makes
   cross    clippy for macOS, ARM Linux and musl, with what this machine has or can install [TARGET]...
   clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
+  clumsy   malformed calls of models on every wire, and what comes of each, as a table
   soak     2,000 prompts over 50 sessions with random cancels, and 200 kills of the program at random moments
   faults   every operation fails once, and 300 kills of the debug binary [--points N] [--seed S] [--binary PATH] [--only NAME]
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         }
         ["tidy"] => tidy::run(),
         ["cross", targets @ ..] => cross::run(targets),
+        ["clumsy"] => clumsy::run(),
         ["soak"] => soak::run(),
         ["faults", options @ ..] => faults::run(options),
         ["wall", options @ ..] => wall::run(options),

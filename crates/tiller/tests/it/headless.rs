@@ -1,6 +1,9 @@
 //! `tiller -p`.
 
-use crate::home::{Home, stderr, stdout};
+use crate::{
+    home::{Home, stderr, stdout},
+    model_server::ModelServer,
+};
 use serde_json::Value;
 use std::{io::Write, process::Stdio};
 
@@ -74,4 +77,19 @@ fn a_failure_is_one_object_too() {
     assert_eq!(output.status.code(), Some(1));
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["type"], &json["exit_code"]), (&"error".into(), &1.into()), "{json}");
+}
+
+#[test]
+fn a_model_that_says_nothing_is_an_error() {
+    let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let empty = format!("data: {end}\n\ndata: [DONE]\n\n");
+    let server = ModelServer::start(vec![empty.clone(), empty]);
+    let home = Home::new();
+    home.settings("providers.openai.wire = 'chat'");
+    let mut command = home.tiller(&["-p", "say something", "-m", "openai/test"]);
+    let output =
+        command.env("OPENAI_API_KEY", "key").env("OPENAI_BASE_URL", &server.url).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the model answered nothing, twice"), "{}", stderr(&output));
+    assert_eq!(server.requests.iter().count(), 2, "it is asked once more");
 }

@@ -40,6 +40,11 @@ impl Call {
         self.id.clone().unwrap_or_else(|| format!("call_{index}"))
     }
 
+    /// Whether its arguments are an object, as Gemini's wire has them: it has no text of them.
+    pub(super) fn is_object(&self) -> bool {
+        serde_json::from_str::<Value>(&self.arguments).is_ok_and(|arguments| arguments.is_object())
+    }
+
     /// The arguments in two pieces.
     fn pieces(&self) -> (&str, &str) {
         let middle = self.arguments.len() / 2;
@@ -53,6 +58,7 @@ pub(super) fn of(wire: Wire, answer: &Answer) -> String {
     match wire {
         Wire::Responses => named(responses(answer)),
         Wire::Anthropic => named(messages(answer)),
+        Wire::Gemini => gemini(answer).into_iter().map(|event| format!("data: {event}\n\n")).collect(),
         _ => {
             let events = chat(answer).into_iter().map(|event| format!("data: {event}\n\n"));
             events.chain(["data: [DONE]\n\n".to_owned()]).collect()
@@ -170,5 +176,20 @@ fn responses(answer: &Answer) -> Vec<Value> {
     };
     let response = json!({ "id": "r", "output": output, "usage": usage, "incomplete_details": details });
     events.push(json!({ "type": kind, "response": response }));
+    events
+}
+
+fn gemini(answer: &Answer) -> Vec<Value> {
+    let thoughts = streamed(&answer.thought).into_iter().map(|text| json!({ "text": text, "thought": true }));
+    let texts = streamed(&answer.text).into_iter().map(|text| json!({ "text": text }));
+    let calls = answer.calls.iter().map(|call| {
+        let arguments = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
+        json!({ "functionCall": { "name": call.name, "args": arguments } })
+    });
+    let event = |part: Value| json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": [part] } }] });
+    let mut events: Vec<_> = thoughts.chain(texts).chain(calls).map(event).collect();
+    let reason = if answer.cut_off { "MAX_TOKENS" } else { "STOP" };
+    let usage = json!({ "promptTokenCount": 10, "candidatesTokenCount": TOKENS });
+    events.push(json!({ "candidates": [{ "index": 0, "content": { "parts": [] }, "finishReason": reason }], "usageMetadata": usage }));
     events
 }

@@ -233,7 +233,10 @@ impl Played {
 
 /// Plays all cases on a wire; shows the table, and fails where too few come right.
 async fn check(name: &str, wire: Wire) {
-    let cases = cases();
+    let mut cases = cases();
+    if wire == Wire::Gemini {
+        cases.retain(|case| case.calls.iter().all(Call::is_object));
+    }
     let (mut run, mut recovered, mut lost) = (0, 0, Vec::new());
     let mut table = String::new();
     for case in &cases {
@@ -275,6 +278,12 @@ async fn clumsy_calls_come_right_on_responses() {
 #[tokio::test]
 async fn clumsy_calls_come_right_on_messages() {
     check("Messages", Wire::Anthropic).await;
+}
+
+/// Gemini's arguments are objects on the wire: the cases of malformed JSON cannot come about.
+#[tokio::test]
+async fn clumsy_calls_come_right_on_gemini() {
+    check("Gemini", Wire::Gemini).await;
 }
 
 #[test]
