@@ -90,7 +90,7 @@ pub(super) fn apply(
     }
     for (index, step, sign) in doubts {
         // One of the texts had that fault: whether this one has it, too, is not guessed.
-        if undone.contains(&step) {
+        if step != Step::LookAlikes && undone.contains(&step) {
             return Err(ToolError::message(format!(
                 "Edit {index} of {}: it cannot be told whether `{sign}` in new_string is meant as it is: another edit {}.\nNone of the edits was made. \
                  Write the texts as they are to stand in the file.",

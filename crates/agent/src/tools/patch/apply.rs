@@ -78,7 +78,9 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, Misfit> {
         }
         spots.push(of_hunk);
     }
-    if let Some((index, (_, sign))) = doubts.iter().find(|(_, (step, _))| undone.contains(step)) {
+    if let Some((index, (_, sign))) =
+        doubts.iter().find(|(_, (step, _))| *step != Step::LookAlikes && undone.contains(step))
+    {
         return Err(Misfit { hunk: index + 1, why: Why::Doubtful(sign) });
     }
     let chosen = choose(&spots).map_err(|(index, why)| Misfit {

@@ -33,10 +33,17 @@ enum Outcome {
     WrongPlace,
 }
 
+/// A number that the one who runs the bench has set.
+#[expect(clippy::disallowed_methods, reason = "a test has no other way to be told how long it may be")]
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap())
+}
+
 #[tokio::test]
 async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
-    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
-    let (seed, count) = (number("TILLER_EDITS_SEED", 1), number("TILLER_EDITS", CASES as u64) as usize);
+    let seed = number("TILLER_EDITS_SEED").unwrap_or(1);
+    let count = number("TILLER_EDITS").map_or(CASES, |count| count as usize);
+    let shows_all = number("TILLER_EDITS_SHOW").is_some();
     let mut numbers = Numbers(seed);
     let sources = sources().await;
     let mut tally: BTreeMap<(String, String), BTreeMap<Outcome, usize>> = BTreeMap::new();
@@ -54,9 +61,7 @@ async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
                     .or_default()
                     .entry(outcome)
                     .or_default() += 1;
-                if outcome == Outcome::WrongPlace
-                    || std::env::var_os("TILLER_EDITS_SHOW").is_some() && outcome != Outcome::Applied
-                {
+                if outcome == Outcome::WrongPlace || shows_all && outcome != Outcome::Applied {
                     let _ = writeln!(
                         wrong,
                         "{outcome:?} {form:?} {noise:?} {}: {said}\n{arguments:#}",
