@@ -37,6 +37,10 @@ pub(crate) struct Traits {
     pub(crate) no_images: bool,
     /// Whether it refused the list of tools. They are described in the system prompt then.
     pub(crate) no_tools: bool,
+    /// Members of messages and calls that it gave and does not take back.
+    members: BTreeSet<String>,
+    /// Whether it wants the member `reasoning_content` in every answer with calls, whoever wrote it.
+    pub(crate) wants_reasoning: bool,
     /// Its tokens of context, where a refusal told.
     pub(crate) context_size: Option<u64>,
     /// The most tokens of one answer, where a refusal told.
@@ -54,6 +58,11 @@ impl Traits {
         let wanted = EFFORTS.iter().position(|level| Some(*level) == wanted)?;
         let taken = |level: &&&str| !self.refused.contains(&format!("{}={level}", option.at));
         self.takes(option).then(|| EFFORTS[..=wanted].iter().rev().find(taken).copied()).flatten()
+    }
+
+    /// Whether a member of a message or a call has not been refused.
+    pub(crate) fn takes_back(&self, member: &str) -> bool {
+        !self.members.contains(member)
     }
 
     /// Remembers that an option was refused. A level of effort above `high` is refused by itself first. False if that was known.
