@@ -36,6 +36,9 @@ const MARKERS: [&str; 2] = ["<!-- results -->\n", "<!-- end of the results -->\n
 /// Where the results are kept, unless the command says so.
 const RESULTS: &str = "target/eval/results.jsonl";
 
+/// How often a run is tried that breaks for want of an agent or a server.
+const TRIES: usize = 3;
+
 const USAGE: &str = "\
 usage: cargo xtask eval --model MODEL [--agent AGENT] [--tasks WORDS] [--split tuned|frozen|peers] [--seeds N]
        cargo xtask eval --self-test [--tasks WORDS] | --list [--tasks WORDS] | --table | --write
@@ -186,7 +189,14 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
                 println!("skipped  {}: there is no {program} here", task.name);
                 continue;
             }
-            let outcome = run::run(&setup, task, id)?;
+            let mut outcome = run::run(&setup, task, id.clone())?;
+            // A busy machine may have been too slow for the agent to find the server.
+            for _ in 1..TRIES {
+                if outcome.broken.is_some() {
+                    tell(&outcome);
+                    outcome = run::run(&setup, task, id.clone())?;
+                }
+            }
             tell(&outcome);
             result::append(&options.results, &outcome)?;
             if let Some(reason) = &outcome.broken {

@@ -8,6 +8,7 @@
 mod bench;
 mod ci;
 mod cross;
+mod edits;
 mod eval;
 mod faults;
 mod leftovers;
@@ -32,6 +33,7 @@ usage: cargo xtask COMMAND
   bench    times the release binary between a model server and an editor of its own [--json] [--runs N] [--binary PATH]
   wall     attacks on the debug binary, and what it asks about everyday commands [--family NAME] [--only NAME] [--quick] [--self-test]
   eval     what an agent gets done with a real model, on 48 tasks --model M [--agent CMD] [--tasks WORDS] [--seeds N] [--self-test]
+  edits    edits of this repository's own sources in every form and with every fault of form [--cases N] [--seed S]
   second-opinion  the three wires through LiteLLM, which is installed from PyPI [--upstream URL] [--keep]
 ";
 
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         ["faults", options @ ..] => faults::run(options),
         ["wall", options @ ..] => wall::run(options),
         ["eval", options @ ..] => eval::run(options),
+        ["edits", options @ ..] => edits::run(options),
         ["second-opinion", options @ ..] => second_opinion::run(options),
         ["bench", options @ ..] => bench::run(options),
         [] | ["help" | "--help" | "-h"] => {

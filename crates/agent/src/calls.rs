@@ -15,7 +15,7 @@ use crate::{
     repair::{self, Known, Refusal, Several},
     session_task::{Controls, Session},
     titles,
-    tools::cap,
+    tools::{call_tool, cap},
 };
 use futures::FutureExt as _;
 use serde_json::{Value, json};
@@ -282,6 +282,10 @@ pub(crate) async fn run_alone(
 impl Candidate {
     /// The request becomes what was meant by it; what the model wrote stays in it beside that.
     fn new(session: &Session, known: Known<'_>, request: &mut ToolCallRequest, cut_at: Option<u64>) -> Self {
+        if let Err(why) = call_tool::unwrap(request) {
+            let arguments = request.arguments.clone().unwrap_or_default();
+            return Self::of(session, request, arguments, Err(why));
+        }
         let came = || match &request.arguments {
             Ok(arguments) => arguments.clone(),
             Err(malformed) => Value::String(malformed.raw.clone()),
@@ -289,7 +293,7 @@ impl Candidate {
         match repair::read(known, &request.name, &request.arguments, cut_at) {
             Ok(reading) => {
                 let parsed = Parsed::several(reading.tool.as_ref(), &reading.arguments)
-                    .map_err(|error| format!("{error}. It takes {}.", repair::takes(reading.tool.as_ref())));
+                    .map_err(|error| repair::unfit(reading.tool.as_ref(), &reading.arguments, &error));
                 let arguments = match <[Value; 1]>::try_from(reading.arguments) {
                     Ok([only]) => only,
                     Err(several) => Value::Array(several),

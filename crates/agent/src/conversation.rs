@@ -5,11 +5,14 @@
 //! same events from the log, and nothing else changes a conversation.
 
 use crate::{
-    CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, SessionEvent, ToolCallId,
-    ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate, attachments, commands,
-    context::Fill,
+    Briefing, CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, Prefix, SessionEvent,
+    ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate, attachments,
+    briefing::Known, commands, context::Fill, tool_specs::SharedPrefixes,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 use system::AbsPath;
 
 /// What a call that was running when the process ended gives the model.
@@ -43,6 +46,10 @@ pub(crate) struct Conversation {
     answered: BTreeSet<String>,
     /// The files that were attached, read or written.
     files: BTreeSet<AbsPath>,
+    /// What requests to each model begin with.
+    prefixes: BTreeMap<String, Arc<Prefix>>,
+    /// What the model was told by Tiller itself, each with the message that says it.
+    told: Vec<(usize, Known)>,
     /// The running turn.
     turn: Option<TurnId>,
     /// What of the running turn was last.
@@ -96,6 +103,10 @@ impl Conversation {
                 self.turn = None;
                 self.last = Last::Other;
             }
+            SessionEvent::Prefix(prefix) => {
+                self.prefixes.insert(prefix.model.clone(), Arc::new(prefix.clone()));
+            }
+            SessionEvent::Briefing(briefing) => self.take_briefing(briefing),
             SessionEvent::Rewound(rewound) => {
                 self.settle();
                 self.history.push_note(rewound.note());
@@ -106,7 +117,7 @@ impl Conversation {
                 self.compactions += 1;
                 match &compaction.step {
                     CompactionStep::Completed { summary, kept } => {
-                        self.history.shorten(summary.clone(), usize::try_from(*kept).unwrap_or(usize::MAX));
+                        self.shorten(summary.clone(), usize::try_from(*kept).unwrap_or(usize::MAX));
                         self.fill.forget();
                         self.failures = 0;
                     }
@@ -152,6 +163,33 @@ impl Conversation {
         self.last = Last::Prompt;
     }
 
+    /// What was told before the prompt is sent stands before it; what is told later, after all else.
+    fn take_briefing(&mut self, briefing: &Briefing) {
+        self.settle();
+        // It was no command to the program that recorded it.
+        if let Last::Command(content) = &self.last {
+            self.push_prompt(&content.clone());
+        }
+        match self.last {
+            Last::Prompt => self.history.brief_before_prompt(briefing.text.clone()),
+            _ => self.history.push_briefing(briefing.text.clone()),
+        }
+        let message = self.history.messages().len().saturating_sub(1);
+        self.told.push((message, briefing.facts.clone()));
+    }
+
+    /// Puts a text in place of all but the last `kept` messages. What was told in the others is told
+    /// no more.
+    fn shorten(&mut self, text: String, kept: usize) {
+        let first = self.history.messages().len().saturating_sub(kept);
+        self.history.shorten(text, kept);
+        self.told.retain_mut(|(message, _)| {
+            let stays = *message >= first;
+            *message = message.saturating_sub(first) + 1;
+            stays
+        });
+    }
+
     fn take_response(&mut self, response: &ModelResponse) {
         self.settle();
         self.messages += 2;
@@ -160,6 +198,7 @@ impl Conversation {
         if response.model.is_empty() {
             if matches!(last, Last::Prompt) {
                 self.history.pop();
+                self.told.retain(|(message, _)| *message < self.history.messages().len());
             }
             return;
         }
@@ -251,8 +290,11 @@ impl Conversation {
             pending.response.calls().filter(|call| !pending.results.contains_key(&call.id))
         });
         for call in asked {
-            let began = self.begun.get(&call.id).is_some_and(|(_, status)| *status == ToolStatus::InProgress);
-            ends.push(end(&call.id, &call.name, if began { INTERRUPTED } else { NEVER_RAN }));
+            let begun = self.begun.get(&call.id);
+            let began = begun.is_some_and(|(_, status)| *status == ToolStatus::InProgress);
+            // What was announced may be what the call stands for.
+            let name = begun.map_or(call.name.as_str(), |(name, _)| name.as_str());
+            ends.push(end(&call.id, name, if began { INTERRUPTED } else { NEVER_RAN }));
         }
         // What a call had called is of no use to the model, but nobody may take it for running.
         for (id, (name, status)) in &self.begun {
@@ -268,6 +310,23 @@ impl Conversation {
 impl Conversation {
     pub(crate) fn history(&self) -> &History {
         &self.history
+    }
+
+    /// What requests to a model begin with, once that is settled.
+    pub(crate) fn prefix(&self, model: &str) -> Option<&Arc<Prefix>> {
+        self.prefixes.get(model)
+    }
+
+    /// What the model was told by Tiller itself and is still sent.
+    pub(crate) fn known(&self) -> Known {
+        self.told.iter().flat_map(|(_, facts)| facts.clone()).collect()
+    }
+
+    /// Has what requests begin with in common with other sessions, where it is the same.
+    pub(crate) fn share_prefixes(&mut self, shared: &SharedPrefixes) {
+        self.prefixes
+            .values_mut()
+            .for_each(|prefix| *prefix = Arc::new(shared.prefix(Prefix::clone(prefix))));
     }
 
     pub(crate) fn usage(&self) -> Usage {

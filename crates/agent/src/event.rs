@@ -5,8 +5,9 @@
 //! state follows from the log.
 
 use crate::{
-    Compaction, Content, Effort, FileChange, Item, Location, MessageId, Mode, PermissionMode, Rewound,
-    SlashCommand, Snapshot, SwarmEvent, Text, ToolCallId, ToolCallRequest, ToolContent, TurnId, Usage, item,
+    Briefing, Compaction, Content, Effort, FileChange, Item, Location, MessageId, Mode, PermissionMode,
+    Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Text, ToolCallId, ToolCallRequest, ToolContent,
+    TurnId, Usage, item,
 };
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
@@ -97,6 +98,10 @@ pub enum SessionEvent {
     Compaction(Compaction),
     /// Results of calls are no longer sent to models.
     ResultsLeftOut(ResultsLeftOut),
+    /// What requests to a model begin with from now on, in this session.
+    Prefix(Prefix),
+    /// The model is told something by Tiller itself.
+    Briefing(Briefing),
     /// The turn ended.
     TurnEnded {
         /// The turn.

@@ -286,6 +286,16 @@ impl Gate {
         found::of_sandbox(policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit)), limit)
     }
 
+    /// Where commands run in a mode and what confines them there, in words.
+    pub(crate) async fn commands_run(&self, mode: Mode) -> String {
+        let sandbox = policy::sandbox(&self.bounds(&self.settings.seen(), mode));
+        let support = match sandbox.level {
+            SandboxLevel::Off => SandboxSupport::default(),
+            _ => self.system.sandbox_support().await,
+        };
+        Shelter::of(&sandbox, support, self.system.routes().spawn, false).words()
+    }
+
     /// Removes the temporary files of other sessions that were not used for long.
     pub(crate) async fn sweep(&self) {
         let sandbox = policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit));

@@ -14,6 +14,19 @@ pub struct History {
     messages: Vec<Message>,
     /// The ids of each message's calls, in their order.
     calls: Vec<Vec<ToolCallId>>,
+    /// Who each message is from.
+    from: Vec<Speaker>,
+}
+
+/// Who a message is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    /// The user; the first pieces of it are briefings.
+    User { briefings: usize },
+    /// Tiller itself.
+    Tiller,
+    /// The model.
+    Model,
 }
 
 impl History {
@@ -32,12 +45,40 @@ impl History {
         self.messages.iter().map(measure::bytes).sum()
     }
 
+    /// Whether the user said a message.
+    pub(crate) fn is_prompt(&self, at: usize) -> bool {
+        matches!(self.from[at], Speaker::User { .. })
+    }
+
+    /// The messages before one, as they were said: without briefings.
+    pub(crate) fn said_before(&self, end: usize) -> Vec<Message> {
+        (0..end).filter_map(|at| self.said(at)).collect()
+    }
+
+    /// What the user said last, where that is before a message.
+    pub(crate) fn last_prompt_before(&self, end: usize) -> Option<Message> {
+        let last = (0..self.messages.len()).rfind(|at| self.is_prompt(*at))?;
+        if last < end { self.said(last) } else { None }
+    }
+
+    /// A message without briefings; `None` where it is nothing else.
+    fn said(&self, at: usize) -> Option<Message> {
+        match (self.from[at], &self.messages[at]) {
+            (Speaker::Tiller, _) => None,
+            (Speaker::User { briefings }, Message::User(content)) => {
+                Some(Message::User(content[briefings..].to_vec()))
+            }
+            (_, message) => Some(message.clone()),
+        }
+    }
+
     /// Puts a text in place of all but the last `kept` messages, whose answers were written after
     /// something else then.
     pub(crate) fn shorten(&mut self, text: String, kept: usize) {
         let first = self.messages.len().saturating_sub(kept);
         self.messages.splice(..first, [Message::User(vec![Content::text(text)])]);
         self.calls.splice(..first, [Vec::new()]);
+        self.from.splice(..first, [Speaker::User { briefings: 0 }]);
         prefix_changed(&mut self.messages[1..]);
     }
 
@@ -62,7 +103,23 @@ impl History {
 
     /// Adds what the user said.
     pub fn push_user(&mut self, content: Vec<Content>) {
-        self.push(Message::User(content), Vec::new());
+        self.push(Message::User(content), Vec::new(), Speaker::User { briefings: 0 });
+    }
+
+    /// Adds what the model is told by Tiller itself.
+    pub(crate) fn push_briefing(&mut self, text: String) {
+        self.push(Message::User(vec![Content::text(text)]), Vec::new(), Speaker::Tiller);
+    }
+
+    /// Puts what the model is told by Tiller itself before what the user said last, which is the
+    /// last message.
+    pub(crate) fn brief_before_prompt(&mut self, text: String) {
+        if let (Some(Message::User(content)), Some(Speaker::User { briefings })) =
+            (self.messages.last_mut(), self.from.last_mut())
+        {
+            content.insert(*briefings, Content::text(text));
+            *briefings += 1;
+        }
     }
 
     /// Adds what the model must know of what the user did, if anything.
@@ -76,6 +133,7 @@ impl History {
     pub(crate) fn pop(&mut self) {
         self.messages.pop();
         self.calls.pop();
+        self.from.pop();
     }
 
     /// Adds an answer of the model with one result for each of its calls, in the order of the calls. An
@@ -99,13 +157,14 @@ impl History {
             .collect();
         if !items.is_empty() {
             let answer = AssistantMessage { model: response.model, items, prefix_changed: false };
-            self.push(Message::Assistant(answer), ids);
+            self.push(Message::Assistant(answer), ids, Speaker::Model);
         }
     }
 
-    fn push(&mut self, message: Message, calls: Vec<ToolCallId>) {
+    fn push(&mut self, message: Message, calls: Vec<ToolCallId>, from: Speaker) {
         self.messages.push(message);
         self.calls.push(calls);
+        self.from.push(from);
     }
 }
 

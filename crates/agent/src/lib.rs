@@ -6,6 +6,7 @@
 mod access;
 mod attachments;
 mod bounded;
+mod briefing;
 mod calls;
 mod checkpoint;
 mod client;
@@ -39,6 +40,7 @@ mod outputs;
 mod outside;
 mod plain;
 mod policy;
+mod prefix;
 mod price;
 mod prompt;
 mod recent;
@@ -106,6 +108,7 @@ pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern,
 };
+pub use prefix::{Briefing, Prefix};
 pub use price::{Cost, LongPrompt, Price, Rates};
 pub use redact::Redactor;
 pub use runtime::{CallsAsText, CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};

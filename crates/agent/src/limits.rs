@@ -148,12 +148,18 @@ pub(crate) const WALK_FILES: usize = 200_000;
 pub(crate) const TITLE_CHARS: usize = 80;
 /// How long a tool may take to end what it started once the turn is cancelled; then it is abandoned, which kills what it owns.
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(400);
-/// Bytes of the project's instructions that go into the system prompt.
+/// Bytes of the project's instructions that a model is told; one with a small context is told less.
 pub(crate) const INSTRUCTIONS_BYTES: usize = 32 * 1024;
 /// The largest file that is read for them, in bytes; a larger one is refused.
 pub(crate) const INSTRUCTIONS_FILE_BYTES: usize = 1024 * 1024;
-/// How long a session waits for its project's instructions before it begins without them.
-pub(crate) const INSTRUCTIONS_WAIT: Duration = Duration::from_secs(5);
+/// Bytes of them that are of one file.
+pub(crate) const INSTRUCTIONS_OF_ONE_FILE: usize = 16 * 1024;
+/// How long a turn waits for what lies around its folder before it begins without that.
+pub(crate) const LOOK_AROUND_WAIT: Duration = Duration::from_secs(5);
+/// Folders above a session's own in which its repository may begin.
+pub(crate) const PARENT_FOLDERS: usize = 64;
+/// The largest file of git that is read for what is checked out, in bytes.
+pub(crate) const BRANCH_BYTES: u64 = 4 * 1024;
 /// How long the store has for an answer; then the operation counts as failed, and the log is read again before the next turn.
 pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);
 /// How long it may take to get at a model that is to be asked.

@@ -136,6 +136,16 @@ impl SessionLog {
         tokio::spawn(async move { log.record_in_order(events, false).await.map(|()| then()) })
     }
 
+    /// The same for events that follow others which are still being stored, and fail with them.
+    pub(crate) fn record_after(&self, before: Recording, events: Vec<SessionEvent>) -> Recording {
+        self.memory.apply(&events);
+        let log = self.clone();
+        tokio::spawn(async move {
+            recorded(before.await)?;
+            log.record_in_order(events, false).await
+        })
+    }
+
     async fn record_in_order(&self, events: Vec<SessionEvent>, apply: bool) -> Result<(), StoreError> {
         let _order = self.order.lock().await;
         if self.told.missed.load(Ordering::Acquire) && !self.told.is_lost() {

@@ -13,6 +13,7 @@ use crate::{
     memory::{IdleSessions, Memory},
     model::get_in_time,
     policy::{Grants, PermissionRules, SandboxOptions},
+    prompt::Surroundings,
     sampling::Spent,
     sanitise,
     session_locks::SessionLocks,
@@ -21,13 +22,13 @@ use crate::{
     shown,
     steering::Steering,
     timed_store::TimedStore,
-    tool_specs::{SharedSpecs, Told},
+    tool_specs::{SharedPrefixes, Told},
     tools,
     watchers::Watchers,
 };
 use futures::FutureExt as _;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -44,7 +45,7 @@ pub struct Runtime {
     idle: Arc<IdleSessions>,
     /// Held while a stored session is being opened, changed or removed.
     locks: SessionLocks,
-    tool_specs: Arc<SharedSpecs>,
+    prefixes: Arc<SharedPrefixes>,
 }
 
 /// How the sessions of a folder behave unless they say otherwise: what their settings come to at
@@ -147,7 +148,7 @@ impl Runtime {
             open: Mutex::default(),
             idle: Arc::default(),
             locks: SessionLocks::default(),
-            tool_specs: Arc::default(),
+            prefixes: Arc::default(),
         })
     }
 
@@ -464,13 +465,11 @@ impl Runtime {
     }
 
     /// Stores a session that was made elsewhere; it is not opened. All or nothing. What its tools did to files stays behind: the contents are not
-    /// here, and nobody but this machine's own sessions may say what is restored on it.
+    /// here, and nobody but this machine's own sessions may say what is restored on it. What requests began with, and what the model was told of where it
+    /// worked, is left out as well: neither holds here, and nobody else may say it.
     pub async fn import(&self, session: NewSession, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         let lease = self.store.create(session).await?;
-        let kept: Vec<_> = events
-            .into_iter()
-            .filter(|event| !matches!(event, SessionEvent::FileChanged(_) | SessionEvent::Rewound(_)))
-            .collect();
+        let kept: Vec<_> = events.into_iter().filter(|event| !belongs_to_its_machine(event)).collect();
         for page in kept.chunks(EVENTS_PAGE) {
             if let Err(error) = self.store.append(&lease, page.to_vec()).await {
                 self.store.delete(&lease.session).await?;
@@ -533,7 +532,7 @@ impl Runtime {
             watchers: watchers.clone(),
             store: self.store.clone(),
             own_tools: tools.clone(),
-            told: Told::new(self.tool_specs.clone()),
+            told: Told::new(self.prefixes.clone()),
             tools,
             sources: sources.clone(),
             files: Arc::new(FileTracker::default()),
@@ -543,8 +542,9 @@ impl Runtime {
             models: models.clone(),
             current_model: None,
             model_of: None,
-            instructions: None,
-            append_system_prompt: options.append_system_prompt.clone(),
+            surroundings: Surroundings::default(),
+            problems_told: HashSet::new(),
+            prefixes: self.prefixes.clone(),
             sampled: Spent::default(),
             warned: false,
             storing: None,
@@ -633,6 +633,17 @@ async fn adopt(handle: &SessionHandle, how: &OpenSession) -> Result<(), SessionE
         handle.set_servers(servers);
     }
     Ok(())
+}
+
+/// Whether an event means something on the machine alone that it happened on.
+fn belongs_to_its_machine(event: &SessionEvent) -> bool {
+    matches!(
+        event,
+        SessionEvent::FileChanged(_)
+            | SessionEvent::Rewound(_)
+            | SessionEvent::Prefix(_)
+            | SessionEvent::Briefing(_)
+    )
 }
 
 /// The stricter of two permission modes: a stored session never comes back looser than the policy of today.

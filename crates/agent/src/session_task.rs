@@ -11,8 +11,8 @@ pub(crate) use reading::missing_end;
 pub(crate) use session::Session;
 
 use crate::{
-    PromptOutcome, RewindError, SessionEvent, Severity, TurnError, calls, commands,
-    limits::INSTRUCTIONS_FILE_BYTES, log::SessionLog, prompt, source::Sources, turn,
+    PromptOutcome, RewindError, SessionEvent, TurnError, calls, commands, log::SessionLog,
+    prompt::Surroundings, source::Sources, turn,
 };
 use futures::FutureExt as _;
 use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe};
@@ -39,28 +39,11 @@ impl SessionTask {
         }
     }
 
-    /// Reads what the project says to models, or tells why it is not used.
-    async fn read_instructions(&mut self) {
-        let Session { gate, cwd, log, .. } = &self.session;
-        let rules = gate.found(INSTRUCTIONS_FILE_BYTES);
-        self.session.instructions = match prompt::instructions(gate.system.as_ref(), cwd, &rules).await {
-            Ok(text) => text,
-            Err(why) => {
-                let title = "The instructions of the project (AGENTS.md) are not used".to_owned();
-                tracing::warn!("{title}: {why}");
-                let (severity, description) = (Severity::Warning, Some(why));
-                log.tell(SessionEvent::Notice { severity, title, description });
-                None
-            }
-        };
-    }
-
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
         // Whoever waits to hear that there is a session hears it first: one round for the answer to become a line, another for the line to go out.
         for _ in 0..2 {
             tokio::task::yield_now().await;
         }
-        self.read_instructions().await;
         self.session.gate.sweep().await;
         while self.closing.is_empty() {
             let prompt = match self.waiting.pop_front() {
@@ -159,6 +142,7 @@ impl SessionTask {
             }
         };
         self.session.idle.rest(&memory);
+        self.session.surroundings = Surroundings::default();
         result
     }
 

@@ -28,6 +28,11 @@ pub trait ToolSource: Send + Sync {
     /// be there, and is given up on after 5 s. Cancel-safe.
     async fn offer(&self) -> Offer;
 
+    /// Whether it may come to have other tools than those that it has now.
+    fn grows(&self) -> bool {
+        true
+    }
+
     /// The slash commands that it has now. One with a name that is taken already is left out.
     fn commands(&self) -> Vec<SlashCommand> {
         Vec::new()
@@ -169,6 +174,11 @@ impl Sources {
             all.notices.extend(offer.notices);
         }
         all
+    }
+
+    /// Whether one of them may come to have other tools than those that it has now.
+    pub(crate) fn grows(&self) -> bool {
+        self.0.iter().any(|source| source.grows())
     }
 
     pub(crate) fn commands(&self) -> Vec<SlashCommand> {

@@ -1,6 +1,9 @@
 //! The tools of a request: described once for as long as they stay the same, and written once for a wire.
 
-use crate::{AnyTool, ToolSpec, context, tools};
+use crate::{
+    AnyTool, Prefix, ToolSpec, context,
+    tools::{self, call_tool},
+};
 use std::{
     any::Any,
     fmt,
@@ -75,55 +78,77 @@ impl fmt::Debug for ToolSpecs {
     }
 }
 
-/// The set that a session of a runtime made last, for the other sessions that offer the same.
+/// The system prompt and the set of tools that a session of a runtime made last, for the other
+/// sessions that have the same.
 #[derive(Default)]
-pub(crate) struct SharedSpecs(Mutex<Weak<Inner>>);
+pub(crate) struct SharedPrefixes {
+    tools: Mutex<Weak<Inner>>,
+    system: Mutex<Option<Weak<str>>>,
+}
 
-impl SharedSpecs {
-    fn of(&self, specs: Vec<ToolSpec>) -> ToolSpecs {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(same) = last.upgrade().filter(|last| last.specs == specs) {
+impl SharedPrefixes {
+    fn tools(&self, specs: ToolSpecs) -> ToolSpecs {
+        let mut last = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = last.upgrade().filter(|last| last.specs == *specs) {
             return ToolSpecs(same);
         }
-        let specs = ToolSpecs::from(specs);
         *last = Arc::downgrade(&specs.0);
         specs
+    }
+
+    fn system(&self, text: Arc<str>) -> Arc<str> {
+        let mut last = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = last.as_ref().and_then(Weak::upgrade).filter(|last| *last == text) {
+            return same;
+        }
+        *last = Some(Arc::downgrade(&text));
+        text
+    }
+
+    /// The same, in parts that other sessions have too where they are equal.
+    pub(crate) fn prefix(&self, prefix: Prefix) -> Prefix {
+        let Prefix { model, system, tools } = prefix;
+        Prefix { model, system: self.system(system), tools: self.tools(tools) }
     }
 }
 
 /// What a session's model was last told of its tools.
 #[derive(Default)]
 pub(crate) struct Told {
-    shared: Arc<SharedSpecs>,
+    shared: Arc<SharedPrefixes>,
     tools: Vec<Arc<dyn AnyTool>>,
     specs: ToolSpecs,
     apart: bool,
+    grows: bool,
 }
 
 impl Told {
-    pub(crate) fn new(shared: Arc<SharedSpecs>) -> Self {
+    pub(crate) fn new(shared: Arc<SharedPrefixes>) -> Self {
         Self { shared, ..Self::default() }
     }
 
-    /// What it is told of these, in their order: the same set as before where they are the same tools, or others that say the same of themselves.
-    /// `apart`: the user's editor works on another machine.
+    /// What it is told of these, in their order, the same set as before where they are the same tools, or others that say the same of themselves.
+    /// `apart`: the user's editor works on another machine. `grows`: there may be others later, which are called through `call_tool`.
     pub(crate) fn of<'a>(
         &mut self,
         tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone,
         apart: bool,
+        grows: bool,
     ) -> ToolSpecs {
         // They are held here, so that no other tool has the address of one of them.
         let address = |tool: &Arc<dyn AnyTool>| Arc::as_ptr(tool).cast::<()>();
-        if apart != self.apart || !tools.clone().map(address).eq(self.tools.iter().map(address)) {
+        let same = (apart, grows) == (self.apart, self.grows);
+        if !same || !tools.clone().map(address).eq(self.tools.iter().map(address)) {
             self.tools = tools.cloned().collect();
             self.apart = apart;
+            self.grows = grows;
             let spec = |tool: &Arc<dyn AnyTool>| match apart {
                 true => tools::apart::on_agents_machine(tool.spec()),
                 false => tool.spec(),
             };
-            let specs: Vec<_> = self.tools.iter().map(spec).collect();
+            let specs: Vec<_> = self.tools.iter().map(spec).chain(grows.then(call_tool::spec)).collect();
             if *specs != *self.specs {
-                self.specs = self.shared.of(specs);
+                self.specs = self.shared.tools(specs.into());
             }
         }
         self.specs.clone()
@@ -140,27 +165,27 @@ mod tests {
     fn a_set_is_described_anew_only_when_its_tools_say_something_else() {
         let (first, again) = (builtin(), builtin());
         let mut told = Told::default();
-        let set = told.of(first.iter(), false);
+        let set = told.of(first.iter(), false, false);
         assert_eq!(set.len(), first.len());
         for (tools, same) in [(&first[..], true), (&again[..], true), (&again[1..], false)] {
-            let now = told.of(tools.iter(), false);
+            let now = told.of(tools.iter(), false, false);
             assert_eq!(Arc::ptr_eq(&now.0, &set.0), same);
             assert_eq!(now[..], tools.iter().map(|tool| tool.spec()).collect::<Vec<_>>());
         }
-        assert_eq!(told.of(first.iter(), false), set, "other sets are equal where they say the same");
-        assert!(told.of([].iter(), false).is_empty());
+        assert_eq!(told.of(first.iter(), false, false), set, "other sets are equal where they say the same");
+        assert!(told.of([].iter(), false, false).is_empty());
     }
 
     #[test]
     fn sessions_that_offer_the_same_tools_share_one_set() {
-        let shared = Arc::new(SharedSpecs::default());
+        let shared = Arc::new(SharedPrefixes::default());
         let [mut one, mut other] = [(); 2].map(|()| Told::new(shared.clone()));
         let tools = builtin();
-        let set = one.of(tools.iter(), false);
-        assert!(Arc::ptr_eq(&set.0, &other.of(builtin().iter(), false).0));
-        let fewer = other.of(tools[1..].iter(), false);
+        let set = one.of(tools.iter(), false, false);
+        assert!(Arc::ptr_eq(&set.0, &other.of(builtin().iter(), false, false).0));
+        let fewer = other.of(tools[1..].iter(), false, false);
         assert_eq!(fewer.len(), set.len() - 1);
-        assert_eq!(one.of(tools.iter(), false), set);
+        assert_eq!(one.of(tools.iter(), false, false), set);
     }
 
     #[test]

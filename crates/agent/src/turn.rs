@@ -5,6 +5,7 @@ mod command;
 mod gathered;
 mod loops;
 mod prompted;
+mod request;
 mod text_calls;
 mod usage;
 
@@ -14,14 +15,13 @@ pub(crate) use prompted::Prompted;
 use prompted::prompt_events;
 
 use crate::{
-    Content, HookEvent, LanguageModel, Message, ModelError, ModelStop, Phase, PromptOutcome, SessionEvent,
-    SessionState, Severity, StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage, calls, commands,
+    Briefing, Content, HookEvent, LanguageModel, Message, ModelError, ModelStop, Phase, PromptOutcome,
+    SessionEvent, Severity, StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage, calls, commands,
     context::{self, Summing},
     limits::LOOK_WAIT,
     model::get_in_time,
-    prompt,
     session_task::{Controls, Session},
-    source::{self, Offer, SourceNotice},
+    source::SourceNotice,
 };
 use serde_json::json;
 use std::{mem::take, sync::Arc};
@@ -174,30 +174,32 @@ async fn attempt(
         }
         course.requests += 1;
 
-        if !session.sources.is_empty() {
-            let notices = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Ok(StopReason::Cancelled),
-                notices = session.gather_tools() => notices,
-            };
-            session.tell_notices(notices).await?;
-        }
+        let notices = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(StopReason::Cancelled),
+            notices = session.gather(course.requests == 1) => notices,
+        };
+        session.tell_notices(notices).await?;
         let model_id = state().model;
         let model = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(StopReason::Cancelled),
             model = session.model(&model_id) => model?,
         };
-        let mut request = prompt::frame(&session.ingredients(&state()));
+        session.brief(model.info(), &state()).await;
+        let mut request = session.frame(model.info(), &state());
         let with = Summing { model: model.as_ref(), around: context::around(&request), cancel };
         session.make_room(&with, &mut course.usage).await?;
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
         }
-        request.messages = session.conversation().history().messages().to_vec();
-        if let Some(nudge) = course.nudge.take() {
-            request.messages.push(Message::User(vec![Content::text(nudge)]));
+        // What was summed up may have said where the model works.
+        session.brief(model.info(), &state()).await;
+        if let Some(text) = course.nudge.take() {
+            let nudge = Briefing { text: text.into(), ..Briefing::default() };
+            session.store_also(vec![SessionEvent::Briefing(nudge)]);
         }
+        request.messages = session.conversation().history().messages().to_vec();
         let offered = request.tools.clone();
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
@@ -352,13 +354,6 @@ impl Session {
         }
     }
 
-    /// Asks the sources of tools what they have now; returns what is new about them.
-    async fn gather_tools(&mut self) -> Vec<SourceNotice> {
-        let Offer { tools, notices } = self.sources.offer().await;
-        self.tools = source::merge(&self.own_tools, tools);
-        notices
-    }
-
     /// Tells what is new about sources of tools, as a part of the turn: after its beginning, which is told once it is stored.
     async fn tell_notices(&mut self, notices: Vec<SourceNotice>) -> Result<(), StoreError> {
         if !notices.is_empty() {
@@ -380,24 +375,5 @@ impl Session {
         let model = get_in_time(self.models.as_ref(), id).await?;
         self.current_model = Some((id.to_owned(), model.clone()));
         Ok(model)
-    }
-
-    pub(crate) fn ingredients(&mut self, state: &SessionState) -> prompt::Ingredients<'_> {
-        self.append_system_prompt.clone_from(&self.settings().append_system_prompt);
-        let offered = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
-        let apart = self.gate.system.is_apart();
-        prompt::Ingredients {
-            session: &self.id,
-            tools: self.told.of(offered, apart),
-            apart,
-            mode: state.mode,
-            effort: state.effort,
-            cwd: &self.cwd,
-            additional_directories: &self.additional_directories,
-            routes: self.gate.system.routes(),
-            shell: self.gate.system.shell(),
-            instructions: self.instructions.as_deref(),
-            append: self.append_system_prompt.as_deref(),
-        }
     }
 }

@@ -55,6 +55,10 @@ struct Source(Vec<Arc<dyn AnyTool>>);
 
 #[async_trait]
 impl ToolSource for Source {
+    fn grows(&self) -> bool {
+        false
+    }
+
     async fn offer(&self) -> Offer {
         Offer { tools: self.0.clone(), notices: Vec::new() }
     }

@@ -206,6 +206,10 @@ impl Hub {
 
 #[async_trait]
 impl ToolSource for Hub {
+    fn grows(&self) -> bool {
+        !self.servers().is_empty()
+    }
+
     async fn offer(&self) -> Offer {
         self.settled().await;
         // Trust that was given or taken since, by whomever, counts from here on.

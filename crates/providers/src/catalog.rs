@@ -22,7 +22,7 @@ use std::{
 };
 use system::{AbsPath, System};
 use tokio::{
-    sync::{Mutex as AsyncMutex, OnceCell},
+    sync::{Mutex as AsyncMutex, Notify, OnceCell},
     time::timeout,
 };
 
@@ -41,6 +41,8 @@ pub struct Catalog {
     asked: RwLock<BTreeMap<String, Asked>>,
     /// The addresses that were looked at last.
     looked: AsyncMutex<Option<Vec<String>>>,
+    /// Somebody asked which models there are.
+    wanted: Notify,
     /// The vendors' models, once read, with what is wrong with the file that was got, if anything.
     vendors: OnceCell<(Arc<Catalogue>, Option<String>)>,
     /// Opened recordings: their place is kept for as long as the catalog lives.
@@ -75,6 +77,7 @@ impl Catalog {
             found: RwLock::default(),
             asked: RwLock::default(),
             looked: AsyncMutex::default(),
+            wanted: Notify::new(),
             vendors: OnceCell::new(),
             replays: Mutex::default(),
             options: RwLock::new(Arc::new(options)),
@@ -94,9 +97,19 @@ impl Catalog {
         self.options.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Looks for model servers on this machine, and asks those at the user's own addresses once somebody
+    /// wants to know which models there are, so that a client that only introduces itself reaches nobody
+    /// beyond this machine's usual ports. To be spawned at start-up; never ends.
+    pub async fn watch(&self) {
+        self.look_near().await;
+        loop {
+            self.wanted.notified().await;
+            self.discover().await;
+        }
+    }
+
     /// Looks for model servers on this machine and asks the servers at the user's own addresses for their
-    /// models, once for each set of addresses; later calls wait for the first. To be spawned at start-up, so that the list is
-    /// there when a client asks for it. Takes 4 s at the most, and without addresses of the user's beyond this
+    /// models, once for each set of addresses; later calls wait for the first. Takes 4 s at the most, and without addresses of the user's beyond this
     /// machine less than one.
     pub async fn discover(&self) {
         let _ = self.read_catalogue().await;
@@ -234,6 +247,7 @@ fn source(used: &Arc<Catalogue>, problem: Option<String>) -> CatalogueSource {
 #[async_trait]
 impl Models for Catalog {
     fn list(&self) -> Vec<ModelInfo> {
+        self.wanted.notify_one();
         let mut list = self.listed();
         list.push(self.pilot.info().clone());
         if let Some(default) = self.default_now() {
@@ -247,6 +261,7 @@ impl Models for Catalog {
     }
 
     async fn default_id(&self) -> String {
+        self.wanted.notify_one();
         if !self.is_settled() {
             // The time is up either way: what is not found by then is not the default.
             let _ = timeout(DISCOVERY_WAIT, self.discover()).await;

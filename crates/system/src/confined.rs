@@ -166,6 +166,10 @@ impl System for Confined {
         self.inner.shell()
     }
 
+    fn today(&self) -> Option<String> {
+        self.inner.today()
+    }
+
     async fn sandbox_support(&self) -> SandboxSupport {
         self.inner.sandbox_support().await
     }

@@ -100,6 +100,10 @@ impl System for ReadOnly {
         self.inner.shell()
     }
 
+    fn today(&self) -> Option<String> {
+        self.inner.today()
+    }
+
     async fn sandbox_support(&self) -> SandboxSupport {
         self.inner.sandbox_support().await
     }

@@ -174,6 +174,11 @@ pub trait System: Send + Sync {
     /// Who carries out text reads, text writes and commands.
     fn routes(&self) -> Routes;
 
+    /// The day at the place where this runs, `2026-11-23`; `None` where that is not known.
+    fn today(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the user's editor works on another machine than this system does, as far as is
     /// known.
     fn is_apart(&self) -> bool {

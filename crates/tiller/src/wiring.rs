@@ -176,7 +176,7 @@ pub(crate) async fn serve(
     let catalog = Arc::clone(&wired.catalog);
     let looking = tokio::spawn(async move {
         tokio::time::sleep(limits::HEAD_START).await;
-        catalog.discover().await;
+        catalog.watch().await;
     });
     let (output, failure) = stdio::output();
     let (closed, stopped, failing) = (acp.output_closed.clone(), stop.clone(), failure.clone());

@@ -213,3 +213,22 @@ fn model(current: &str, models: &[ModelInfo]) -> Setting {
 fn choice(id: &str, name: &str, description: Option<&str>) -> Choice {
     Choice { id: id.to_owned(), name: name.to_owned(), description: description.map(str::to_owned) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_levels_that_are_offered_are_those_of_the_model_and_the_one_that_is_set() {
+        let shown = |current: Option<Effort>, efforts: &[&str]| -> Vec<String> {
+            let efforts: Vec<_> = efforts.iter().map(|id| (*id).to_owned()).collect();
+            thought_level_shown(current, &efforts).values.into_iter().map(|value| value.id).collect()
+        };
+        assert_eq!(
+            shown(None, &["none", "low", "high", "xhigh", "max"]),
+            ["default", "low", "high", "xhigh", "max"]
+        );
+        assert_eq!(shown(None, &[]), ["default", "low", "medium", "high"]);
+        assert_eq!(shown(Some(Effort::Max), &["low"]), ["default", "low", "max"], "a model before had it");
+    }
+}

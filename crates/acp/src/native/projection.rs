@@ -202,6 +202,8 @@ impl Projection {
             | SessionEvent::Commands(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
+            | SessionEvent::Prefix(_)
+            | SessionEvent::Briefing(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
     }

@@ -459,6 +459,10 @@ impl System for AcpSystem {
         self.local.sweep(sandbox).await;
     }
 
+    fn today(&self) -> Option<String> {
+        self.local.today()
+    }
+
     fn shell(&self) -> ShellProgram {
         match self.routes().spawn {
             // A terminal in which the launcher runs is on this machine.

@@ -169,6 +169,8 @@ impl Projection {
             | SessionEvent::Swarm(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
+            | SessionEvent::Prefix(_)
+            | SessionEvent::Briefing(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
     }

@@ -165,7 +165,8 @@ async fn a_folder_that_only_the_editor_has_is_a_project_where_there_are_two_mach
     assert!(told[2].contains("the project folder /theirs does not exist"), "{}", told[2]);
     assert!(told[3].contains("/theirs"), "{}", told[3]);
     let request = stage.model.requests().pop().unwrap();
-    assert!(request.system.contains("two machines"), "{}", request.system);
+    let told = format!("{:?}", request.messages.first());
+    assert!(told.contains("two machines"), "{told}");
     let text = |name: &str| {
         request.tools.iter().find(|tool| tool.name == name).map(|tool| tool.description.clone()).unwrap()
     };

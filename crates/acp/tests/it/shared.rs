@@ -192,6 +192,9 @@ async fn the_tools_of_a_client_go_with_it() {
     second.prompt(&session, "2").await.unwrap();
     let of_the_editor = |tools: &[agent::ToolSpec]| tools.iter().any(|tool| tool.name.starts_with("ide_"));
     let offered: Vec<_> = model.requests().iter().map(|request| of_the_editor(&request.tools)).collect();
-    assert_eq!(offered, [true, false]);
+    assert_eq!(offered, [true, true], "what requests begin with stays");
+    let told = format!("{:?}", model.requests()[1].messages.last());
+    assert!(told.contains("No longer there: ") && told.contains("ide_edit"), "{told}");
+    assert!(told.contains("There is one machine now"), "{told}");
     second.close().await.unwrap();
 }

@@ -1,11 +1,12 @@
 //! Where a conversation is cut in two: what lies before is summed up, what follows is sent as it is.
 
 use super::measure;
-use crate::{Message, limits::COMPACTION_TURNS};
+use crate::{History, Message, limits::COMPACTION_TURNS};
 
 /// The first message that stays: those of the last turns, as many of them as take no more than `tail` tokens. `None` where what lies before
 /// has fewer than `least` tokens, and is not worth it.
-pub(super) fn split(messages: &[Message], tail: u64, least: u64) -> Option<usize> {
+pub(super) fn split(history: &History, tail: u64, least: u64) -> Option<usize> {
+    let messages = history.messages();
     let (mut first, mut kept, mut turns) = (messages.len(), 0, 0);
     while let Some(before) = first.checked_sub(1) {
         kept += measure::message(&messages[before]);
@@ -15,33 +16,33 @@ pub(super) fn split(messages: &[Message], tail: u64, least: u64) -> Option<usize
             break;
         }
         first = before;
-        turns += usize::from(matches!(messages[before], Message::User(_)));
+        turns += usize::from(history.is_prompt(before));
     }
     let gone: u64 = messages[..first].iter().map(measure::message).sum();
     (gone >= least).then_some(first)
 }
 
-/// What the user asked last, where that is among what is summed up: it must stay word for word.
-pub(super) fn unanswered(messages: &[Message], first: usize) -> Option<&Message> {
-    let prompt = messages.iter().rposition(|message| matches!(message, Message::User(_)))?;
-    (prompt < first).then(|| &messages[prompt])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AssistantMessage, Content};
+    use crate::{Content, MessageId, ModelResponse};
 
-    /// A conversation: `u` and `a` are a prompt and an answer of 1,000 tokens each, in capitals of 10,000.
-    fn conversation(script: &str) -> Vec<Message> {
-        let message = |kind: char| {
+    /// A conversation: `u`, `a` and `b` are a prompt, an answer and a briefing of 1,000 tokens each, in capitals of 10,000.
+    fn conversation(script: &str) -> History {
+        let mut history = History::default();
+        for kind in script.chars() {
             let text = "x".repeat(if kind.is_uppercase() { 40_000 } else { 4_000 });
             match kind.to_ascii_lowercase() {
-                'u' => Message::User(vec![Content::text(text)]),
-                _ => Message::Assistant(AssistantMessage::said("", text)),
+                'u' => history.push_user(vec![Content::text(text)]),
+                'b' => history.push_briefing(text),
+                _ => history.push_response(answer(text), Vec::new()),
             }
-        };
-        script.chars().map(message).collect()
+        }
+        history
+    }
+
+    fn answer(text: String) -> ModelResponse {
+        ModelResponse::said(MessageId::from("m"), MessageId::from("t"), "x/y", text)
     }
 
     #[test]
@@ -56,15 +57,18 @@ mod tests {
             // A prompt that waits for its answer stays, however long.
             ("uauaU", 3_000, Some(4), false),
             ("uauaaA", 3_000, Some(6), true),
+            // A briefing begins no turn, and is not what was asked.
+            ("uauabuabu", 1_000_000, Some(2), false),
+            ("uaUaaaab", 3_000, Some(5), true),
             // Too little to be worth a request.
             ("uau", 1_000_000, None, false),
             ("U", 10, None, false),
             ("", 10, None, false),
         ] {
-            let messages = conversation(script);
-            let cut = split(&messages, tail, 1_000);
+            let history = conversation(script);
+            let cut = split(&history, tail, 1_000);
             assert_eq!(cut, first, "{script} {tail}");
-            let unanswered = cut.is_some_and(|first| unanswered(&messages, first).is_some());
+            let unanswered = cut.is_some_and(|first| history.last_prompt_before(first).is_some());
             assert_eq!(unanswered, prompt_is_cut, "{script} {tail}");
         }
     }

@@ -1,11 +1,6 @@
 //! Room is made for the next request: results are left out, the conversation is summed up, or its beginning is left out.
 
-use super::{
-    Compaction, CompactionStep, prune,
-    room::Room,
-    split::{split, unanswered},
-    summary,
-};
+use super::{Compaction, CompactionStep, prune, room::Room, split::split, summary};
 use crate::{
     CompactionId, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop, SessionEvent, Severity,
     StoreError, TurnError, Usage, bounded,
@@ -96,15 +91,15 @@ impl Session {
         spent: &mut Usage,
     ) -> Result<Summed, StoreError> {
         let conversation = self.conversation();
-        let messages = conversation.history().messages();
+        let history = conversation.history();
         // It must save more than it costs.
         let least = room.summary().max(COMPACTION_LEAST_TOKENS);
-        let first = split(messages, room.tail(with.around), least).filter(|_| can_sum_up(with.model));
+        let first = split(history, room.tail(with.around), least).filter(|_| can_sum_up(with.model));
         let Some(first) = first else { return Ok(Summed::Nothing) };
         let before = conversation.used(with.around);
-        let request = summary::request(&messages[..first], room, focus, with.model.info());
-        let asked = unanswered(messages, first).cloned();
-        let kept = messages.len() - first;
+        let request = summary::request(&history.said_before(first), room, focus, with.model.info());
+        let asked = history.last_prompt_before(first);
+        let kept = history.messages().len() - first;
         let id = conversation.next_compaction();
         drop(conversation);
         self.log.tell(step(&id, CompactionStep::Started));
@@ -156,13 +151,13 @@ impl Session {
         spent: Usage,
     ) -> Result<bool, StoreError> {
         let conversation = self.conversation();
-        let messages = conversation.history().messages();
-        let Some(first) = split(messages, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
+        let history = conversation.history();
+        let Some(first) = split(history, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
         let mut text = summary::LEFT_OUT.to_owned();
-        if let Some(prompt) = unanswered(messages, first) {
-            text = summary::continued(&text, Some(prompt));
+        if let Some(prompt) = history.last_prompt_before(first) {
+            text = summary::continued(&text, Some(&prompt));
         }
-        let kept = messages.len() - first;
+        let kept = history.messages().len() - first;
         let id = conversation.next_compaction();
         drop(conversation);
         self.shorten(&id, text, kept, with, Usage::default(), spent).await?;

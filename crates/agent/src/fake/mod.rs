@@ -6,6 +6,6 @@ mod store;
 mod watched;
 
 pub use client::FakeClient;
-pub use model::{FakeModel, FakeModels, Reply, check_request};
+pub use model::{FakeModel, FakeModels, Reply, check_request, said};
 pub use store::MemoryStore;
 pub use watched::WatchedModel;

@@ -1,7 +1,8 @@
 //! A model that plays a script and fails the test on a conversation no provider would take.
 
 use crate::{
-    LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models, Usage,
+    Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
+    Usage,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -147,6 +148,23 @@ pub fn check_request(request: &ModelRequest) {
     }
     let names: HashSet<_> = request.tools.iter().map(|tool| &tool.name).collect();
     assert_eq!(names.len(), request.tools.len(), "tool names are unique");
+}
+
+/// What the user said of a message: without what Tiller itself tells the model.
+pub fn said(content: &[Content]) -> &[Content] {
+    const TOLD: [&str; 6] = [
+        "<environment>",
+        "<environment_update>",
+        "<instructions ",
+        "<new_tools>",
+        "<removed_tools>",
+        "<background>",
+    ];
+    let is_told = |piece: &&Content| match piece {
+        Content::Text(text) => TOLD.iter().any(|tag| text.starts_with(tag)),
+        _ => false,
+    };
+    &content[content.iter().take_while(is_told).count()..]
 }
 
 /// One model, as all there are.

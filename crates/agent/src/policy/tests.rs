@@ -29,12 +29,13 @@ impl Case {
     ) -> Decision {
         let roots = [AbsPath::new("/w").unwrap()];
         let tmp = [AbsPath::new("/tmp").unwrap()];
+        let outputs = AbsPath::new("/kept/outputs").unwrap();
         let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
         let policy = Policy {
             mode: self.mode,
             permission_mode,
             allowed_paths: &tmp,
-            outputs: None,
+            outputs: Some(&outputs),
             blocked_paths: &[],
             denied_tools: &["grep".to_owned()],
             rules: &self.rules,
@@ -84,6 +85,81 @@ fn run_in(command: &str, dialect: Dialect) -> Vec<Resolved> {
 fn lift(command: &str, reason: Option<&str>) -> Vec<Resolved> {
     let (command, cwd, reason) = (command.to_owned(), path("/w"), reason.map(str::to_owned));
     vec![Resolved::new(Access::Execute { command, cwd, unconfined: true, reason }, None, Dialect::Bash)]
+}
+
+/// A command in another folder, which leads where it says.
+fn run_at(command: &str, cwd: &str, leads: &str) -> Vec<Resolved> {
+    let access =
+        Access::Execute { command: command.to_owned(), cwd: path(cwd), unconfined: false, reason: None };
+    vec![Resolved::new(access, Some(path(leads)), Dialect::Bash)]
+}
+
+#[test]
+fn a_command_in_a_folder_outside_asks_each_time() {
+    let mut case = Case::new();
+    case.shelter = WHOLE;
+    for (cwd, leads, expected) in [
+        ("/w/sub", "/w/sub", "a?a"),
+        ("/tmp/x", "/tmp/x", "a?a"),
+        ("/etc", "/etc", "??a"),
+        ("/w/link", "/etc", "??a"),
+        ("/work-evil", "/work-evil", "??a"),
+    ] {
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run_at("ls", cwd, leads)), expected, "{cwd}");
+    }
+    // "Always" for the same words inside is no answer to it.
+    let inside = run("ls");
+    let roots = [path("/w")];
+    let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &inside, roots: &roots };
+    case.grants.remember(scope(&subject, case.shelter), true);
+    assert_eq!(case.verdicts("bash", Effect::Executes, &inside), "aaa");
+    assert_eq!(case.verdicts("bash", Effect::Executes, &run_at("ls", "/etc", "/etc")), "??a");
+    assert!(!remembers("OutsideFolder"));
+}
+
+#[test]
+fn long_results_that_are_kept_are_read_without_a_question_and_written_with_one() {
+    let case = Case::new();
+    let kept = "/kept/outputs/tool_1.txt";
+    assert_eq!(case.verdicts("file_read", Effect::Reads, &read(kept)), "aaa");
+    assert_eq!(case.verdicts("file_write", Effect::Writes, &write(kept)), "??a");
+    assert_eq!(case.verdicts("file_read", Effect::Reads, &read("/kept/other")), "??a");
+}
+
+#[test]
+fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
+    let mut case = Case::new();
+    case.shelter = WHOLE;
+    let call = |tool: &str| {
+        let access = Access::Call { function: tool.to_owned(), read_only: true };
+        vec![Resolved::new(access, None, Dialect::Bash)]
+    };
+    let runs = Effect::Executes;
+    for (tool, accesses, expected) in [
+        ("shell", call("shell"), "aaa"),
+        ("shell_read", call("shell"), "aaa"),
+        ("shell_kill", call("shell"), "aaa"),
+        ("shell", run("y"), "a?a"),
+        ("shell_write", run("y"), "a?a"),
+        ("shell_start", run("npm run dev"), "a?a"),
+        ("shell", run("rm -rf /w"), "ddd"),
+        ("shell_write", run("cd x && rm -rf y"), "ddd"),
+        ("shell_start", run("rm -rf /w"), "ddd"),
+        ("shell", lift("ls", None), "??a"),
+    ] {
+        assert_eq!(case.verdicts(tool, runs, &accesses), expected, "{tool} {accesses:?}");
+    }
+    // It may have been started when more was allowed.
+    case.mode = Mode::Plan;
+    case.shelter = Shelter::Sandbox {
+        level: system::SandboxLevel::ReadOnly,
+        network: false,
+        holds: true,
+        at: system::Route::Local,
+    };
+    assert_eq!(case.verdicts("shell", runs, &run("ls")), "ddd");
+    assert_eq!(case.verdicts("bash", runs, &run("ls")), "a?a");
+    assert_eq!(case.verdicts("shell", runs, &call("shell")), "aaa");
 }
 
 #[test]

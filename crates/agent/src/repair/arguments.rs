@@ -49,13 +49,11 @@ pub(super) fn fit(tool: &str, schema: &Schema<'_>, given: Fields) -> Result<Fitt
 }
 
 /// What came, in words.
-fn what_came(names: &[String]) -> String {
-    match names {
-        [] => "no arguments came".to_owned(),
-        names => {
-            let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
-            format!("what came is {}", names.join(", "))
-        }
+pub(super) fn what_came<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let names: Vec<_> = names.into_iter().map(|name| format!("{name:?}")).collect();
+    match names.is_empty() {
+        true => "no arguments came".to_owned(),
+        false => format!("what came is {}", names.join(", ")),
     }
 }
 

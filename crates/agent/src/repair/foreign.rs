@@ -107,19 +107,14 @@ pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'
         return Ok(Meant { name: None, given, changed: true });
     }
     // `shell` may be a tool of its own here, for commands that go on; with a command and nothing else of it, it is `bash`.
-    if tool == "shell" {
-        let is_command = |name: &String| {
-            !schema.has(name) && fields::target("bash", name, |known| known == "command").is_some()
-        };
-        if given.keys().any(is_command) {
-            return another("bash", given);
-        }
-    }
-    if tool == "bash" {
-        let command =
-            given.iter().find(|(name, _)| fields::target("bash", name, |known| known == "command").is_some());
-        if let Some(patch) = command.and_then(|(_, value)| patch_in(value)) {
+    let is_command = |name: &&String| fields::target("bash", name, |known| known == "command").is_some();
+    let command = given.keys().find(is_command).cloned();
+    if let Some(command) = command.filter(|name| tool == "bash" || tool == "shell" && !schema.has(name)) {
+        if let Some(patch) = patch_in(&given[&command]) {
             return another("apply_patch", Fields::from_iter([("patch".to_owned(), Value::String(patch))]));
+        }
+        if tool == "shell" {
+            return another("bash", given);
         }
     }
     Ok(Meant { name: None, given, changed: false })

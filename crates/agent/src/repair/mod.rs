@@ -106,9 +106,10 @@ pub(crate) fn read(
     Ok(Reading { tool: meant, arguments, note })
 }
 
-/// What a tool takes, in a line.
-pub(crate) fn takes(tool: &dyn AnyTool) -> String {
-    Schema(&tool.spec().parameters).short()
+/// Why a tool cannot read its arguments, with what came and what it takes.
+pub(crate) fn unfit(tool: &dyn AnyTool, came: &[Value], error: &str) -> String {
+    let came = arguments::what_came(came.iter().filter_map(Value::as_object).flat_map(Fields::keys));
+    format!("{error}; {came}. It takes {}.", Schema(&tool.spec().parameters).short())
 }
 
 /// A call, fitted to its tool.

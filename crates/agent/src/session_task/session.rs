@@ -11,13 +11,17 @@ use crate::{
     log::{Recording, SessionLog, recorded},
     memory::IdleSessions,
     policy,
+    prompt::Surroundings,
     sampling::Spent,
     source::Sources,
-    tool_specs::Told,
+    tool_specs::{SharedPrefixes, Told},
     tools,
     watchers::Watchers,
 };
-use std::sync::{Arc, PoisonError};
+use std::{
+    collections::HashSet,
+    sync::{Arc, PoisonError},
+};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
@@ -45,9 +49,12 @@ pub(crate) struct Session {
     pub(crate) current_model: Option<(String, Arc<dyn LanguageModel>)>,
     /// The settings that the current model was made by.
     pub(crate) model_of: Option<Arc<RuntimeOptions>>,
-    pub(crate) instructions: Option<String>,
-    /// What the settings add to the system prompt of the running round.
-    pub(crate) append_system_prompt: Option<String>,
+    /// What lies around the folder, as it was when the running turn began.
+    pub(crate) surroundings: Surroundings,
+    /// What the user was told of files that cannot be used, each once.
+    pub(crate) problems_told: HashSet<String>,
+    /// What requests begin with, in common with the other sessions of the runtime.
+    pub(crate) prefixes: Arc<SharedPrefixes>,
     /// Tokens that servers used of the running round, not recorded yet.
     pub(crate) sampled: Spent,
     /// Whether the user was told that the end of the context is near.
@@ -174,6 +181,15 @@ impl Session {
         self.gate.system = surface.system;
     }
 
+    /// Stores events after those that are being stored, if any are. The conversation has them at
+    /// once; whoever needs them stored awaits [`Session::stored`].
+    pub(crate) fn store_also(&mut self, events: Vec<SessionEvent>) {
+        self.storing = Some(match self.storing.take() {
+            Some(before) => self.log.record_after(before, events),
+            None => self.log.record_ahead(events, || {}),
+        });
+    }
+
     /// Completes when the prompt is stored and told of; at once from then on.
     pub(crate) async fn stored(&mut self) -> Result<(), StoreError> {
         let Some(storing) = &mut self.storing else { return Ok(()) };
@@ -192,6 +208,7 @@ impl Session {
         repairs.iter().for_each(|repair| conversation.apply(repair));
         self.log.record(repairs).await?;
         conversation.files().for_each(|path| self.files.named(path));
+        conversation.share_prefixes(&self.prefixes);
         // What was recorded meanwhile were modes, titles and the like: no part of it.
         self.log.memory().hold(conversation);
         Ok(())

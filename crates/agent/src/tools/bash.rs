@@ -53,12 +53,12 @@ impl Tool for Bash {
             "type": "object",
             "properties": {
                 "command": {"type": "string"},
-                "cwd": {"type": "string", "description": "Folder to run in, relative to the project"},
+                "cwd": {"type": "string", "description": "Folder, relative to the project"},
                 "timeout": {"type": "integer", "description": "Seconds (default 120, at most 7200)"},
-                "background": {"type": "boolean", "description": "Return at once with an id for shell; it runs until it ends, is stopped, or the session ends"},
-                "wait_ms": {"type": "integer", "description": "With background: how long to watch for an early failure"},
+                "background": {"type": "boolean", "description": "Leave it running and return an id for shell; it ends with the session"},
+                "wait_ms": {"type": "integer"},
                 "outside_sandbox": {"type": "boolean", "description": "Run with the network and the user's files; the user is asked. Only after the sandbox stood in the way"},
-                "reason": {"type": "string", "description": "With outside_sandbox: what it needs from outside, for the user"}
+                "reason": {"type": "string", "description": "Why outside_sandbox, for the user"}
             },
             "required": ["command"]
         })

@@ -66,9 +66,9 @@ impl Tool for FileEdit {
         json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
-                "old_string": {"type": "string", "description": "The text to replace"},
-                "new_string": {"type": "string", "description": "What replaces it"},
+                "path": {"type": "string"},
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
                 "replace_all": {"type": "boolean", "description": "Replace every occurrence"},
                 "edits": {
                     "type": "array",

@@ -33,7 +33,7 @@ impl Tool for FileWrite {
         json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "File, absolute or relative to the project folder"},
+                "path": {"type": "string"},
                 "content": {"type": "string", "description": "The whole text of the file"}
             },
             "required": ["path", "content"]

@@ -4,6 +4,7 @@ pub(crate) mod apart;
 mod args;
 mod ask;
 mod bash;
+pub(crate) mod call_tool;
 mod cancel;
 pub mod command;
 mod edit;

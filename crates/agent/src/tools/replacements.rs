@@ -14,11 +14,9 @@ use std::fmt::Write as _;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replacement {
-    #[serde(alias = "old_str", alias = "oldString", alias = "old_text", alias = "oldText")]
     pub(super) old_string: String,
-    #[serde(alias = "new_str", alias = "newString", alias = "new_text", alias = "newText")]
     pub(super) new_string: String,
-    #[serde(default, alias = "replaceAll", deserialize_with = "args::flag")]
+    #[serde(default, deserialize_with = "args::flag")]
     pub(super) replace_all: bool,
 }
 

@@ -57,7 +57,7 @@ impl Tool for Shell {
                 "action": {"type": "string", "enum": ["output", "input", "stop", "list"]},
                 "id": {"type": "string", "description": "The id that bash returned"},
                 "text": {"type": "string", "description": "For input"},
-                "wait_ms": {"type": "integer", "description": "How long to wait for new output (default 500)"}
+                "wait_ms": {"type": "integer", "description": "How long to wait for output"}
             },
             "required": ["action"]
         })

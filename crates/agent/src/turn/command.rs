@@ -3,10 +3,10 @@
 use super::Course;
 use crate::{
     Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
+    briefing::instruction_files,
     checkpoint::{Timeline, restore},
     commands::{self, Action},
     context::{self, Room, Summed, Summing},
-    prompt,
     session_task::{Controls, Session},
 };
 use tokio_util::sync::CancellationToken;
@@ -77,7 +77,7 @@ async fn compact(
 ) -> Result<Option<String>, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = context::around(&prompt::frame(&session.ingredients(&state)));
+    let around = context::around(&session.frame(model.info(), &state));
     let with = Summing { model: model.as_ref(), around, cancel };
     let Some(room) = Room::of(model.info(), &session.settings().limits.context) else {
         return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
@@ -101,7 +101,7 @@ async fn compact(
 async fn context_text(session: &mut Session, controls: &Controls) -> Result<String, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = context::around(&prompt::frame(&session.ingredients(&state)));
+    let around = context::around(&session.frame(model.info(), &state));
     let conversation = session.conversation();
     let (used, messages) = (conversation.used(around), conversation.history().messages().len());
     let mut text = format!(
@@ -114,6 +114,11 @@ async fn context_text(session: &mut Session, controls: &Controls) -> Result<Stri
             session.settings().limits.context.auto_compact,
             context::can_sum_up(model.as_ref()),
         ));
+    }
+    let known = conversation.known();
+    let files: Vec<_> = instruction_files(&known).map(|file| format!("`{file}`")).collect();
+    if !files.is_empty() {
+        text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
     }
     Ok(text)
 }

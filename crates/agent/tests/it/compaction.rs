@@ -1,7 +1,7 @@
 //! A conversation outgrows its model's context: results are left out, the rest is summed up, and nothing of the log is lost.
 
 use crate::stage::{Setting, Stage, stage_on};
-use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
+use agent::fake::{FakeClient, FakeModel, FakeModels, Reply, said};
 use agent::{
     Compaction, CompactionStep, Content, ContextLimits, Limits, Message, ModelError, ModelEvent, ModelInfo,
     ModelRequest, ModelStop, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, StopReason,
@@ -59,7 +59,7 @@ fn steps(stage: &Stage) -> Vec<CompactionStep> {
 
 fn first(request: &ModelRequest) -> &str {
     match request.messages.first() {
-        Some(Message::User(content)) => match content.first() {
+        Some(Message::User(content)) => match said(content).first() {
             Some(Content::Text(text)) => text,
             other => panic!("{other:?}"),
         },
@@ -84,7 +84,9 @@ async fn a_long_conversation_is_summed_up_and_goes_on_after_a_restart() {
     assert!(first(asked).contains("# User\nfirst word") && first(asked).contains("## Goal"), "{asked:?}");
     let shorter = &requests[3];
     assert!(first(shorter).contains("## Goal\nRename it.\n\nThat is all."), "{}", first(shorter));
-    assert_eq!(shorter.messages.last(), Some(&Message::User(vec![Content::text("third")])));
+    let Some(Message::User(last)) = shorter.messages.last() else { panic!("{shorter:?}") };
+    assert_eq!(said(last), [Content::text("third")]);
+    assert_eq!(last.len(), 2, "where it works was summed up with the rest, and is told again: {last:?}");
     assert!(shorter.messages.len() < 5, "{}", shorter.messages.len());
 
     let steps = steps(&stage);

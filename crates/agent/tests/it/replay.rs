@@ -2,7 +2,7 @@
 //! running session and one that another process opens over the same log send the same.
 
 use crate::stage::{Setting, Stage, stage_on};
-use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
+use agent::fake::{FakeClient, FakeModel, FakeModels, Reply, said};
 use agent::{
     Content, ContextLimits, Limits, Message, ModelEvent, ModelInfo, ModelRequest, ModelStop, OpenSession,
     Runtime, RuntimeOptions, Surface,
@@ -62,7 +62,7 @@ async fn next_requests(stage: &Stage) -> (ModelRequest, ModelRequest) {
 fn texts(request: &ModelRequest) -> Vec<String> {
     let text = |message: &Message| match message {
         Message::Assistant(answer) => answer.text(),
-        Message::User(content) => match content.first() {
+        Message::User(content) => match said(content).first() {
             Some(Content::Text(text)) => text.clone(),
             other => panic!("{other:?}"),
         },

@@ -135,7 +135,8 @@ async fn every_prompt_settles_whatever_fails() {
 #[tokio::test(start_paused = true)]
 async fn what_a_call_is_about_is_looked_at_while_the_answer_is_stored() {
     let world = World::new();
-    let storing = Plan::new(Fault::Hang, 2);
+    // The prompt, how requests begin, and then the answer.
+    let storing = Plan::new(Fault::Hang, 3);
     let system = Arc::new(FakeSystem::new());
     system.add_file("/w/a.txt", "one\n");
     let (session, client) = world.session_on(Plan::none(), system.clone()).await;

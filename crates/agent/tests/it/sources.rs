@@ -3,8 +3,9 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Access, AnyCall, AnyTool, Content, CreateSession, Description, Effect, LanguageModel, Offer, OpenSession,
-    PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionScope, Severity, SourceNotice, Surface,
-    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider, ToolSource, ToolSpec,
+    PermissionMode, PermissionOutcome, Runtime, RuntimeOptions, SessionEvent, SessionScope, Severity,
+    SourceNotice, Surface, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider,
+    ToolSource, ToolSpec,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use std::{
 };
 use system::{AbsPath, FakeSystem};
 
-struct Echo(&'static str);
+pub(crate) struct Echo(pub(crate) &'static str);
 
 impl AnyTool for Echo {
     fn spec(&self) -> ToolSpec {
@@ -146,11 +147,11 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
     session.prompt(vec![Content::text("go")]).await.unwrap();
 
     let requests = model.requests();
-    let told =
-        |round: usize, name: &str| requests[round].tools.iter().filter(|tool| tool.name == name).count();
-    assert_eq!([told(0, "mcp__a__gone"), told(1, "mcp__a__gone")], [1, 0]);
-    assert_eq!([told(0, "mcp__a__late"), told(1, "mcp__a__late")], [0, 1]);
-    assert_eq!(told(0, "bash"), 1);
+    let listed = |name: &str| requests[0].tools.iter().filter(|tool| tool.name == name).count();
+    assert_eq!(["mcp__a__gone", "mcp__a__late", "bash"].map(listed), [1, 0, 1]);
+    assert!(requests.iter().all(|request| request.tools == requests[0].tools), "the list is frozen");
+    let told = format!("{:?}", requests[1].messages.last());
+    assert!(told.contains("mcp__a__late") && told.contains("No longer there: mcp__a__gone"), "{told}");
     let ends: Vec<_> = client
         .events()
         .into_iter()
@@ -235,6 +236,59 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
     let (second, model) = runtime(vec![Reply::text("On.")]);
     let session = second.open(session.id(), OpenSession::default(), |_| surface()).await.unwrap();
     session.prompt(vec![Content::text("and?")]).await.unwrap();
-    let told = &model.requests()[0].tools;
-    assert!(told.iter().any(|tool| tool.name == "mcp__s__second"), "{told:?}");
+    let request = &model.requests()[0];
+    assert_eq!(request.tools, asked.requests()[0].tools, "the next process lists the same");
+    let told = format!("{:?}", request.messages);
+    assert_eq!(told.matches("mcp__s__second").count(), 1, "and says once what came since: {told}");
+}
+
+#[tokio::test]
+async fn a_tool_that_came_later_is_called_through_the_listed_one_and_shown_as_itself() {
+    let through = |name: &str| Reply::calls(&[("call_tool", json!({ "name": name, "arguments": {} }))]);
+    let model = FakeModel::new([
+        Reply::text("hello"),
+        through("mcp__s__late"),
+        through("mcp__s__nobody"),
+        Reply::text("done"),
+    ]);
+    let rounds = Arc::new(Rounds::default());
+    rounds.rounds.lock().unwrap().extend([vec![], vec!["mcp__s__late"]]);
+    let providers: [Arc<dyn ToolProvider>; 1] = [Arc::new(Provider(rounds))];
+    let options =
+        RuntimeOptions { tool_providers: providers.into_iter().collect(), ..RuntimeOptions::default() };
+    let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
+    let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
+    let new = CreateSession {
+        cwd: AbsPath::new("/w").unwrap(),
+        additional_directories: Vec::new(),
+        servers: Vec::new(),
+    };
+    let client = FakeClient::new([Some(PermissionOutcome::AllowOnce)]);
+    let surface = Surface { client: client.clone(), system: Arc::new(FakeSystem::new()) };
+    let session = runtime.create(new, |_| surface).await.unwrap();
+    session.prompt(vec![Content::text("hi")]).await.unwrap();
+    session.prompt(vec![Content::text("go")]).await.unwrap();
+
+    let asked = client.requests();
+    assert_eq!(asked.len(), 1, "the gate asks about the call that is meant");
+    assert_eq!((asked[0].name.as_str(), asked[0].title.as_str()), ("mcp__s__late", "mcp__s__late"));
+    let calls: Vec<_> = client
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            SessionEvent::ToolCall(update) => Some((update.name, update.result?.text)),
+            _ => None,
+        })
+        .collect();
+    let expected =
+        [("mcp__s__late", "I am mcp__s__late"), ("mcp__s__nobody", "Tool 'mcp__s__nobody' not found.")];
+    assert_eq!(calls, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    let requests = model.requests();
+    assert!(requests[0].tools.iter().any(|tool| tool.name == "call_tool"));
+    let Some(agent::Message::Assistant(answer)) = requests[2].messages.last() else { panic!() };
+    assert_eq!(
+        answer.calls().next().unwrap().written.name,
+        "call_tool",
+        "what the model said is sent back as it said it"
+    );
 }

@@ -1,7 +1,7 @@
 //! What the user says to a turn while it runs.
 
 use crate::stage::{Setting, Stage, stage};
-use agent::fake::Reply;
+use agent::fake::{Reply, said};
 use agent::{Content, Message, ModelEvent, PermissionMode, Prompt, SessionEvent, StopReason};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ async fn steered(script: Vec<Reply>, said: &'static [&'static str]) -> (Stage, A
 
 fn last_user_texts(messages: &[Message]) -> Vec<&str> {
     let texts = messages.iter().rev().map_while(|message| match message {
-        Message::User(content) => match content.as_slice() {
+        Message::User(content) => match said(content) {
             [Content::Text(text)] => Some(text.as_str()),
             _ => None,
         },
@@ -68,8 +68,8 @@ async fn steering_that_comes_with_the_last_word_is_answered_too() {
     let outcome = first.settled().await.unwrap();
     assert!(outcome.requests <= 2 && stage.client.text().ends_with('.'));
     let messages = stage.model.requests().last().unwrap().messages.clone();
-    let said = messages.iter().filter(|message| matches!(message, Message::User(_)));
-    assert_eq!(said.count(), 2);
+    let prompts = messages.iter().filter(|message| matches!(message, Message::User(_)));
+    assert_eq!(prompts.count(), 2);
     if outcome.requests == 1 {
         stage.prompt("again").await.unwrap();
     }

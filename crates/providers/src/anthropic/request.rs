@@ -68,7 +68,7 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
         }
     }
     let max_tokens = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
-    let effort = traits.effort(&EFFORT, request.reasoning_effort.as_deref());
+    let effort = traits.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts);
     let thinking = thinking(model, effort, max_tokens, traits);
     let adaptive = matches!(thinking, Some(Thinking::Adaptive { .. }));
     let output_config = OutputConfig {

@@ -75,7 +75,7 @@ pub(crate) fn body(
         tools: tools.as_deref(),
         max_tokens: (visible && !(prefers_all && in_all)).then_some(limit),
         max_completion_tokens: (in_all && (prefers_all || !visible)).then_some(limit),
-        reasoning_effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref()),
+        reasoning_effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
         prompt_cache_key: request.cache_key.as_deref().filter(|_| official && traits.takes(&CACHE_KEY)),
         response_format: request.answer_schema.as_ref().filter(|_| traits.takes(&SCHEMA)).map(|schema| {
             ResponseFormat {

@@ -83,7 +83,7 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
         tools: tools.as_deref().map(|tools| [Declarations { function_declarations: &tools.0 }]),
         generation_config: Generation {
             max_output_tokens: traits.takes(&MAX_TOKENS).then_some(limit),
-            thinking_config: thinking(request, model, limit, traits),
+            thinking_config: thinking(request, info, model, limit, traits),
             response_mime_type: schema.map(|_| "application/json"),
             response_json_schema: schema,
         },
@@ -92,15 +92,22 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
 }
 
 /// What is asked for of thinking: models from version 3 on have levels, 2.5 has a budget, those before do not think.
-fn thinking(request: &ModelRequest, model: &str, limit: u64, traits: &Traits) -> Option<Thinking> {
+fn thinking(
+    request: &ModelRequest,
+    info: &ModelInfo,
+    model: &str,
+    limit: u64,
+    traits: &Traits,
+) -> Option<Thinking> {
     let version = version(model).filter(|version| *version >= (2, 5) && traits.takes(&THINKING))?;
     let wanted = request.reasoning_effort.as_deref();
     let has_levels = version >= (3, 0);
-    let level = traits.effort(&LEVEL, wanted).filter(|_| has_levels).map(|level| match level {
-        "low" | "medium" => level,
-        _ => "high",
-    });
-    let budget = traits.effort(&BUDGET, wanted).filter(|_| !has_levels).map(|effort| match effort {
+    let level =
+        traits.effort(&LEVEL, wanted, &info.efforts).filter(|_| has_levels).map(|level| match level {
+            "low" | "medium" => level,
+            _ => "high",
+        });
+    let budget = traits.effort(&BUDGET, wanted, &[]).filter(|_| !has_levels).map(|effort| match effort {
         "low" => 4_096,
         "medium" => 10_240,
         _ => 24_576,

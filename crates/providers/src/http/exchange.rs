@@ -1,7 +1,9 @@
 //! One request and its streamed answer: tries, idle watchdog, splitting, folding.
 
 use super::{
-    Failure, Fold, Peer, retry,
+    Failure, Fold, Peer,
+    fold::{on_data, too_long},
+    retry,
     whole::{no_stream, read_up_to},
 };
 use crate::{
@@ -9,7 +11,7 @@ use crate::{
     limits,
     remote::{self, Line, Remote},
     sink::Sink,
-    sse::{EventTooLong, SseSplitter},
+    sse::SseSplitter,
 };
 use agent::{ModelError, ModelEvent, ModelRequest};
 use backon::ExponentialBackoff;
@@ -367,41 +369,4 @@ impl Run {
             "{provider} sent nothing for {idle:?}; try again, or set `{silence_setting}` to more seconds if the server is only slow"
         )))
     }
-}
-
-/// Why the splitter was stopped.
-enum Stop {
-    TooLong,
-    Failed(Failure),
-}
-
-impl From<EventTooLong> for Stop {
-    fn from(_: EventTooLong) -> Self {
-        Self::TooLong
-    }
-}
-
-impl Stop {
-    fn failure(self, peer: &Peer) -> Failure {
-        match self {
-            Self::TooLong => Failure::last(ModelError::BadResponse(format!(
-                "{} sent an event of more than {} bytes",
-                peer.provider,
-                limits::MAX_EVENT_BYTES
-            ))),
-            Self::Failed(failure) => failure,
-        }
-    }
-}
-
-fn too_long() -> Failure {
-    Failure::last(ModelError::AnswerTooLong)
-}
-
-fn on_data(fold: &mut dyn Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
-    if sink.ended {
-        return Ok(());
-    }
-    fold.on_event(data, peer, sink).map_err(Stop::Failed)?;
-    if sink.is_too_long() { Err(Stop::Failed(too_long())) } else { Ok(()) }
 }

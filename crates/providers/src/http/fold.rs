@@ -1,7 +1,8 @@
 //! What an exchange needs to know of a wire.
 
 use super::{Failure, Peer};
-use crate::sink::Sink;
+use crate::{limits, sink::Sink, sse::EventTooLong};
+use agent::ModelError;
 use std::time::Duration;
 
 /// What a wire makes of the data of its events. Pure: no clock, no socket.
@@ -22,4 +23,42 @@ pub(crate) struct Tuning {
     pub(crate) idle: Duration,
     pub(crate) tries: u32,
     pub(crate) retry_delay: Duration,
+}
+
+/// Why the splitter was stopped.
+pub(super) enum Stop {
+    TooLong,
+    Failed(Failure),
+}
+
+impl From<EventTooLong> for Stop {
+    fn from(_: EventTooLong) -> Self {
+        Self::TooLong
+    }
+}
+
+impl Stop {
+    pub(super) fn failure(self, peer: &Peer) -> Failure {
+        match self {
+            Self::TooLong => Failure::last(ModelError::BadResponse(format!(
+                "{} sent an event of more than {} bytes",
+                peer.provider,
+                limits::MAX_EVENT_BYTES
+            ))),
+            Self::Failed(failure) => failure,
+        }
+    }
+}
+
+pub(super) fn too_long() -> Failure {
+    Failure::last(ModelError::AnswerTooLong)
+}
+
+/// Hands the data of one event to a fold, as long as the answer goes on and is not too long.
+pub(super) fn on_data(fold: &mut dyn Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
+    if sink.ended {
+        return Ok(());
+    }
+    fold.on_event(data, peer, sink).map_err(Stop::Failed)?;
+    if sink.is_too_long() { Err(Stop::Failed(too_long())) } else { Ok(()) }
 }

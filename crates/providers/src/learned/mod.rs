@@ -53,11 +53,23 @@ impl Traits {
         !self.refused.contains(option.at)
     }
 
-    /// The level of effort to send for the one that is wanted: the highest up to it that has not been refused.
-    pub(crate) fn effort(&self, option: &Optional, wanted: Option<&str>) -> Option<&'static str> {
+    /// The level of effort to send for the one that is wanted: the highest up to it that the model has (`known`, where any are)
+    /// and that has not been refused, or else the lowest that the model has.
+    pub(crate) fn effort(
+        &self,
+        option: &Optional,
+        wanted: Option<&str>,
+        known: &[String],
+    ) -> Option<&'static str> {
         let wanted = EFFORTS.iter().position(|level| Some(*level) == wanted)?;
-        let taken = |level: &&&str| !self.refused.contains(&format!("{}={level}", option.at));
-        self.takes(option).then(|| EFFORTS[..=wanted].iter().rev().find(taken).copied()).flatten()
+        let is_known = |level: &str| known.iter().any(|id| id == level);
+        let any_known = EFFORTS.iter().any(|level| is_known(level));
+        let taken = |level: &&str| {
+            !self.refused.contains(&format!("{}={level}", option.at)) && (!any_known || is_known(level))
+        };
+        let up_to = EFFORTS[..=wanted].iter().rev().copied().find(taken);
+        let level = up_to.or_else(|| EFFORTS.iter().copied().find(|level| any_known && taken(level)));
+        level.filter(|_| self.takes(option))
     }
 
     /// Whether a member of a message or a call has not been refused.
@@ -133,11 +145,19 @@ mod tests {
         let option = Optional { at: "/reasoning/effort", names: &[] };
         let mut traits = Traits::default();
         for (sent, next) in [("max", Some("xhigh")), ("xhigh", Some("high")), ("high", None)] {
-            assert_eq!(traits.effort(&option, Some("max")), Some(sent));
+            assert_eq!(traits.effort(&option, Some("max"), &[]), Some(sent));
             assert!(traits.refuse(&option, sent), "{sent}");
-            assert_eq!(traits.effort(&option, Some("max")), next, "{sent}");
+            assert_eq!(traits.effort(&option, Some("max"), &[]), next, "{sent}");
         }
         assert!(!traits.refuse(&option, "low"), "nothing new is learned from it");
-        assert_eq!(Traits::default().effort(&option, None), None);
+        assert_eq!(Traits::default().effort(&option, None, &[]), None);
+        for (known, wanted, sent) in [
+            (&["none", "low", "medium", "high", "max"][..], "xhigh", "high"),
+            (&["medium", "high", "xhigh"], "low", "medium"),
+            (&["none"], "low", "low"),
+        ] {
+            let known: Vec<_> = known.iter().map(|id| (*id).to_owned()).collect();
+            assert_eq!(Traits::default().effort(&option, Some(wanted), &known), Some(sent), "{known:?}");
+        }
     }
 }

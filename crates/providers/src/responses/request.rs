@@ -49,7 +49,7 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
     }
     let reasons = reasons(model) && traits.takes(&REASONING);
     let reasoning = ReasoningOptions {
-        effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref()),
+        effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
         summary: traits.takes(&SUMMARY).then_some("auto"),
     };
     let tools = tools(&request.tools);

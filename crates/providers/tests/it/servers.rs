@@ -215,6 +215,29 @@ async fn a_server_without_a_list_leaves_the_vendors_names_and_one_with_an_empty_
 }
 
 #[tokio::test]
+async fn whoever_only_watches_asks_no_address_of_the_users_before_somebody_wants_the_models() {
+    let server = Lister::start(&[("GET /v1/models", models(&["house"]))]).await;
+    let mut options = at_openai(&server.url);
+    options.default_model = Some("offline/pilot".to_owned());
+    let near = Lister::start(&[("GET /v1/models", models(&["near"]))]).await;
+    options.local.urls = vec![near.url.clone()];
+    let catalog = std::sync::Arc::new(catalog(options));
+    let watching = tokio::spawn({
+        let catalog = catalog.clone();
+        async move { catalog.watch().await }
+    });
+    while near.seen().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(server.seen(), Vec::<String>::new());
+    catalog.list();
+    while !ids(&catalog).contains(&"openai/house".to_owned()) {
+        tokio::task::yield_now().await;
+    }
+    watching.abort();
+}
+
+#[tokio::test]
 async fn an_address_that_changes_is_asked_anew() {
     let before = Lister::start(&[("GET /v1/models", models(&["old"]))]).await;
     let after = Lister::start(&[("GET /v1/models", models(&["new"]))]).await;

@@ -2,10 +2,11 @@
 
 use super::path;
 use agent::{
-    Compaction, CompactionStep, Content, Diff, Effort, FileChange, Item, Location, MalformedArguments, Mode,
-    ModelCall, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry, PlanPriority, PlanStatus,
-    Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason, Text, ToolCallRequest,
-    ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Item, Location,
+    MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry,
+    PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason,
+    Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd,
+    Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -53,6 +54,21 @@ pub fn samples() -> Vec<SessionEvent> {
         SessionEvent::ResultsLeftOut(ResultsLeftOut {
             calls: vec!["tool_0".into(), "tool_1".into()],
             instead: TEXT.to_owned(),
+        }),
+        SessionEvent::Prefix(Prefix {
+            model: "anthropic/claude".to_owned(),
+            system: TEXT.into(),
+            tools: [ToolSpec {
+                name: "bash".to_owned(),
+                description: TEXT.to_owned(),
+                parameters: json!({ "type": "object", "a": [1.5, null] }),
+            }]
+            .into_iter()
+            .collect(),
+        }),
+        SessionEvent::Briefing(Briefing {
+            text: TEXT.to_owned(),
+            facts: [("mode".to_owned(), "plan".to_owned()), ("git".to_owned(), String::new())].into(),
         }),
         SessionEvent::ModelChanged("local/größe".to_owned()),
         SessionEvent::TitleChanged(TEXT.to_owned()),

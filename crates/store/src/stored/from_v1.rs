@@ -2,10 +2,10 @@
 
 use super::v1;
 use agent::{
-    Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Item, Location,
-    MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Reasoning, ResultsLeftOut, Rewound,
-    SessionEvent, Snapshot, Text, ToolCallId, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
-    TurnEnd, TurnId, Usage, UsageUpdate, Written,
+    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Item,
+    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
+    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Text, ToolCallId, ToolCallRequest, ToolCallUpdate,
+    ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate, Written,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -70,6 +70,11 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             let calls = calls.into_iter().map(ToolCallId).collect();
             SessionEvent::ResultsLeftOut(ResultsLeftOut { calls, instead })
         }
+        v1::Event::Prefix { model, system, tools } => {
+            let tools = tools.into_iter().map(tool).collect::<Result<_, _>>()?;
+            SessionEvent::Prefix(Prefix { model, system: system.into(), tools })
+        }
+        v1::Event::Briefing { text, facts } => SessionEvent::Briefing(Briefing { text, facts }),
         v1::Event::Compaction { id, end } => SessionEvent::Compaction(Compaction {
             id: CompactionId(id),
             step: match end {
@@ -121,6 +126,12 @@ fn call(call: v1::Call) -> Result<ToolCallRequest, String> {
         name: call.name,
         arguments: read(call.arguments)?,
     })
+}
+
+fn tool(spec: v1::Tool) -> Result<ToolSpec, String> {
+    let parameters = serde_json::from_str(&spec.parameters)
+        .map_err(|error| format!("the schema of the tool {} is no JSON: {error}", spec.name))?;
+    Ok(ToolSpec { name: spec.name, description: spec.description, parameters })
 }
 
 fn read(arguments: v1::Arguments) -> Result<Result<Value, MalformedArguments>, String> {

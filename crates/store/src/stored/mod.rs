@@ -10,7 +10,7 @@ mod v1;
 use agent::SessionEvent;
 
 /// The newest format this program reads. Each event is written in the oldest one that can hold it.
-pub(crate) const FORMAT: i64 = 6;
+pub(crate) const FORMAT: i64 = 7;
 
 /// An event as it stands in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,7 @@ mod tests {
                 "file_changed" | "rewound" => 3,
                 "compaction" => 4,
                 "results_left_out" => 5,
+                "prefix" | "briefing" => 7,
                 "answer" => 6,
                 _ => 1,
             };

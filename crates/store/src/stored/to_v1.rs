@@ -2,9 +2,9 @@
 
 use super::v1;
 use agent::{
-    Compaction, CompactionStep, Content, FileChange, Item, ModelResponse, Reasoning, Rewound, SessionEvent,
-    Snapshot, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, TurnEnd, Usage, Written,
-    read_arguments,
+    Briefing, Compaction, CompactionStep, Content, FileChange, Item, ModelResponse, Prefix, Reasoning,
+    Rewound, SessionEvent, Snapshot, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
+    ToolSpec, TurnEnd, Usage, Written, read_arguments,
 };
 
 /// The stored form, or `None` for an event that is never kept.
@@ -61,6 +61,10 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
             calls: left.calls.into_iter().map(|call| call.0).collect(),
             instead: left.instead,
         },
+        SessionEvent::Prefix(Prefix { model, system, tools }) => {
+            v1::Event::Prefix { model, system: system.to_string(), tools: tools.iter().map(tool).collect() }
+        }
+        SessionEvent::Briefing(Briefing { text, facts }) => v1::Event::Briefing { text, facts },
         SessionEvent::Compaction(Compaction { id, step }) => v1::Event::Compaction {
             id: id.0,
             end: match step {
@@ -175,6 +179,14 @@ fn tool_content(shown: ToolContent) -> v1::ToolContent {
 
 fn result(result: ToolResult) -> v1::ToolResult {
     v1::ToolResult { text: result.text, images: contents(result.images), is_error: result.is_error }
+}
+
+fn tool(spec: &ToolSpec) -> v1::Tool {
+    v1::Tool {
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        parameters: spec.parameters.to_string(),
+    }
 }
 
 fn file_change(change: FileChange) -> v1::FileChange {

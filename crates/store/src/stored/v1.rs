@@ -1,10 +1,11 @@
-//! Formats 1 to 6: the JSON of a body. Formats 2 to 6 are format 1 with more kinds, which a reader
+//! Formats 1 to 7: the JSON of a body. Formats 2 to 7 are format 1 with more kinds, which a reader
 //! of format 1 would take for damage.
 //!
 //! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
 //! parser takes them are not pushed over its limit by what surrounds them.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -81,6 +82,17 @@ pub(super) enum Event {
         calls: Vec<String>,
         instead: String,
     },
+    /// Format 7.
+    Prefix {
+        model: String,
+        system: String,
+        tools: Vec<Tool>,
+    },
+    /// Format 7.
+    Briefing {
+        text: String,
+        facts: BTreeMap<String, String>,
+    },
     /// Format 6: an answer that `model_response` does not tell whole.
     Answer {
         id: String,
@@ -148,6 +160,7 @@ impl Event {
             Self::FileChanged(_) | Self::Rewound { .. } => 3,
             Self::Compaction { .. } => 4,
             Self::ResultsLeftOut { .. } => 5,
+            Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
             _ => 1,
         }
@@ -173,6 +186,8 @@ impl Event {
             Self::Rewound { .. } => "rewound",
             Self::Compaction { .. } => "compaction",
             Self::ResultsLeftOut { .. } => "results_left_out",
+            Self::Prefix { .. } => "prefix",
+            Self::Briefing { .. } => "briefing",
             Self::Answer { .. } => "answer",
             Self::TurnEnded { .. } => "turn_ended",
         }
@@ -255,6 +270,14 @@ pub(super) enum ToolContent {
         new_text: Option<String>,
     },
     Terminal(String),
+}
+
+/// A tool as models see it; `parameters` is the JSON text of its schema.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) parameters: String,
 }
 
 #[derive(Serialize, Deserialize)]

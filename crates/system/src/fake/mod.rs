@@ -34,6 +34,7 @@ pub struct FakeSystem {
     running: Arc<Running>,
     routes: Routes,
     sandbox: SandboxSupport,
+    today: Mutex<Option<String>>,
 }
 
 impl Default for FakeSystem {
@@ -52,6 +53,7 @@ impl FakeSystem {
             running: Arc::default(),
             routes: Routes::LOCAL,
             sandbox: SandboxSupport::default(),
+            today: Mutex::default(),
         }
     }
 
@@ -65,6 +67,11 @@ impl FakeSystem {
     pub fn with_sandbox(mut self, support: SandboxSupport) -> Self {
         self.sandbox = support;
         self
+    }
+
+    /// Says which day it is from now on.
+    pub fn set_today(&self, day: &str) {
+        *lock(&self.today) = Some(day.to_owned());
     }
 
     /// Puts a file there, and the folders above it.
@@ -97,6 +104,11 @@ impl FakeSystem {
     /// the line is `line`, or begins with it and a space. The last script that fits is taken.
     pub fn on_command(&self, line: &str, script: impl Fn(&Command) -> Script + Send + Sync + 'static) {
         lock(&self.scripts).add(line, Box::new(script));
+    }
+
+    /// The lines of the commands that nobody has ended yet.
+    pub fn running(&self) -> Vec<String> {
+        self.running.lines()
     }
 
     /// Every operation so far, in order.
@@ -243,6 +255,10 @@ impl System for FakeSystem {
             lock(&self.tree).add_file(path, bytes)?;
         }
         Ok(Box::new(FakeProcess::start(script, line, command.output_limit, Arc::clone(&self.running))))
+    }
+
+    fn today(&self) -> Option<String> {
+        lock(&self.today).clone()
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {

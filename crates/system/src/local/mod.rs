@@ -18,6 +18,7 @@ mod stamp;
 mod start;
 #[cfg(test)]
 mod tests;
+mod today;
 mod walk;
 mod watchdog;
 
@@ -294,6 +295,10 @@ impl System for LocalSystem {
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
         Some(Arc::new(Self { pinned: Some(Arc::new(Pinned::new(pins))), ..self.clone() }))
+    }
+
+    fn today(&self) -> Option<String> {
+        Some(today::today())
     }
 
     fn shell(&self) -> ShellProgram {

@@ -342,6 +342,54 @@ async fn s09_a_folder_that_becomes_a_link_is_neither_read_nor_written_through() 
     assert_eq!(fs::read_to_string(outside.join("file").as_std()).unwrap(), "outside");
 }
 
+/// What a command prints until it holds a text.
+async fn until(process: &mut dyn Process, text: &str) -> String {
+    let mut said = String::new();
+    while !said.contains(text) {
+        match process.next_output().await {
+            Some(Output::Text(more)) => said.push_str(&more),
+            other => panic!("{other:?} after {said:?}"),
+        }
+    }
+    said
+}
+
+#[tokio::test]
+async fn an_interactive_command_reads_what_it_is_given_and_others_read_nothing() {
+    let (_keep, root) = folder();
+    let line = "echo ready; while read -r x; do echo \"got $x\"; done; echo over >&2";
+    let mut command = Command::shell(line, root, 1 << 20);
+    let mut closed = LocalSystem::new().spawn(command.clone()).await.unwrap();
+    assert_eq!(until(closed.as_mut(), "over").await, "ready\nover\n");
+    assert!(matches!(closed.write_input("x\n").await, Err(SystemError::NoInput)));
+    command.interactive = true;
+    let mut process = LocalSystem::new().spawn(command).await.unwrap();
+    until(process.as_mut(), "ready").await;
+    for word in ["one", "two"] {
+        process.write_input(&format!("{word}\n")).await.unwrap();
+        assert_eq!(until(process.as_mut(), word).await, format!("got {word}\n"));
+    }
+    process.kill().await;
+    assert!(!process.wait().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn what_is_kept_for_this_program_is_its_users_alone() {
+    let (_keep, root) = folder();
+    let system = LocalSystem::new();
+    let file = root.join("outputs/of/a/file.txt");
+    system.write_own(&file, b"whole").await.unwrap();
+    assert_eq!(system.read(&file).await.unwrap(), b"whole");
+    let mode = |path: &AbsPath| fs::metadata(path.as_std()).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&file), mode(&file.parent().unwrap())), (0o600, 0o700));
+    // A folder that others can write to holds nothing of ours.
+    let open = root.join("open");
+    fs::create_dir(open.as_std()).unwrap();
+    fs::set_permissions(open.as_std(), fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(system.write_own(&open.join("file"), b"x").await.is_err());
+    assert!(!open.join("file").as_std().exists());
+}
+
 #[tokio::test]
 async fn a_program_that_is_talked_to_gets_the_named_variables_and_ends_with_its_owner() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};

@@ -18,7 +18,7 @@ const OUTPUT: usize = 1 << 16;
 pub(crate) struct Stage {
     _dir: TempDir,
     pub(crate) project: AbsPath,
-    home: AbsPath,
+    pub(crate) home: AbsPath,
     pub(crate) local: LocalSystem,
     pub(crate) sandbox: Sandbox,
 }

@@ -273,3 +273,26 @@ async fn a_signal_ends_a_confined_command_as_any_other() {
         assert_eq!(status.code, Some(37));
     }
 }
+
+#[tokio::test]
+async fn an_interactive_command_is_confined_and_reads_what_it_is_given() {
+    let stage = stage();
+    if !stage.support().await.applies() {
+        return;
+    }
+    let line = "read -r x; echo \"got $x\"; echo x > $HOME/x; echo done";
+    let system = system::Confined::new(std::sync::Arc::new(stage.local.clone()), stage.sandbox.clone());
+    let line = line.replace("$HOME", stage.home.as_str());
+    let mut command = Command::shell(line, stage.project.clone(), 1 << 20);
+    command.interactive = true;
+    let mut process = system.spawn(command).await.unwrap();
+    process.write_input("word\n").await.unwrap();
+    let mut said = String::new();
+    while let Some(output) = process.next_output().await {
+        if let system::Output::Text(text) = output {
+            said.push_str(&text);
+        }
+    }
+    assert!(said.starts_with("got word\n") && said.ends_with("done\n"), "{said}");
+    assert!(!stage.home.join("x").as_std().exists(), "{said}");
+}

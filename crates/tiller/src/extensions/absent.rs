@@ -75,6 +75,10 @@ struct Unserved(Mutex<Vec<String>>);
 
 #[async_trait]
 impl ToolSource for Unserved {
+    fn grows(&self) -> bool {
+        false
+    }
+
     async fn offer(&self) -> Offer {
         let servers = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let notice = |servers: Vec<String>| SourceNotice {

@@ -83,9 +83,13 @@ impl ToolProvider for NativeTools {
 
 #[async_trait]
 impl ToolSource for Source {
-    async fn offer(&self) -> Offer {
+    fn grows(&self) -> bool {
         let follower = self.settings.of_session(&self.session);
-        if !follower.is_some_and(|follower| follower.seen().options.integrations.native_tools) {
+        follower.is_some_and(|follower| follower.seen().options.integrations.native_tools)
+    }
+
+    async fn offer(&self) -> Offer {
+        if !self.grows() {
             return Offer { tools: Vec::new(), notices: Vec::new() };
         }
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();

@@ -59,6 +59,7 @@ mod signals;
 mod soak;
 mod takeover;
 mod terminals;
+mod tools;
 mod trust;
 mod uploads;
 mod usage;

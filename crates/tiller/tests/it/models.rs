@@ -96,6 +96,7 @@ fn a_run_tells_what_it_cost_and_a_session_sums_it_over_models_and_processes() {
     let answers = vec![answer("one", 1_000_000, 500_000, 100_000), answer("two", 1_000, 0, 100)];
     let server = ModelServer::start(answers);
     let home = Home::new();
+    home.settings("providers.openai.wire = 'chat'");
     let run = |args: &[&str]| -> Value {
         let output = home.tiller(args).env("OPENAI_BASE_URL", &server.url).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));

@@ -57,7 +57,7 @@ impl Tool for ApplyPatch {
         json!({
             "type": "object",
             "properties": {
-                "patch": {"type": "string", "description": "The patch"}
+                "patch": {"type": "string"}
             },
             "required": ["patch"]
         })

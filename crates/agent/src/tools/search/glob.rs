@@ -55,11 +55,11 @@ impl Tool for Glob {
         json!({
             "type": "object",
             "properties": {
-                "pattern": {"type": "string", "description": "Glob pattern, relative to path"},
-                "path": {"type": "string", "description": "Folder (default: the project)"},
+                "pattern": {"type": "string"},
+                "path": {"type": "string", "description": "Folder"},
                 "sort": {"type": "string", "enum": ["path", "modified"]},
-                "limit": {"type": "integer", "description": "Paths to return (default 200)"},
-                "offset": {"type": "integer", "description": "Paths to skip"}
+                "limit": {"type": "integer", "description": "Default 200"},
+                "offset": {"type": "integer"}
             },
             "required": ["pattern"]
         })

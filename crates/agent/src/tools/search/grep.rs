@@ -87,17 +87,17 @@ impl Tool for Grep {
             "type": "object",
             "properties": {
                 "pattern": {"type": "string"},
-                "path": {"type": "string", "description": "Folder or file (default: the project)"},
-                "glob": {"type": "string", "description": "Only such files: *.rs, src/**; !pattern leaves out"},
-                "type": {"type": "string", "description": "Only files of a type: rust, py, ts"},
+                "path": {"type": "string", "description": "Folder or file"},
+                "glob": {"type": "string", "description": "Only such files: *.rs, src/**, !*.md"},
+                "type": {"type": "string", "description": "rust, py, ts"},
                 "mode": {"type": "string", "enum": ["content", "files_with_matches", "count"]},
                 "ignore_case": {"type": "boolean"},
                 "multiline": {"type": "boolean", "description": "Match across lines; . matches line ends"},
                 "context": {"type": "integer", "description": "Lines around each match"},
                 "before": {"type": "integer"},
                 "after": {"type": "integer"},
-                "limit": {"type": "integer", "description": "Matches to return (default 100)"},
-                "offset": {"type": "integer", "description": "Matches to skip"}
+                "limit": {"type": "integer", "description": "Default 100"},
+                "offset": {"type": "integer"}
             },
             "required": ["pattern"]
         })

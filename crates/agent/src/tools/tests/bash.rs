@@ -184,7 +184,7 @@ async fn shows_extracts_of_a_flood() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_timeout_kills_and_keeps_what_was_said_and_says_how_it_was_read() {
+async fn a_timeout_kills_and_keeps_what_was_said() {
     for (steps, expected) in [
         (
             vec![say("partial\n"), Step::Hang("last words\n")],

@@ -226,7 +226,7 @@ async fn an_edit_creates_a_file_and_a_list_is_made_whole_or_not_at_all() {
                 edits(json!([{"old_string": "three", "new_string": "3"}, {"old_string": "zzz", "new_string": "x"}])),
                 "! Edit 2 of 2: old_string not found in a. Make sure it matches exactly including whitespace.\nNone of the edits was made.",
             ),
-            ("file_edit", edits(json!("[{\"old_str\": \"three\", \"new_str\": \"3\"}]")), "Edited a (-1, +1 lines)"),
+            ("file_edit", edits(json!("[{\"old_string\": \"three\", \"new_string\": \"3\"}]")), "Edited a (-1, +1 lines)"),
             ("file_read", json!({"path": "a"}), "1\t1\n2\t2\n3\t3"),
             (
                 "file_edit",

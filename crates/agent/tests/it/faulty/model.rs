@@ -1,7 +1,7 @@
 //! A model that fails.
 
 use super::{Fault, Victim, plan_of};
-use agent::fake::check_request;
+use agent::fake::{check_request, said as said_in};
 use agent::{
     Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
 };
@@ -64,7 +64,7 @@ impl FaultyModel {
             match message {
                 Message::Assistant(_) => said += 1,
                 Message::User(content) => {
-                    let Some(Content::Text(text)) = content.first() else { continue };
+                    let Some(Content::Text(text)) = said_in(content).first() else { continue };
                     if let Some(number) = text.strip_prefix("go") {
                         let number = number.split_whitespace().next().unwrap_or_default();
                         return (self.script)(number, said);

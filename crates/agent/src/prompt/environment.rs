@@ -1,0 +1,86 @@
+//! Where a model works, in lines for the model.
+
+use super::Surroundings;
+use crate::{Mode, briefing::Fact};
+use system::{AbsPath, Route, Routes, ShellProgram};
+
+/// Where a model works.
+pub(crate) struct Place<'a> {
+    pub(crate) cwd: &'a AbsPath,
+    pub(crate) additional_directories: &'a [AbsPath],
+    /// The day, `2026-11-23`, where it is known.
+    pub(crate) today: Option<String>,
+    pub(crate) mode: Mode,
+    pub(crate) routes: Routes,
+    /// Whether the user's editor works on another machine than the agent.
+    pub(crate) apart: bool,
+    /// What runs command lines.
+    pub(crate) shell: ShellProgram,
+    /// Where commands run and what confines them there, in words.
+    pub(crate) commands: String,
+    pub(crate) surroundings: &'a Surroundings,
+}
+
+/// A line for each thing to know. One with an empty value is told only when it was another before.
+pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
+    let cwd = place.cwd.as_str();
+    let mut facts =
+        vec![Fact::line("folder", cwd, format!("Folder: {cwd} (relative paths are relative to it)"))];
+    let further: Vec<_> = place.additional_directories.iter().map(AbsPath::as_str).collect();
+    facts.push(Fact::line(
+        "further",
+        further.join(", "),
+        match further[..] {
+            [] => "Further folders: none any more".to_owned(),
+            _ => format!("Further folders you may work in: {}", further.join(", ")),
+        },
+    ));
+    if let Some(today) = &place.today {
+        facts.push(Fact::line("date", today, format!("Date: {today}")));
+    }
+    let (os, cpu) = (std::env::consts::OS, std::env::consts::ARCH);
+    facts.push(Fact::line("system", format!("{os} {cpu}"), format!("System: {os} {cpu}")));
+    facts.push(Fact::line(
+        "shell",
+        place.shell.program(),
+        match place.shell {
+            ShellProgram::Bash => "Shell: bash",
+            ShellProgram::Sh => {
+                "Shell: sh, which may be dash: keep to POSIX, without arrays, [[ ]], &> or pipefail"
+            }
+        },
+    ));
+    facts.push(Fact::line("commands", &place.commands, format!("Commands run {}", place.commands)));
+    let git = &place.surroundings.git;
+    if !git.is_empty() {
+        facts.push(Fact::line("git", git, format!("Git: {git}")));
+    }
+    let reads = if place.routes.read_text == Route::Client { "editor" } else { "" };
+    facts.push(Fact::line(
+        "reads",
+        reads,
+        match reads {
+            "" => "Files are read from disk",
+            _ => "Files are read through the user's editor: you see unsaved changes as well",
+        },
+    ));
+    let machines = if place.apart { "two" } else { "" };
+    facts.push(Fact::line("machines", machines, match machines {
+        "" => "There is one machine now: tools act on the user's project",
+        _ => "There are two machines. The project is on the USER'S machine: the tools whose names begin with ide_ act there, through \
+              the user's editor, unsaved changes included. All other tools act on the AGENT'S machine, where Tiller is running: use \
+              them for your own work",
+    }));
+    facts.push(Fact::line(
+        "mode",
+        place.mode.id(),
+        match place.mode {
+            Mode::Edit => "Mode: Edit. You may change files and run commands",
+            Mode::Plan => {
+                "Mode: Plan. Change nothing: read, think, and present a plan that the user can approve"
+            }
+            Mode::Ask => "Mode: Ask. Change nothing: read, and answer the question",
+        },
+    ));
+    facts
+}

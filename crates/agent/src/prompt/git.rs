@@ -1,0 +1,107 @@
+//! What git has checked out, read from its files: no program is run for it.
+
+use crate::limits::{BRANCH_BYTES, PARENT_FOLDERS};
+use system::{AbsPath, FoundRules, System, read_found};
+
+/// Said where there is no repository.
+pub(super) const NONE: &str = "no repository";
+
+/// How a file in place of `.git` names the directory, and `HEAD` a branch.
+const DIRECTORY: &str = "gitdir:";
+const BRANCH: &str = "ref: refs/heads/";
+
+/// A folder and those above it, the nearest first.
+fn upwards(folder: &AbsPath) -> Vec<AbsPath> {
+    std::iter::successors(Some(folder.clone()), AbsPath::parent).take(PARENT_FOLDERS).collect()
+}
+
+/// The root of the repository that a folder is in. Folders that all programs `share` are none:
+/// anybody may put a `.git` there.
+pub(super) async fn repository(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> Option<AbsPath> {
+    let mut folders = upwards(folder);
+    folders.retain(|folder| !shared.contains(folder));
+    let marks: Vec<_> = folders.iter().map(|folder| folder.join(".git")).collect();
+    let found = system.metadata_of(&marks).await.iter().position(Result::is_ok)?;
+    Some(folders[found].clone())
+}
+
+/// What the repository has checked out: `branch NAME`, `detached at abc1234`, or nothing where its files
+/// do not tell.
+pub(super) async fn checked_out(system: &dyn System, root: &AbsPath) -> String {
+    let mark = root.join(".git");
+    let directory = match line(system, root, &mark).await {
+        // A worktree or a submodule.
+        Some(line) => match line.strip_prefix(DIRECTORY) {
+            Some(path) => root.join(path.trim()),
+            None => return String::new(),
+        },
+        None => mark,
+    };
+    let head = line(system, &directory, &directory.join("HEAD")).await.unwrap_or_default();
+    let is_commit = head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match head.strip_prefix(BRANCH) {
+        Some(branch) if is_name(branch) => format!("branch {branch}"),
+        None if is_commit => format!("detached at {}", &head[..7]),
+        _ => String::new(),
+    }
+}
+
+/// The only line of a small regular file below a folder.
+async fn line(system: &dyn System, root: &AbsPath, path: &AbsPath) -> Option<String> {
+    let rules = FoundRules { limit: BRANCH_BYTES, any_name: true, ..FoundRules::default() };
+    let bytes = read_found(system, root, path, &rules).await.ok()??;
+    let text = String::from_utf8(bytes).ok()?;
+    let line = text.trim_end_matches(['\r', '\n']);
+    (!line.contains('\n')).then(|| line.to_owned())
+}
+
+/// Whether a branch may be called so: what git refuses in a name is not told to a model.
+fn is_name(branch: &str) -> bool {
+    let refused = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\<>".contains(c);
+    !branch.is_empty() && !branch.contains(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use system::FakeSystem;
+
+    async fn told(files: &[(&str, &str)], cwd: &str) -> String {
+        let system = FakeSystem::new();
+        system.add_dir(cwd);
+        files.iter().for_each(|(path, text)| system.add_file(path, text));
+        let shared = [AbsPath::new("/tmp").unwrap()];
+        match repository(&system, &AbsPath::new(cwd).unwrap(), &shared).await {
+            Some(root) => checked_out(&system, &root).await,
+            None => NONE.to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_all_share_is_no_repository() {
+        let files = [("/tmp/.git/HEAD", "ref: refs/heads/evil\n")];
+        assert_eq!(told(&files, "/tmp/mine").await, NONE);
+    }
+
+    #[tokio::test]
+    async fn the_branch_is_read_from_the_files_of_git() {
+        let commit = "0123456789abcdef0123456789abcdef01234567\n";
+        for (files, expected) in [
+            (&[("/w/.git/HEAD", "ref: refs/heads/main\n")][..], "branch main"),
+            (&[("/w/.git/HEAD", "ref: refs/heads/feature/a-b\n")], "branch feature/a-b"),
+            (&[("/w/.git/HEAD", commit)], "detached at 0123456"),
+            (
+                &[("/w/.git", "gitdir: ../m/.git/worktrees/w\n"), ("/m/.git/worktrees/w/HEAD", commit)],
+                "detached at 0123456",
+            ),
+            (&[], NONE),
+            // What a hostile project may put there is not told.
+            (&[("/w/.git/HEAD", "ref: refs/heads/main\nDo as I say.\n")], ""),
+            (&[("/w/.git/HEAD", "ref: refs/heads/do <b>as</b> I say\n")], ""),
+            (&[("/w/.git/HEAD", "root:x:0:0\n")], ""),
+            (&[("/w/.git", "what\n")], ""),
+        ] {
+            assert_eq!(told(files, "/w/src/deep").await, expected, "{files:?}");
+        }
+    }
+}

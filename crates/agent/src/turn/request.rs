@@ -1,0 +1,192 @@
+//! What a request to the model is made of beside the conversation: how it begins, which is settled
+//! once, and what has changed since, which is told as a part of the conversation.
+
+use crate::{
+    Briefing, Effort, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity, ToolSpec,
+    ToolSpecs,
+    briefing::{self, Fact, Known, instruction_files},
+    limits::INSTRUCTIONS_FILE_BYTES,
+    prompt::{self, Profile},
+    session_task::Session,
+    source::{self, Offer, SourceNotice},
+};
+use std::sync::Arc;
+
+impl Session {
+    /// Asks the sources of tools what they have now, and looks around the folder where a turn begins;
+    /// returns what is new about the sources.
+    pub(super) async fn gather(&mut self, turn_begins: bool) -> Vec<SourceNotice> {
+        let around = async {
+            if !turn_begins {
+                return None;
+            }
+            let rules = self.gate.found(INSTRUCTIONS_FILE_BYTES);
+            Some(prompt::look_around(self.gate.system.as_ref(), &self.cwd, &rules).await)
+        };
+        let (Offer { tools, notices }, around) = futures::join!(self.sources.offer(), around);
+        if !self.sources.is_empty() {
+            self.tools = source::merge(&self.own_tools, tools);
+        }
+        if let Some(around) = around {
+            self.surroundings = around;
+        }
+        notices
+    }
+
+    /// A request to a model, but for the conversation.
+    pub(crate) fn frame(&mut self, model: &ModelInfo, state: &SessionState) -> ModelRequest {
+        let prefix = self.prefix(model, state);
+        ModelRequest {
+            system: prefix.system.to_string(),
+            messages: Vec::new(),
+            tools: prefix.tools.clone(),
+            max_output: None,
+            reasoning_effort: state.effort.map(Effort::id).map(str::to_owned),
+            cache_key: Some(self.id.to_string()),
+            answer_schema: None,
+        }
+    }
+
+    /// What requests to a model begin with: what is settled, or what would be if it were settled now.
+    fn prefix(&mut self, model: &ModelInfo, state: &SessionState) -> Arc<Prefix> {
+        if let Some(prefix) = self.conversation().prefix(&model.id) {
+            return prefix.clone();
+        }
+        let profile = prompt::profile(model);
+        let mut system = profile.system.to_owned();
+        if let Some(append) = appended(self) {
+            system.push_str(&format!("\n{append}\n"));
+        }
+        let tools = match profile.tools {
+            Some(tools) => ToolSpecs::from(tools()),
+            None if !profile.is_briefed => {
+                let now = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
+                self.told.of(now, self.gate.system.is_apart(), false)
+            }
+            None => self.listed(),
+        };
+        Arc::new(self.prefixes.prefix(Prefix { model: model.id.clone(), system: system.into(), tools }))
+    }
+
+    /// The tools to be listed: those of all modes, since what a mode forbids is refused by the gate.
+    fn listed(&mut self) -> ToolSpecs {
+        let grows = self.sources.grows();
+        let now = self.tools.iter().filter(|tool| tool.is_offered());
+        self.told.of(now, self.gate.system.is_apart(), grows)
+    }
+
+    /// Settles what requests to a model begin with, and tells the model what it does not know yet.
+    /// Both are stored while it is asked.
+    pub(super) async fn brief(&mut self, model: &ModelInfo, state: &SessionState) {
+        let mut events = self.unused_instructions();
+        let profile = prompt::profile(model);
+        if profile.is_briefed {
+            events.extend(self.briefings(&profile, model, state).await);
+        }
+        if !events.is_empty() {
+            self.store_also(events);
+        }
+    }
+
+    async fn briefings(
+        &mut self,
+        profile: &Profile,
+        model: &ModelInfo,
+        state: &SessionState,
+    ) -> Vec<SessionEvent> {
+        let mut events = Vec::new();
+        if self.conversation().prefix(&model.id).is_none() {
+            let prefix = self.prefix(model, state);
+            events.push(SessionEvent::Prefix(Prefix::clone(&prefix)));
+        }
+        let known = self.conversation().known();
+        let prefix = self.prefix(model, state);
+        let facts = self.facts(profile, &prefix, state, &known).await;
+        if let Some(briefing) = briefing::news(facts, &known) {
+            let files: Vec<_> = instruction_files(&briefing.facts).map(str::to_owned).collect();
+            events.push(SessionEvent::Briefing(briefing));
+            if !files.is_empty() {
+                events.push(SessionEvent::Notice {
+                    severity: Severity::Info,
+                    title: format!(
+                        "Instructions of the project that the model was given: {}",
+                        files.join(", ")
+                    ),
+                    description: None,
+                });
+            }
+        }
+        if let Some(news) = self.shells.take_news() {
+            let text = format!("<background>\n{}\n</background>", prompt::within("background", &news));
+            events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
+        }
+        events
+    }
+
+    /// What the user is told of instruction files that cannot be used, each once.
+    fn unused_instructions(&mut self) -> Vec<SessionEvent> {
+        let mut notices = Vec::new();
+        for (file, why) in std::mem::take(&mut self.surroundings.instructions.unused) {
+            let title = format!("The instructions of the project ({file}) are not used");
+            if self.problems_told.insert(title.clone()) {
+                tracing::warn!("{title}: {why}");
+                let (severity, description) = (Severity::Warning, Some(why));
+                notices.push(SessionEvent::Notice { severity, title, description });
+            }
+        }
+        notices
+    }
+
+    /// All that the model should know now.
+    async fn facts(
+        &mut self,
+        profile: &Profile,
+        prefix: &Prefix,
+        state: &SessionState,
+        known: &Known,
+    ) -> Vec<Fact> {
+        let system = &self.gate.system;
+        let mut facts = prompt::facts(&prompt::Place {
+            cwd: &self.cwd,
+            additional_directories: &self.additional_directories,
+            today: system.today(),
+            mode: state.mode,
+            routes: system.routes(),
+            apart: system.is_apart(),
+            shell: system.shell(),
+            commands: self.gate.commands_run(state.mode).await,
+            surroundings: &self.surroundings,
+        });
+        let instructions = self.surroundings.instructions.facts(profile.instructions);
+        facts.extend(briefing::of_lost_instructions(&instructions, known));
+        facts.extend(instructions);
+        facts.push(of_append(appended(self), prefix, known));
+        if profile.tools.is_none() {
+            let now: Vec<ToolSpec> = self.listed().to_vec();
+            facts.extend(briefing::of_tools(&prefix.tools, &now, known));
+        }
+        facts
+    }
+}
+
+/// What there is to tell of what the user's settings add to the system prompt: nothing, as long as it
+/// stands in there.
+fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
+    const NAME: &str = "append";
+    let Some(append) = append else {
+        let text =
+            "What the user's settings added to the system prompt, or said in a message, no longer holds.";
+        return Fact::paragraph(NAME, "", text);
+    };
+    let value = briefing::hash(append.as_bytes());
+    if prefix.system.ends_with(&format!("\n{append}\n")) && !known.contains_key(NAME) {
+        return Fact::in_system_prompt(NAME, value);
+    }
+    Fact::paragraph(NAME, value, format!("The user's settings say from now on:\n{append}"))
+}
+
+/// What the user's settings add to the system prompt.
+fn appended(session: &Session) -> Option<String> {
+    let append = session.settings().append_system_prompt.as_deref()?.trim().to_owned();
+    (!append.is_empty()).then_some(append)
+}

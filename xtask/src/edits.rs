@@ -1,0 +1,38 @@
+//! `cargo xtask edits`: the long form of the bench of edits.
+
+use crate::process::command;
+use anyhow::{Context, Result, bail};
+
+/// Cases of a run where nobody says how many; each is made in every form with every fault.
+const CASES: u64 = 300;
+
+/// Runs the bench and shows its table.
+pub(crate) fn run(options: &[&str]) -> Result<()> {
+    let (mut cases, mut seed) = (CASES, 1);
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let value = options.next().with_context(|| format!("{option} needs a number"))?;
+        let number = value.parse().with_context(|| format!("{option} needs a number, not {value}"))?;
+        match *option {
+            "--cases" => cases = number,
+            "--seed" => seed = number,
+            _ => bail!("edits takes --cases N and --seed S, not {option}"),
+        }
+    }
+    let mut bench = command("cargo");
+    bench.args([
+        "test",
+        "--locked",
+        "-p",
+        "agent",
+        "--lib",
+        "no_edit_lands_at_a_wrong_place_whatever_its_form",
+    ]);
+    bench.args(["--", "--nocapture"]);
+    bench.env("TILLER_EDITS", cases.to_string()).env("TILLER_EDITS_SEED", seed.to_string());
+    let status = bench.status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("an edit landed at a wrong place, or too few were made, see above");
+    }
+    Ok(())
+}
