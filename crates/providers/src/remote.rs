@@ -125,6 +125,10 @@ impl Remote {
         if refusal.is_of_own_answers() {
             return Lesson::Forget;
         }
+        if line.wire == Wire::Chat && !traits.wants_reasoning && refusal.wants_reasoning() {
+            traits.wants_reasoning = true;
+            return Lesson::Anew;
+        }
         // A limit of the answer may be refused with the size of the context that it does not fit.
         traits.context_size = refusal.context_size().or(traits.context_size);
         let sent_json: Value = serde_json::from_slice(sent).unwrap_or_default();
@@ -138,6 +142,9 @@ impl Remote {
             return Lesson::Anew;
         }
         if refusal.teach(&sent_json, line.options(), traits) {
+            return Lesson::Anew;
+        }
+        if line.wire == Wire::Chat && refusal.teach_members(&sent_json, traits) {
             return Lesson::Anew;
         }
         // The limit of an answer is no option where the wire wants one; a lower one is.

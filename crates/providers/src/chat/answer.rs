@@ -8,37 +8,48 @@ use super::{
 use crate::{
     call_ids::CallIds,
     fields::Fields,
+    learned::Traits,
     parts::{own_form, sent_name, written_object},
     sink::sent_arguments,
 };
 use agent::{AnsweredCall, AssistantMessage, Item, Message};
 
-/// What a conversation shows of the model that it goes on with.
+/// What is known of the model that a conversation goes on with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Habits {
-    /// The model has given its reasoning in `reasoning_content` once. Vendors that do so want the field
-    /// in every answer with calls from then on, empty where there was none.
+pub(super) struct Habits<'t> {
+    /// The model has given its reasoning in `reasoning_content` once, or asked for it. Vendors that do so
+    /// want the field in every answer with calls from then on, empty where there was none.
     /// <https://api-docs.deepseek.com/guides/thinking_mode>
     reasons: bool,
     /// The server is OpenAI's own, which takes arguments back whatever they are.
     official: bool,
+    traits: &'t Traits,
 }
 
-impl Habits {
-    /// What the answers of the model `id` show.
-    pub(super) fn of(messages: &[Message], id: &str, official: bool) -> Self {
-        let gives = |message: &Message| {
-            match message {
-            Message::Assistant(answer) => {
-                answer.model == id
-                    && answer.items.iter().any(|item| {
-                        matches!(item, Item::Reasoning(part) if ReasoningField::of(part) == Some(ReasoningField::ReasoningContent))
-                    })
-            }
-            Message::User(_) => false,
-        }
+impl<'t> Habits<'t> {
+    /// What the answers of the model `id` show, and what its server has refused.
+    pub(super) fn of(messages: &[Message], id: &str, official: bool, traits: &'t Traits) -> Self {
+        let in_field = |item: &Item<AnsweredCall>| match item {
+            Item::Reasoning(part) => ReasoningField::of(part) == Some(ReasoningField::ReasoningContent),
+            _ => false,
         };
-        Self { reasons: messages.iter().any(gives), official }
+        let gives = |message: &Message| match message {
+            Message::Assistant(answer) => answer.model == id && answer.items.iter().any(in_field),
+            Message::User(_) => false,
+        };
+        let reasons = traits.wants_reasoning || messages.iter().any(gives);
+        Self { reasons, official, traits }
+    }
+
+    /// A member, unless the server does not take it back.
+    fn member<T>(&self, name: &str, value: Option<T>) -> Option<T> {
+        value.filter(|_| self.traits.takes_back(name))
+    }
+
+    /// Members but for those that the server does not take back.
+    fn members<'a>(&self, mut members: Fields<'a>) -> Fields<'a> {
+        members.0.retain(|(name, _)| self.traits.takes_back(name));
+        members
     }
 }
 
@@ -48,7 +59,7 @@ impl Habits {
 pub(super) fn message<'a>(
     answer: &'a AssistantMessage,
     own: bool,
-    habits: Habits,
+    habits: Habits<'_>,
     ids: &mut CallIds,
     sent: &mut Vec<String>,
 ) -> Option<Wire<'a>> {
@@ -88,9 +99,9 @@ pub(super) fn message<'a>(
     Some(Wire::Assistant {
         tool_calls: tool_calls.collect(),
         content: Some(content).filter(|text| !text.is_empty()),
-        reasoning_content,
-        reasoning,
-        more,
+        reasoning_content: habits.member("reasoning_content", reasoning_content),
+        reasoning: habits.member("reasoning", reasoning),
+        more: habits.members(more),
     })
 }
 
@@ -103,7 +114,7 @@ fn one_text(answer: &AssistantMessage) -> String {
     texts.collect()
 }
 
-fn sent_call<'a>(call: &'a AnsweredCall, id: String, own: bool, habits: Habits) -> Call<'a> {
+fn sent_call<'a>(call: &'a AnsweredCall, id: String, own: bool, habits: Habits<'_>) -> Call<'a> {
     let kept: Option<KeptCall<'_>> = read(own_form(call.written.opaque.as_ref().filter(|_| own), WIRE));
     let KeptCall { call: more, function } = kept.unwrap_or_default();
     let arguments = match written_object(call).filter(|_| own) {
@@ -112,8 +123,8 @@ fn sent_call<'a>(call: &'a AnsweredCall, id: String, own: bool, habits: Habits) 
         None if own && habits.official && call.arguments.is_err() => call.written.arguments.clone(),
         None => sent_arguments(&call.arguments).to_string(),
     };
-    let function = Function { name: sent_name(call, own), arguments, more: function };
-    Call { id, kind: "function", function, more }
+    let function = Function { name: sent_name(call, own), arguments, more: habits.members(function) };
+    Call { id, kind: "function", function, more: habits.members(more) }
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(raw: Option<&'a serde_json::value::RawValue>) -> Option<T> {

@@ -56,7 +56,7 @@ pub(crate) fn body(
         messages.push(Wire::System { content: &request.system });
     }
     let mut ids = CallIds::default();
-    let habits = Habits::of(&request.messages, &info.id, official);
+    let habits = Habits::of(&request.messages, &info.id, official, traits);
     for message in &request.messages {
         match message {
             Message::User(content) => push_user(&mut messages, parts(content, info)),
@@ -105,7 +105,7 @@ fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
     info: &ModelInfo,
-    habits: Habits,
+    habits: Habits<'_>,
     ids: &mut CallIds,
 ) {
     let mut sent = Vec::new();

@@ -37,6 +37,10 @@ pub(crate) struct Traits {
     pub(crate) no_images: bool,
     /// Whether it refused the list of tools. They are described in the system prompt then.
     pub(crate) no_tools: bool,
+    /// Members of messages and calls that it gave and does not take back.
+    members: BTreeSet<String>,
+    /// Whether it wants the member `reasoning_content` in every answer with calls, whoever wrote it.
+    pub(crate) wants_reasoning: bool,
     /// Its tokens of context, where a refusal told.
     pub(crate) context_size: Option<u64>,
     /// The most tokens of one answer, where a refusal told.
@@ -66,6 +70,11 @@ impl Traits {
         let up_to = EFFORTS[..=wanted].iter().rev().copied().find(taken);
         let level = up_to.or_else(|| EFFORTS.iter().copied().find(|level| any_known && taken(level)));
         level.filter(|_| self.takes(option))
+    }
+
+    /// Whether a member of a message or a call has not been refused.
+    pub(crate) fn takes_back(&self, member: &str) -> bool {
+        !self.members.contains(member)
     }
 
     /// Remembers that an option was refused. A level of effort above `high` is refused by itself first. False if that was known.

@@ -6,6 +6,7 @@
 use super::{Optional, Traits};
 use crate::Wire;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A response that refused a request, as text.
 #[derive(Debug)]
@@ -145,6 +146,26 @@ impl Refusal {
         UNRECOGNISED.iter().any(|words| words.iter().all(|word| self.text.contains(word)))
     }
 
+    /// Whether an answer with calls lacked `reasoning_content`: DeepSeek, Moonshot.
+    pub(crate) fn wants_reasoning(&self) -> bool {
+        let missing = ["must be passed back", "is missing", "is required"];
+        self.text.contains("reasoning_content") && missing.iter().any(|words| self.text.contains(words))
+    }
+
+    /// Learns which members of the messages that were sent the server does not take. False if it was none of them.
+    pub(crate) fn teach_members(&self, sent: &Value, traits: &mut Traits) -> bool {
+        let in_params = |name: &str| {
+            let parts = |param: &String| param.split(['.', '[', ']']).any(|part| part == name);
+            self.params.iter().any(parts)
+        };
+        let refused = members(sent)
+            .into_iter()
+            .filter(|name| self.refuses() && (is_named(&self.text, name) || in_params(name)));
+        let known = traits.members.len();
+        traits.members.extend(refused);
+        traits.members.len() > known
+    }
+
     /// Whether it was the images.
     pub(crate) fn is_of_images(&self) -> bool {
         let images = ["image input", "images", "image_url", "inlinedata", "vision", "multimodal"];
@@ -206,6 +227,26 @@ impl Refusal {
     fn refuses(&self) -> bool {
         REFUSED.iter().any(|word| self.text.contains(word))
     }
+}
+
+/// The members of answers and their calls in a body that not every server has.
+fn members(sent: &Value) -> BTreeSet<String> {
+    const EVERYWHERE: [&str; 8] =
+        ["role", "content", "tool_calls", "id", "type", "function", "name", "arguments"];
+    let mut names = BTreeSet::new();
+    let mut add = |value: &Value| {
+        let members = value.as_object().into_iter().flat_map(|object| object.keys());
+        names.extend(members.filter(|name| !EVERYWHERE.contains(&name.as_str())).cloned());
+    };
+    let messages = sent["messages"].as_array().into_iter().flatten();
+    for message in messages.filter(|message| message["role"] == "assistant") {
+        add(message);
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            add(call);
+            add(&call["function"]);
+        }
+    }
+    names
 }
 
 /// Whether a text names a parameter. One that is a word of the language too counts in quotation marks only.
@@ -276,6 +317,37 @@ mod tests {
             assert_eq!(learned, !expected.is_empty(), "{body}");
         }
         assert!(Refusal::read(401, b"reasoning_effort is unsupported").is_none());
+    }
+
+    #[test]
+    fn members_of_messages_are_known_from_every_vendors_words() {
+        let sent = serde_json::json!({"messages": [
+            {"role": "user", "content": "x", "channel": "c"},
+            {"role": "assistant", "content": "x", "reasoning": "Hm", "reasoning_details": [], "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {}}
+            ]},
+        ]});
+        for (body, expected) in [
+            (
+                r#"{"error":{"message":"'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning' is unsupported)]"}}"#,
+                "reasoning",
+            ),
+            (
+                r#"{"detail":[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","reasoning_details"],"msg":"Extra inputs are not permitted"}]}"#,
+                "reasoning_details",
+            ),
+            (
+                r#"{"error":{"message":"Unknown parameter: 'messages[1].tool_calls[0].extra_content'."}}"#,
+                "extra_content",
+            ),
+            (r#"{"error":{"message":"Unknown parameter: 'messages[0].channel'."}}"#, ""),
+            (r#"{"error":{"message":"reasoning_effort is not supported"}}"#, ""),
+        ] {
+            let mut traits = Traits::default();
+            let refusal = Refusal::read(400, body.as_bytes()).unwrap();
+            assert_eq!(refusal.teach_members(&sent, &mut traits), !expected.is_empty(), "{body}");
+            assert_eq!(traits.members.into_iter().collect::<Vec<_>>().join(" "), expected, "{body}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Chat Completions: reasoning in its field, and members of messages and calls that nobody here knows.
 
 use super::{Part, Talk, for_many, stream};
+use crate::faker::Faker;
 use providers::Wire;
 use serde_json::{Value, json};
 
@@ -178,4 +179,36 @@ async fn another_model_gets_plain_text_and_calls() {
         assert!(request.text.contains("Looking.") && request.text.contains("a_1"), "{}", request.text);
         assert!(!request.text.contains("secret"), "{}", request.text);
     }
+}
+
+/// Plays a conversation whose first answer has a call, with a server that refuses the request after it
+/// with this message.
+async fn refused_once(delta: &Value, message: &str) -> Talk {
+    let call = json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "file_read", "arguments": "{\"path\":\"a.txt\"}"}}]});
+    let first = Faker::events(&stream(&[chunk(delta), chunk(&call), stop("tool_calls")]));
+    let refusal = Faker::status("400 X", "", &json!({"error": {"message": message}}).to_string());
+    let talk = Talk::with_steps(MODEL, Wire::Chat, vec![first, refusal, Faker::events(&said("Done."))]).await;
+    talk.prompt("go").await;
+    talk.prompt("go on").await;
+    talk
+}
+
+#[tokio::test]
+async fn members_that_a_server_gives_and_does_not_take_are_left_out_from_then_on() {
+    let message = "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'sender' is unsupported)]";
+    let talk = refused_once(&json!({"reasoning": "Hm", "sender": "x"}), message).await;
+    let sent: Vec<_> = talk.faker.seen().into_iter().skip(1).collect();
+    assert!(sent.iter().all(|request| request.text.contains(r#""reasoning":"Hm""#)));
+    let gave: Vec<_> = sent.iter().map(|request| request.text.contains(r#""sender":"x""#)).collect();
+    assert_eq!(gave, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_reasoning_gets_an_empty_one() {
+    let message = "The `reasoning_content` in the thinking mode must be passed back to the API.";
+    let talk = refused_once(&json!({"content": "Looking."}), message).await;
+    let sent: Vec<_> = talk.faker.seen().into_iter().skip(1).collect();
+    let gave: Vec<_> =
+        sent.iter().map(|request| request.text.contains(r#""reasoning_content":"""#)).collect();
+    assert_eq!(gave, [false, true, true]);
 }

@@ -6,7 +6,7 @@ mod messages;
 mod responses;
 
 use crate::{
-    faker::{Faker, Seen},
+    faker::{Faker, Seen, Step},
     support::{catalog, options, vendor},
 };
 use agent::fake::{FakeClient, MemoryStore};
@@ -81,7 +81,17 @@ impl Talk {
     }
 
     async fn with_limits(model: &'static str, wire: Wire, answers: &[String], limits: Limits) -> Self {
-        let faker = Faker::start(answers.iter().map(|answer| vec![Faker::events(answer)]).collect()).await;
+        let steps = answers.iter().map(|answer| Faker::events(answer)).collect();
+        Self::playing(model, wire, steps, limits).await
+    }
+
+    /// With a server that does this, a step for each request.
+    async fn with_steps(model: &'static str, wire: Wire, steps: Vec<Step>) -> Self {
+        Self::playing(model, wire, steps, Limits::default()).await
+    }
+
+    async fn playing(model: &'static str, wire: Wire, steps: Vec<Step>, limits: Limits) -> Self {
+        let faker = Faker::start(steps.into_iter().map(|step| vec![step]).collect()).await;
         let store = Arc::new(MemoryStore::default());
         let runtime = runtime(model, wire, &faker, store.clone(), limits.clone());
         let client = FakeClient::new([]);
