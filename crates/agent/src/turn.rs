@@ -200,7 +200,7 @@ async fn attempt(
             session.store_also(vec![SessionEvent::Briefing(nudge)]);
         }
         request.messages = session.conversation().history().messages().to_vec();
-        let offered = request.tools.clone();
+        let offered = session.callable(model.info(), &request);
         let answer = answer::ask(session, model.as_ref(), request, cancel).await?;
         if answer.overflows() && !course.overflowed && !cancel.is_cancelled() {
             course.overflowed = true;

@@ -75,6 +75,13 @@ impl Session {
         self.told.of(now, self.gate.system.is_apart(), grows)
     }
 
+    /// The tools that the model may call by name: those that are listed to it, and those that it was told
+    /// of since.
+    pub(super) fn callable(&mut self, model: &ModelInfo, request: &ModelRequest) -> ToolSpecs {
+        let profile = prompt::profile(model);
+        if profile.tools.is_some() || !profile.is_briefed { request.tools.clone() } else { self.listed() }
+    }
+
     /// Settles what requests to a model begin with, and tells the model what it does not know yet.
     /// Both are stored while it is asked.
     pub(super) async fn brief(&mut self, model: &ModelInfo, state: &SessionState) {
