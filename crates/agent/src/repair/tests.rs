@@ -78,6 +78,8 @@ fn commands_in_the_background_are_dealt_with_by_the_names_of_other_agents() {
     runs("grep", given, "grep", found);
     let asked = json!({"question": "which?", "choices": ["a", "b"]});
     runs("ask_user", json!({"question": "which?", "options": ["a", "b"]}), "ask_user", asked);
+    let whole = json!({"question": "which?", "choices": [{"label": "a", "detail": "x"}, {"label": "b"}]});
+    assert!(call("ask_user", Ok(whole)).is_ok());
 }
 
 #[test]
