@@ -40,6 +40,13 @@ const ANY: &[&[&str]] = &[
     &["reason", "justification"],
 ];
 
+/// The rows of the tools for commands in the background.
+const SHELL: &[&[&str]] = &[
+    &["id", "session_id", "shell_id", "bash_id", "process_id", "terminal_id", "task_id", "pid"],
+    &["text", "input", "chars", "stdin", "data"],
+    &["wait_ms", "yield_time_ms", "timeout_ms", "wait"],
+];
+
 /// The rows of each tool; they come before those of any tool.
 const OF_TOOL: &[(&str, &[&[&str]])] = &[
     (
@@ -290,6 +297,10 @@ const OF_TOOL: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("task_get", &[&["id", "task_id", "taskid"]]),
+    ("shell", SHELL),
+    ("shell_read", SHELL),
+    ("shell_write", SHELL),
+    ("shell_kill", SHELL),
     ("ask_user", &[&["question", "prompt", "message", "text", "query"], &["choices", "options", "answers"]]),
 ];
 

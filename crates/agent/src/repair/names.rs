@@ -149,17 +149,11 @@ const ALIASES: &[(&[&str], &[&str])] = &[
         &["ask_user"],
     ),
     (
-        &[
-            "bashoutput",
-            "getterminaloutput",
-            "readterminal",
-            "writestdin",
-            "killshell",
-            "killbash",
-            "commandstatus",
-        ],
-        &["shell"],
+        &["bashoutput", "getterminaloutput", "readterminal", "shelloutput", "commandstatus", "readoutput"],
+        &["shell_read", "shell"],
     ),
+    (&["writestdin", "writetoterminal", "sendinput", "shellinput"], &["shell_write", "shell"]),
+    (&["killshell", "killbash", "killterminal", "killprocess", "stopcommand"], &["shell_kill", "shell"]),
     (
         &["strreplaceeditor", "strreplacebasededittool", "strreplaceedittool", "texteditor", "fileeditor"],
         &["file_edit"],

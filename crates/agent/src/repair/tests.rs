@@ -64,6 +64,25 @@ fn arguments_of_other_agents_are_the_tools_own() {
 }
 
 #[test]
+fn commands_in_the_background_are_dealt_with_by_the_names_of_other_agents() {
+    let id = || json!({"session_id": "sh_1"});
+    runs("BashOutput", json!({"bash_id": "sh_1"}), "shell_read", id());
+    runs("KillShell", json!({"shell_id": "sh_1"}), "shell_kill", id());
+    let told = json!({"session_id": "sh_1", "input": "y"});
+    runs("write_stdin", json!({"session_id": "sh_1", "chars": "y"}), "shell_write", told);
+    let read = json!({"action": "output", "id": "sh_1"});
+    runs("shell", json!({"action": "output", "bash_id": "sh_1"}), "shell", read);
+    // What other searches call their arguments.
+    let found = json!({"pattern": "x", "mode": "count", "ignore_case": true, "after": 2, "limit": 5});
+    let given = json!({"pattern": "x", "output_mode": "count", "-i": true, "-A": 2, "head_limit": 5});
+    runs("grep", given, "grep", found);
+    let asked = json!({"question": "which?", "choices": ["a", "b"]});
+    runs("ask_user", json!({"question": "which?", "options": ["a", "b"]}), "ask_user", asked);
+    let whole = json!({"question": "which?", "choices": [{"label": "a", "detail": "x"}, {"label": "b"}]});
+    assert!(call("ask_user", Ok(whole)).is_ok());
+}
+
+#[test]
 fn commands_come_as_text_and_as_words() {
     let ls = || json!({"command": "ls -la"});
     runs("bash", json!({"cmd": "ls -la"}), "bash", ls());

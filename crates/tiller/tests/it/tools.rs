@@ -73,7 +73,8 @@ fn a_command_in_the_background_is_told_read_and_stopped_and_ends_with_the_sessio
     prometheus(&home, &model);
     let (mut agent, session) = start(&home);
     assert_eq!(agent.prompt(&session, "go", &mut Editor::default()).unwrap(), "end_turn");
-    let results: Vec<_> = model.requests.iter().take(6).skip(1).map(|request| last_result(&request)).collect();
+    let results: Vec<_> =
+        model.requests.iter().take(6).skip(1).map(|request| last_result(&request)).collect();
     for (result, expected) in results.iter().zip([
         "Runs in the background as sh_1.",
         r"got hello\n(sh_1 is running)",
@@ -90,7 +91,8 @@ fn a_command_in_the_background_is_told_read_and_stopped_and_ends_with_the_sessio
 
 #[test]
 fn what_only_bash_understands_works_where_there_is_bash() {
-    let line = "[[ a == a ]] && set -o pipefail && diff <(echo x) <(echo x) && ! { false | true; } && echo works";
+    let line =
+        "[[ a == a ]] && set -o pipefail && diff <(echo x) <(echo x) && ! { false | true; } && echo works";
     let call = json!({ "command": line }).to_string();
     let (home, model) = stage(&[("bash", call.as_str())], 1);
     prometheus(&home, &model);

@@ -16,7 +16,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use std::fmt::Write as _;
+use std::{cmp::Reverse, fmt::Write as _};
 use system::AbsPath;
 
 /// Lists files whose paths match a pattern.
@@ -120,7 +120,7 @@ async fn newest_first(cx: &ToolContext, files: Vec<AbsPath>) -> Result<Vec<AbsPa
     let known = unless_cancelled(cx, cx.system.metadata_of(&files)).await?;
     let times = known.into_iter().map(|found| found.ok().and_then(|found| found.modified));
     let mut timed: Vec<_> = times.zip(files).collect();
-    timed.sort_by(|one, other| other.0.cmp(&one.0));
+    timed.sort_by_key(|(time, _)| Reverse(*time));
     Ok(timed.into_iter().map(|(_, file)| file).collect())
 }
 

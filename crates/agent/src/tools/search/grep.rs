@@ -316,13 +316,13 @@ impl Grep {
 
 /// The entries of one file that a page shows: its matches on the page with the lines around them.
 /// `before` counts the matches of the files before it; at most `most` matches of this one count.
-fn entries_of_page<'a>(
+fn entries_of_page(
     before: usize,
     page: Page,
-    entries: &'a [Entry],
+    entries: &[Entry],
     most: usize,
     lines_before: usize,
-) -> Vec<&'a Entry> {
+) -> Vec<&Entry> {
     let (mut shown, mut matches, mut on_page) = (Vec::new(), 0, false);
     // What stands between two matches, and belongs to the second where it is near enough.
     let mut between: Vec<&Entry> = Vec::new();
