@@ -208,15 +208,14 @@ fn search(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Resul
         restrict(schema, given, glob.to_owned())?;
         done.changed = true;
     }
-    if let Some((_, value)) =
-        remove(given, &["exclude", "exclude_pattern", "excludepattern", "excludes"], |value| {
-            value.is_string() && !schema.has("exclude")
-        })
+    let excluded = remove(given, &["exclude", "exclude_pattern", "excludepattern", "excludes"], |value| {
+        value.is_string() && !schema.has("exclude")
+    });
+    if let Some((_, value)) = excluded
+        && let Some(exclude) = value.as_str().filter(|text| !text.is_empty())
     {
-        if let Some(exclude) = value.as_str().filter(|text| !text.is_empty()) {
-            restrict(schema, given, format!("!{}", exclude.trim_start_matches('!')))?;
-            done.changed = true;
-        }
+        restrict(schema, given, format!("!{}", exclude.trim_start_matches('!')))?;
+        done.changed = true;
     }
     Ok(())
 }

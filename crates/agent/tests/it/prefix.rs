@@ -154,9 +154,9 @@ fn what_is_told_stands_before_what_the_user_says() {
 
 /// Whether something is no longer sent as it was.
 fn shortens(event: &SessionEvent) -> bool {
-    match event {
+    matches!(
+        event,
         SessionEvent::Compaction(Compaction { step: CompactionStep::Completed { .. }, .. })
-        | SessionEvent::ResultsLeftOut(_) => true,
-        _ => false,
-    }
+            | SessionEvent::ResultsLeftOut(_)
+    )
 }

@@ -137,7 +137,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
     if !is_plain(&file.source) {
         return Err("names a source that is too long or no plain text".to_owned());
     }
-    match file.providers.iter().flat_map(|(_, models)| models).find(|model| !model.is_sound()) {
+    match file.providers.values().flatten().find(|model| !model.is_sound()) {
         Some(model) => Err(format!("has a model with impossible values, {:?}", model.id)),
         None if file.providers.values().all(Vec::is_empty) => Err("has no models".to_owned()),
         None => Ok(file),

@@ -100,8 +100,8 @@ pub(super) fn find(text: &str, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextC
 
 /// Where the next mark begins: at the beginning of a word, so that a name with `functions.` in it is none.
 fn opener(text: &str, from: usize) -> Option<usize> {
-    let rest = text.get(from..).or_else(|| text.get(text.ceil_char_boundary(from)..))?;
-    let from = text.len() - rest.len();
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at))?;
+    let rest = &text[from..];
     let plain = OPENERS.iter().filter_map(|mark| rest.find(mark));
     let wide = WIDE.iter().filter_map(|mark| rest.find(mark));
     let found = from + plain.chain(wide).min()?;

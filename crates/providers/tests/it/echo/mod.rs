@@ -137,7 +137,7 @@ impl Talk {
 fn surface(client: Arc<FakeClient>) -> Surface {
     let system = Arc::new(FakeSystem::new());
     system.add_file("/w/a.txt", "one\n");
-    system.add_file("/w/long.txt", &"word\n".repeat(1_500));
+    system.add_file("/w/long.txt", "word\n".repeat(1_500));
     Surface { client, system }
 }
 
