@@ -5,7 +5,7 @@ use super::Problem;
 use super::tree::Tree;
 
 /// Where the time of day may be read, each with the reason.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("crates/store/src/sqlite/write.rs", "when a session was used last is stored"),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
