@@ -57,7 +57,7 @@ fn server(machine: &Machine) {
 fn said(stage: &Stage) -> Vec<Content> {
     let last = stage.model.requests().pop().unwrap().messages.pop();
     let Some(Message::User(content)) = last else { panic!("{last:?}") };
-    content
+    agent::fake::said(&content).to_vec()
 }
 
 fn texts(content: &[Content]) -> String {

@@ -134,7 +134,11 @@ async fn an_option_that_is_refused_is_left_out_from_then_on() {
     ];
     for (rules, wire, id, path, expected) in cases {
         let got = twice(rules, *wire, id, |_, body| has(body, path)).await;
-        assert_eq!(got, *expected, "{id} {rules:?}");
+        // The order of members is that of the program that the tests are built with.
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::from(text));
+        let got: Vec<_> = got.iter().map(|text| value(text)).collect();
+        let expected: Vec<_> = expected.iter().map(|text| value(text)).collect();
+        assert_eq!(got, expected, "{id} {rules:?}");
     }
 }
 

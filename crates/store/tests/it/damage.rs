@@ -55,10 +55,10 @@ async fn an_event_of_a_newer_format_is_not_guessed_at() {
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, vec![said("1"), said("2")]).await.unwrap();
     let raw = Connection::open(&path).unwrap();
-    raw.execute("UPDATE events SET format = 7 WHERE seq = 2", []).unwrap();
+    raw.execute("UPDATE events SET format = 99 WHERE seq = 2", []).unwrap();
     let refused = store.events(&lease.session, 0, 10).await;
     assert!(
-        matches!(&refused, Err(StoreError::Format(message)) if message.contains("format 7") && message.contains("upgrade")),
+        matches!(&refused, Err(StoreError::Format(message)) if message.contains("format 99") && message.contains("upgrade")),
         "{refused:?}"
     );
     assert_eq!(store.events(&lease.session, 0, 1).await, Ok(vec![(1, said("1"))]));

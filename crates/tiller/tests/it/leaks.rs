@@ -4,6 +4,7 @@ use crate::{
     agent::Agent,
     editor::Editor,
     home::{Home, stderr, stdout},
+    model_server::ModelServer,
 };
 use serde_json::Value;
 use std::{
@@ -149,6 +150,18 @@ fn p14_a_placeholder_key_withholds_nothing() {
     }
 }
 
+/// A model is asked, is told nothing of the file, and the user is told why.
+fn is_not_told(home: &Home, file: &str) {
+    let done = r#"{"choices":[{"index":0,"delta":{"content":"Done."},"finish_reason":"stop"}]}"#;
+    let server = ModelServer::start(vec![format!("data: {done}\n\n")]);
+    let mut command = home.tiller(&["-p", "hi", "-m", "openai/test"]);
+    let output = command.env("OPENAI_API_KEY", "key").env("OPENAI_BASE_URL", &server.url).output().unwrap();
+    assert_eq!(stdout(&output), "Done.\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains(file), "{}", stderr(&output));
+    let (_, body) = server.requests.recv().unwrap();
+    assert!(!body.contains("canary") && !body.contains("<instructions "), "{body}");
+}
+
 /// Runs `tiller acp` until `initialize` is answered and a session is made; what it said on stderr.
 fn started(home: &Home) -> String {
     let mut child = home
@@ -212,8 +225,11 @@ fn p06_a_file_that_nobody_asked_for_neither_hangs_nor_eats_memory_nor_leaks() {
             }
             let said = started(&home);
             assert!(!said.contains("canary"), "{name} {kind}: {said}");
-            if [".tiller/config.toml", "AGENTS.md"].contains(&name) {
+            if name == ".tiller/config.toml" {
                 assert!(said.contains(name), "{name} {kind}: {said}");
+            }
+            if name == "AGENTS.md" {
+                is_not_told(&home, name);
             }
             // A walk reads the ignore files.
             let found = stdout(&home.run(&["-p", "list files matching *.rs"]));

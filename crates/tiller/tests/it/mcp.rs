@@ -70,6 +70,16 @@ pub(crate) fn tools((_, body): &(String, String)) -> Vec<String> {
     names.map(|name| name.as_str().unwrap().to_owned()).filter(|name| name.starts_with("mcp__")).collect()
 }
 
+/// What the model was told of tools that came (`new_tools`) or went (`removed_tools`) last.
+pub(crate) fn news((_, body): &(String, String), tag: &str) -> String {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+    let text = body["messages"].as_array().unwrap().iter().map(|message| message["content"].to_string());
+    let text = text.collect::<String>();
+    let Some(begin) = text.rfind(&open) else { return String::new() };
+    text[begin..].split(&close).next().unwrap().to_owned()
+}
+
 /// What the model was told of the last call.
 pub(crate) fn last_result((_, body): &(String, String)) -> String {
     let body: Value = serde_json::from_str(body).unwrap();
@@ -211,16 +221,17 @@ fn p13_trust_that_somebody_gives_or_takes_counts_in_sessions_that_are_open() {
     project_server(&home, "ok");
     let mut agent = start(&home);
     let session = open(&mut agent, &home, json!([]));
-    let mut offered = || {
+    let mut told = |tag: &str| {
         agent.prompt(&session, "go", &mut Editor::default()).unwrap();
-        let told = tools(&model.requests.recv().unwrap());
-        told.iter().filter(|tool| tool.contains("mcp__proj__")).count()
+        let request = model.requests.recv().unwrap();
+        assert_eq!(tools(&request), [""; 0], "what is listed stays as it was");
+        news(&request, tag).matches("mcp__proj__").count()
     };
-    assert_eq!(offered(), 0);
+    assert_eq!(told("new_tools"), 0);
     assert!(home.run(&["mcp", "trust", "proj", "--yes"]).status.success());
-    assert_eq!(offered(), 3);
+    assert_eq!(told("new_tools"), 3);
     assert!(home.run(&["trust", "--revoke=proj"]).status.success());
-    assert_eq!(offered(), 0);
+    assert_eq!(told("removed_tools"), 3);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::{
     editor::Editor,
     home::{Home, stderr, stdout},
-    mcp::{json_of, notices, open, stage, start, tools},
+    mcp::{json_of, news, notices, open, stage, start},
     mcp_faults::over_http,
     web::{Request, Response, Web, get},
 };
@@ -341,7 +341,8 @@ fn a_session_is_told_how_to_sign_in() {
     model.1.requests.recv().unwrap();
     assert!(login(&home, agree).0);
     agent.prompt(&session, "again", &mut Editor::default()).unwrap();
-    assert_eq!(tools(&model.1.requests.recv().unwrap()), ["mcp__web__look"], "the session goes on with it");
+    let came = news(&model.1.requests.recv().unwrap(), "new_tools");
+    assert!(came.contains("mcp__web__look"), "the session goes on with it: {came}");
 }
 
 #[test]
