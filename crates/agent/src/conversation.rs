@@ -359,6 +359,11 @@ impl Conversation {
         self.answered.contains(model)
     }
 
+    /// Whether any model has answered before.
+    pub(crate) fn has_been_answered(&self) -> bool {
+        !self.answered.is_empty()
+    }
+
     /// The files that were attached, read or written.
     pub(crate) fn files(&self) -> impl Iterator<Item = &AbsPath> {
         self.files.iter()

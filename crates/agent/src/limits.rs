@@ -337,3 +337,13 @@ pub(crate) const COMPACTION_RESULT_CHARS: usize = 2_000;
 pub(crate) const COMPACTION_ARGUMENT_CHARS: usize = 1_000;
 /// Characters of a prompt that is still to be answered which go along with a summary.
 pub(crate) const COMPACTION_PROMPT_CHARS: usize = 20_000;
+/// Names of files that a small model is told before it is asked.
+pub(crate) const AHEAD_NAMES: usize = 60;
+/// Files whose text it is given.
+pub(crate) const AHEAD_FILES: usize = 3;
+/// Bytes of them in all.
+pub(crate) const AHEAD_BYTES: usize = 6 * 1024;
+/// Files that are looked through for the words of a prompt.
+pub(crate) const AHEAD_SEARCHED: usize = 400;
+/// The largest of them, in bytes.
+pub(crate) const AHEAD_SEARCHED_BYTES: u64 = 32 * 1024;

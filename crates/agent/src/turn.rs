@@ -157,6 +157,7 @@ async fn attempt(
     }
 
     session.tell_notices(hint.into_iter().collect()).await?;
+    session.prompt_to_read_for = Some(prompted::words(&content));
 
     let mut loops = Loops::default();
     loop {

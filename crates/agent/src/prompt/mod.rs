@@ -5,10 +5,12 @@ mod environment;
 mod git;
 mod instructions;
 mod profile;
+mod read_ahead;
 
 pub(crate) use environment::{Place, facts};
 pub(crate) use instructions::Instructions;
 pub(crate) use profile::{Profile, profile};
+pub(crate) use read_ahead::read_ahead;
 
 use crate::{AnyTool, Mode, limits::LOOK_AROUND_WAIT, policy};
 use system::{AbsPath, FoundRules, System};

@@ -12,6 +12,8 @@ pub(crate) struct Profile {
     /// Whether it is a language model: its requests begin the same each time, and it is told where
     /// it works.
     pub(crate) is_briefed: bool,
+    /// Whether files that a prompt names or speaks of are read for it.
+    pub(crate) reads_ahead: bool,
     /// Bytes of instructions of the project that it is told.
     pub(crate) instructions: usize,
 }
@@ -21,12 +23,30 @@ pub(crate) fn profile(model: &ModelInfo) -> Profile {
     // An eighth of the context, at four bytes a token.
     let share = usize::try_from(model.context_size / 2).unwrap_or(usize::MAX);
     let instructions = if share == 0 { INSTRUCTIONS_BYTES } else { share.min(INSTRUCTIONS_BYTES) };
-    let tools: Option<fn() -> Vec<ToolSpec>> = match model.profile {
-        ToolProfile::Full => None,
-        ToolProfile::Small => Some(tools::small),
-    };
-    Profile { system: SYSTEM, tools, is_briefed: model.disclosure.is_none(), instructions }
+    let is_briefed = model.disclosure.is_none();
+    match model.profile {
+        ToolProfile::Full => {
+            Profile { system: SYSTEM, tools: None, is_briefed, reads_ahead: false, instructions }
+        }
+        ToolProfile::Small => Profile {
+            system: SMALL,
+            tools: Some(tools::small),
+            is_briefed,
+            reads_ahead: is_briefed,
+            instructions,
+        },
+    }
 }
+
+/// For models with little context or ability: each line answers a mistake that they make often.
+const SMALL: &str = "\
+You are Tiller, a coding agent. You work on the user's project by calling tools, one call at a time; you get its result before the next.
+- <files> and <file> show the project. A question that they answer needs no call: answer it in one or two sentences.
+- To change a file, call file_edit: old_string is copied from the file, new_string is the new text. Never show a change as text instead.
+- A file that is not shown: read it with file_read before you say anything of it or change it.
+- Change only what the user asked for. When it is done, say in one sentence what you did.
+- Write a call as <tool_call>{\"name\": ..., \"arguments\": {...}}</tool_call>.
+";
 
 const SYSTEM: &str = "\
 You are Tiller, a coding agent. You work on the user's project with the tools listed here. Answer in Markdown, in the user's language.

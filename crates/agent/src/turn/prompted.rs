@@ -38,6 +38,15 @@ pub(super) fn prompt_events(
     events
 }
 
+/// The texts of a prompt.
+pub(super) fn words(content: &[Content]) -> String {
+    let text = |item: &Content| match item {
+        Content::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
 fn title(content: &[Content]) -> Option<String> {
     content.iter().find_map(|item| match item {
         Content::Text(text) => {
@@ -115,11 +124,7 @@ impl Session {
         mut content: Vec<Content>,
         cancel: &CancellationToken,
     ) -> (Vec<Content>, Option<String>) {
-        let text = |item: &Content| match item {
-            Content::Text(text) => Some(text.clone()),
-            _ => None,
-        };
-        let about = || json!({ "prompt": content.iter().filter_map(text).collect::<Vec<_>>().join("\n") });
+        let about = || json!({ "prompt": words(&content) });
         let hooks = self.look_at_settings().await.hooks.clone();
         let said = hooks.run(HookEvent::Prompt, &self.cwd, None, about, cancel).await;
         content.extend(said.notes.into_iter().map(Content::text));

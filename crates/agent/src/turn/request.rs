@@ -2,8 +2,8 @@
 //! once, and what has changed since, which is told as a part of the conversation.
 
 use crate::{
-    Briefing, Effort, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity, ToolSpec,
-    ToolSpecs,
+    Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
+    ToolSpec, ToolSpecs,
     briefing::{self, Fact, Known, instruction_files},
     limits::INSTRUCTIONS_FILE_BYTES,
     prompt::{self, Profile},
@@ -90,9 +90,29 @@ impl Session {
         if profile.is_briefed {
             events.extend(self.briefings(&profile, model, state).await);
         }
+        if profile.reads_ahead
+            && let Some(prompt) = self.prompt_to_read_for.take()
+        {
+            events.extend(self.ahead(&prompt, state).await);
+        }
         if !events.is_empty() {
             self.store_also(events);
         }
+    }
+
+    /// The files that a prompt names or speaks of, for a model that would not look for them itself.
+    async fn ahead(&mut self, prompt: &str, state: &SessionState) -> Option<SessionEvent> {
+        let system = self.gate.system.clone();
+        let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
+        let is_known =
+            |path: &_, text: &str| matches!(self.files.freshness(path, Some(text)), Freshness::Fresh);
+        let names = !self.conversation().has_been_answered();
+        let ahead = prompt::read_ahead(system.as_ref(), &self.cwd, prompt, names, &open, &is_known).await;
+        for (path, text) in &ahead.whole {
+            self.files.saw(path, text);
+        }
+        let text = ahead.text.trim_end().to_owned();
+        (!text.is_empty()).then(|| SessionEvent::Briefing(Briefing { text, ..Briefing::default() }))
     }
 
     async fn briefings(

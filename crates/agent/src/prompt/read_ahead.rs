@@ -1,0 +1,191 @@
+//! What a small model is given of a project before it is asked: the names of its files, and the text
+//! of those that a prompt names or speaks of. Such models guess what a file holds; most of their
+//! first calls would read these files, and each round costs them seconds.
+
+use super::within;
+use crate::{
+    attachments::Open,
+    limits::{AHEAD_BYTES, AHEAD_FILES, AHEAD_NAMES, AHEAD_SEARCHED, AHEAD_SEARCHED_BYTES, LOOK_AROUND_WAIT},
+};
+use std::{collections::BTreeSet, fmt::Write as _};
+use system::{AbsPath, System, WalkOptions};
+
+/// Letters of a word that is looked for in files.
+const WORD: usize = 4;
+/// Words that say nothing about which file is meant.
+const COMMON: [&str; 36] = [
+    "about", "after", "also", "change", "code", "does", "each", "every", "file", "files", "from", "function",
+    "have", "into", "line", "make", "must", "name", "named", "only", "project", "rename", "return",
+    "returns", "should", "that", "them", "then", "there", "this", "what", "when", "where", "which", "with",
+    "write",
+];
+
+/// What was found for a prompt.
+#[derive(Debug, Default)]
+pub(crate) struct ReadAhead {
+    /// For the model; empty where there is nothing to tell.
+    pub(crate) text: String,
+    /// The files whose whole text it has.
+    pub(crate) whole: Vec<(AbsPath, String)>,
+}
+
+/// Reads ahead for a prompt. `names`: whether the names of files are told too. `is_known` says of a
+/// file's text whether the model has seen it as it is. Only what `open` allows is read; what takes
+/// longer than 5 s is given up.
+pub(crate) async fn read_ahead(
+    system: &dyn System,
+    cwd: &AbsPath,
+    prompt: &str,
+    names: bool,
+    open: &Open<'_>,
+    is_known: &(dyn Fn(&AbsPath, &str) -> bool + Send + Sync),
+) -> ReadAhead {
+    let read = async {
+        let options = WalkOptions { limit: AHEAD_SEARCHED, include_ignored: false };
+        let files = system.walk(cwd, options).await.unwrap_or_default();
+        let files: Vec<_> =
+            files.into_iter().filter_map(|path| Some((path.relative_to(cwd)?.to_owned(), path))).collect();
+        let mut ahead = ReadAhead::default();
+        if names && !files.is_empty() {
+            ahead.text.push_str("<files>\n");
+            for (name, _) in files.iter().take(AHEAD_NAMES) {
+                let _ = writeln!(ahead.text, "{}", crate::one_line(name));
+            }
+            if files.len() > AHEAD_NAMES {
+                ahead.text.push_str("… (glob finds more)\n");
+            }
+            ahead.text.push_str("</files>\n");
+        }
+        let mut left = AHEAD_BYTES;
+        for (name, path, text) in chosen(system, &files, prompt, open).await {
+            if is_known(&path, &text) || left == 0 {
+                continue;
+            }
+            let end = text.floor_char_boundary(left);
+            let (shown, note) = match end == text.len() {
+                true => (text.as_str(), ""),
+                false => (&text[..end], "\n[cut here: read the rest with file_read]"),
+            };
+            left -= end;
+            let shown = within("file", shown);
+            let _ = writeln!(
+                ahead.text,
+                "<file path=\"{}\">\n{}{note}\n</file>",
+                crate::one_line(&name),
+                shown.trim_end_matches('\n')
+            );
+            if note.is_empty() {
+                ahead.whole.push((path, text));
+            }
+        }
+        ahead
+    };
+    tokio::time::timeout(LOOK_AROUND_WAIT, read).await.unwrap_or_default()
+}
+
+/// The files that a prompt names; if it names none, those in which most of its words occur.
+async fn chosen(
+    system: &dyn System,
+    files: &[(String, AbsPath)],
+    prompt: &str,
+    open: &Open<'_>,
+) -> Vec<(String, AbsPath, String)> {
+    let said = prompt.to_lowercase();
+    let words: BTreeSet<&str> = said
+        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-')))
+        .map(|word| word.trim_matches(['.', '/', '-']))
+        .collect();
+    let is_named = |name: &str| {
+        let name = name.to_lowercase();
+        let file = name.rsplit('/').next().unwrap_or(&name);
+        words.contains(name.as_str()) || words.contains(file)
+    };
+    let mut chosen = Vec::new();
+    for (name, path) in files.iter().filter(|(name, _)| is_named(name)).take(AHEAD_FILES) {
+        if let Some(text) = text(system, path, open).await {
+            chosen.push((name.clone(), path.clone(), text));
+        }
+    }
+    if !chosen.is_empty() {
+        return chosen;
+    }
+    let words: BTreeSet<&str> = words
+        .iter()
+        .flat_map(|word| word.split(['.', '/', '-']))
+        .filter(|word| word.len() >= WORD && !COMMON.contains(word))
+        // The singular is in the plural.
+        .map(|word| word.strip_suffix('s').unwrap_or(word))
+        .collect();
+    let mut scored = Vec::new();
+    for (name, path) in files {
+        let Some(text) = text(system, path, open).await else { continue };
+        let held = format!("{}\n{}", name, text).to_lowercase();
+        let score = words.iter().filter(|word| held.contains(**word)).count();
+        if score > 0 {
+            scored.push((score, name.clone(), path.clone(), text));
+        }
+    }
+    scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    scored.into_iter().take(AHEAD_FILES).map(|(_, name, path, text)| (name, path, text)).collect()
+}
+
+/// The text of a file that may be read without asking and is not too large to be looked through.
+async fn text(system: &dyn System, path: &AbsPath, open: &Open<'_>) -> Option<String> {
+    let canonical = system.resolve(path).await.ok()?;
+    let size = system.metadata(path).await.ok()?.size;
+    if size > AHEAD_SEARCHED_BYTES {
+        return None;
+    }
+    open(path, &canonical)?.read_text(path, None).await.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use system::FakeSystem;
+
+    async fn ahead(files: &[(&str, &str)], prompt: &str) -> ReadAhead {
+        let system = Arc::new(FakeSystem::new());
+        for (name, text) in files {
+            system.add_file(&format!("/w/{name}"), text);
+        }
+        let cwd = AbsPath::new("/w").unwrap();
+        let blocked = |path: &AbsPath| path.as_str().ends_with(".key");
+        let shared = system.clone();
+        let open =
+            move |path: &AbsPath, _: &AbsPath| (!blocked(path)).then(|| shared.clone() as Arc<dyn System>);
+        read_ahead(system.as_ref(), &cwd, prompt, true, &open, &|_, _| false).await
+    }
+
+    const FILES: &[(&str, &str)] = &[
+        ("app.py", "def greet():\n    return 'hello'\n"),
+        ("mail/send.py", "def send_mail(to):\n    pass\n"),
+        ("server.key", "mail mail mail\n"),
+    ];
+
+    #[tokio::test]
+    async fn a_file_that_is_named_is_read_and_no_other() {
+        let found = ahead(FILES, "What does app.py return?").await;
+        assert!(found.text.starts_with("<files>\napp.py\nmail/send.py\nserver.key\n</files>\n"));
+        assert!(found.text.contains("<file path=\"app.py\">\ndef greet():"), "{}", found.text);
+        assert!(!found.text.contains("send_mail"), "{}", found.text);
+        assert_eq!(found.whole.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn without_a_name_the_files_that_speak_of_it_are_read_and_blocked_ones_are_not() {
+        let found = ahead(FILES, "Which function sends the mails?").await;
+        assert!(found.text.contains("<file path=\"mail/send.py\">\ndef send_mail"), "{}", found.text);
+        assert!(!found.text.contains("mail mail"), "{}", found.text);
+    }
+
+    #[tokio::test]
+    async fn what_is_long_is_cut_and_is_not_taken_for_read() {
+        let long = "word\n".repeat(5_000);
+        let found = ahead(&[("a.txt", &long)], "What is in a.txt?").await;
+        assert!(found.text.len() < AHEAD_BYTES + 200, "{}", found.text.len());
+        assert!(found.text.contains("[cut here") && found.whole.is_empty());
+        assert!(ahead(&[], "anything").await.text.is_empty());
+    }
+}
