@@ -16,7 +16,6 @@ mod manifest;
 mod module_docs;
 mod os_bans;
 mod promises;
-mod proofs;
 mod security;
 mod size;
 mod sleeps;
@@ -71,7 +70,6 @@ const CHECKS: &[(&str, Check)] = &[
     ("module docs", module_docs::check),
     ("os bans", os_bans::check),
     ("promises", promises::check),
-    ("proofs", proofs::check),
     ("security", security::check),
     ("size", size::check),
     ("sleeps", sleeps::check),
