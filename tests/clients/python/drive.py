@@ -148,11 +148,11 @@ async def look_back(stage: Stage, id: str, first: Editor) -> None:
 
 async def headless(stage: Stage, id: str) -> None:
     """`tiller -p` does the same, and each goes on with the other's session."""
-    run = json.loads(stage.run(stage.headless, "-p", PROMPT, "--yolo", "-o", "json"))
+    run = json.loads(stage.run(stage.headless, "-m", "offline/pilot", "-p", PROMPT, "--yolo", "-o", "json"))
     texts = [(root / FILE).read_text() for root in (stage.edited, stage.headless)]
     expect(texts == [EXPECTED, EXPECTED], f"the editor's and the headless run's change differ: {texts}")
 
-    more = json.loads(stage.run(stage.edited, "--session", id, "-p", f"show {FILE}", "-o", "json"))
+    more = json.loads(stage.run(stage.edited, "-m", "offline/pilot", "--session", id, "-p", f"show {FILE}", "-o", "json"))
     expect(more["session_id"] == id, f"--session {id} went on with {more['session_id']}")
     expect("Hello, $1!" in more["text"], f"the headless turn does not see the file: {more['text']!r}")
     shown = stage.run(stage.edited, "sessions", "show", id)

@@ -66,6 +66,8 @@ async function model(asked) {
     let body = "";
     request.on("data", (piece) => (body += piece));
     request.on("end", () => {
+      // It lists no models.
+      if (request.method === "GET") return response.writeHead(404).end();
       asked.push(JSON.parse(body));
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.end(answers.shift());

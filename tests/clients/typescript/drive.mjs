@@ -150,11 +150,11 @@ async function lookBack(stage, id, first) {
 
 /** `tiller -p` does the same, and each goes on with the other's session. */
 async function headless(stage, id) {
-  const run = JSON.parse(stage.run(stage.headless, "-p", PROMPT, "--yolo", "-o", "json"));
+  const run = JSON.parse(stage.run(stage.headless, "-m", "offline/pilot", "-p", PROMPT, "--yolo", "-o", "json"));
   const texts = [stage.edited, stage.headless].map((root) => readFileSync(join(root, FILE), "utf8"));
   expect(same(texts, [EXPECTED, EXPECTED]), `the editor's and the headless run's change differ: ${shown(texts)}`);
 
-  const more = JSON.parse(stage.run(stage.edited, "--session", id, "-p", `show ${FILE}`, "-o", "json"));
+  const more = JSON.parse(stage.run(stage.edited, "-m", "offline/pilot", "--session", id, "-p", `show ${FILE}`, "-o", "json"));
   expect(more.session_id === id, `--session ${id} went on with ${more.session_id}`);
   expect(more.text.includes("Hello, $1!"), `the headless turn does not see the file: ${shown(more.text)}`);
   const story = stage.run(stage.edited, "sessions", "show", id);

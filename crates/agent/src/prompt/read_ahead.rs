@@ -6,6 +6,7 @@ use super::within;
 use crate::{
     attachments::Open,
     limits::{AHEAD_BYTES, AHEAD_FILES, AHEAD_NAMES, AHEAD_SEARCHED, AHEAD_SEARCHED_BYTES, LOOK_AROUND_WAIT},
+    tools::output::floor,
 };
 use std::{collections::BTreeSet, fmt::Write as _};
 use system::{AbsPath, System, WalkOptions};
@@ -61,7 +62,7 @@ pub(crate) async fn read_ahead(
             if is_known(&path, &text) || left == 0 {
                 continue;
             }
-            let end = text.floor_char_boundary(left);
+            let end = floor(&text, left);
             let (shown, note) = match end == text.len() {
                 true => (text.as_str(), ""),
                 false => (&text[..end], "\n[cut here: read the rest with file_read]"),

@@ -3,9 +3,9 @@
 use super::{
     args,
     edit::{self, EditError, Step},
-    nearest,
+    nearest, output,
 };
-use crate::ToolError;
+use crate::{ToolError, limits::NEAREST_LINE_CHARS};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -67,7 +67,7 @@ pub(super) fn apply(
             continue;
         }
         let edited = edit::apply(text, old, new, *replace_all).map_err(|error| {
-            let why = explain(name, text, old, error);
+            let why = explain(name, text, old, new, error);
             match replacements.len() {
                 1 => ToolError::message(why),
                 all => ToolError::message(format!(
@@ -130,7 +130,19 @@ fn note(which: &str, steps: &[Step]) -> String {
     }
 }
 
-fn explain(path: &str, text: &str, old: &str, error: EditError) -> String {
+/// What a model is told that asks for text which is not there yet, to add what follows it.
+fn how_to_add(text: &str, old: &str, new: &str) -> String {
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    match last.filter(|_| !old.trim().is_empty() && new.trim_start().starts_with(old.trim())) {
+        Some(last) => format!(
+            " To add lines, take a line that is in the file as old_string and repeat it in new_string with the new lines after it; the last one is `{}`.",
+            output::cut(last, NEAREST_LINE_CHARS)
+        ),
+        None => String::new(),
+    }
+}
+
+fn explain(path: &str, text: &str, old: &str, new: &str, error: EditError) -> String {
     match error {
         EditError::EmptyOld => format!(
             "old_string is empty, but {path} exists and is not empty; nothing was changed. Give the text to replace as old_string: to add lines, a line \
@@ -142,7 +154,8 @@ fn explain(path: &str, text: &str, old: &str, error: EditError) -> String {
             edit::matched_after(&steps)
         ),
         EditError::NotFound => format!(
-            "old_string not found in {path}. Make sure it matches exactly including whitespace.{}",
+            "old_string not found in {path}. Make sure it matches exactly including whitespace.{}{}",
+            how_to_add(text, old, new),
             nearest::nearest(text, old)
         ),
         EditError::ElidedOld(line) => format!(
