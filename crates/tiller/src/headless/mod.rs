@@ -77,7 +77,10 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
         exit = asked_to_end(run.deadline) => Ok(Err(exit)),
     };
     let code = match begun {
-        Ok(Ok(session)) => turn(&session, &run, &output).await,
+        Ok(Ok(session)) => {
+            let turn = turn(&session, &run, &output).await;
+            turn.with_context(|| format!("session {}", session.id()))
+        }
         Ok(Err(exit)) => Ok(unfinished(&output, exit, "the turn had not begun")),
         Err(error) => Err(error),
     };
