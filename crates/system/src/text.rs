@@ -8,8 +8,10 @@ use std::{borrow::Cow, fmt};
 /// The byte-order mark that some editors put in front of UTF-8.
 pub(crate) const BOM: &str = "\u{feff}";
 
-/// Folders of dependencies and build products: walked only when ignored files are asked for.
-pub(crate) const SKIPPED_FOLDERS: [&str; 3] = ["node_modules", "vendor", "target"];
+/// Folders of dependencies, build products and version control: walked only when ignored files are
+/// asked for, whatever an ignore file takes back (`!*/`).
+pub(crate) const SKIPPED_FOLDERS: [&str; 7] =
+    ["node_modules", "vendor", "target", ".git", ".hg", ".jj", ".svn"];
 
 /// The most characters in a hundred that text in Windows-1252 has outside ASCII. Other encodings of
 /// eight bits have more of them, since all their letters are such.

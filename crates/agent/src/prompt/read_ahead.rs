@@ -44,8 +44,11 @@ pub(crate) async fn read_ahead(
     let read = async {
         let options = WalkOptions { limit: AHEAD_SEARCHED, include_ignored: false };
         let files = system.walk(cwd, options).await.unwrap_or_default();
-        let files: Vec<_> =
-            files.into_iter().filter_map(|path| Some((path.relative_to(cwd)?.to_owned(), path))).collect();
+        let files: Vec<_> = files
+            .into_iter()
+            .filter_map(|path| Some((path.relative_to(cwd)?.to_owned(), path)))
+            .filter(|(name, _)| !is_hidden(name))
+            .collect();
         let mut ahead = ReadAhead::default();
         if names && !files.is_empty() {
             ahead.text.push_str("<files>\n");
@@ -82,6 +85,11 @@ pub(crate) async fn read_ahead(
         ahead
     };
     tokio::time::timeout(LOOK_AROUND_WAIT, read).await.unwrap_or_default()
+}
+
+/// Whether a file, or a folder on the way to it, has a name that begins with a dot.
+fn is_hidden(name: &str) -> bool {
+    name.split('/').any(|part| part.starts_with('.'))
 }
 
 /// The files that a prompt names; if it names none, those in which most of its words occur.
@@ -163,6 +171,7 @@ mod tests {
         ("app.py", "def greet():\n    return 'hello'\n"),
         ("mail/send.py", "def send_mail(to):\n    pass\n"),
         ("server.key", "mail mail mail\n"),
+        (".git/hooks/update.sample", "mail mail\n"),
     ];
 
     #[tokio::test]

@@ -471,6 +471,12 @@ async fn p06_ignore_files_are_regular_small_and_no_links() {
         put(name, "");
     }
     assert_eq!(walk("e").await, ["e/f/b.log", "e/f/kept.log", "e/kept.log"]);
+    // The folder of the repository itself is none of its files.
+    put("g/.gitignore", "*\n!*/\n!*.*\n");
+    for name in ["g/.git/hooks/update.sample", "g/a.txt"] {
+        put(name, "");
+    }
+    assert_eq!(walk("g").await, ["g/.gitignore", "g/a.txt"]);
 }
 
 #[tokio::test]
