@@ -213,7 +213,9 @@ fn first_key_is_of_a_call(text: &str) -> Option<bool> {
     let Some(inside) = text.strip_prefix('{') else {
         return if text.is_empty() { None } else { Some(false) };
     };
+    // Some models double the braces.
     let inside = inside.trim_start();
+    let inside = inside.strip_prefix('{').unwrap_or(inside).trim_start();
     if inside.is_empty() {
         return None;
     }

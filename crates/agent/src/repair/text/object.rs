@@ -22,6 +22,9 @@ const BESIDE: [&str; 8] = ["id", "type", "call_id", "thought", "thoughts", "reas
 
 /// The calls of a text that is JSON and nothing else; all of its values must be calls.
 pub(super) fn read(text: &str) -> Option<Vec<TextCall>> {
+    if let Some(inner) = within_double_braces(text) {
+        return of(&inner);
+    }
     let found = json::read(text).ok()?;
     let mut calls = Vec::new();
     for value in &found.values {
@@ -31,6 +34,16 @@ pub(super) fn read(text: &str) -> Option<Vec<TextCall>> {
         last.whole = !found.unclosed;
     }
     (!calls.is_empty()).then_some(calls)
+}
+
+/// The object in `{{…}}`: some models copy the braces of their template's source.
+fn within_double_braces(text: &str) -> Option<Value> {
+    let inner = text.trim().strip_prefix('{')?.trim_start();
+    if !inner.starts_with('{') {
+        return None;
+    }
+    let (value, end) = json::prefix(inner).ok()?;
+    inner[end..].chars().all(|c| c == '}' || c.is_whitespace()).then_some(value)
 }
 
 /// The calls that a value is.

@@ -63,6 +63,8 @@ const MARKED: &[&str] = &[
 ];
 
 const PLAIN: &[&str] = &[
+    "{{\"name\": \"file_read\", \"arguments\": {\"path\": \"a.py\"}}}",
+    "```json\n{{\"name\": \"file_read\", \"arguments\": {\"path\": \"a.py\"}}}}\n```",
     "```json\n{\"name\": \"file_read\", \"arguments\": {\"path\": \"a.py\"}}\n```",
     "```json\n{\n  \"name\": \"file_read\",\n  \"arguments\": {\n    \"path\": \"a.py\",\n  }\n}\n```\n",
     "```\n{\"tool\": \"file_read\", \"args\": {\"path\": \"a.py\"}}\n```",
