@@ -543,7 +543,6 @@ impl Runtime {
             current_model: None,
             model_of: None,
             surroundings: Surroundings::default(),
-            prompt_to_read_for: None,
             problems_told: HashSet::new(),
             prefixes: self.prefixes.clone(),
             sampled: Spent::default(),

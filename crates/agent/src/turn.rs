@@ -157,7 +157,7 @@ async fn attempt(
     }
 
     session.tell_notices(hint.into_iter().collect()).await?;
-    session.prompt_to_read_for = Some(prompted::words(&content));
+    let prompt = prompted::words(&content);
 
     let mut loops = Loops::default();
     loop {
@@ -188,14 +188,20 @@ async fn attempt(
             model = session.model(&model_id) => model?,
         };
         session.brief(model.info(), &state()).await;
+        if course.requests == 1 {
+            session.read_ahead(model.info(), &prompt, &state()).await;
+        }
         let mut request = session.frame(model.info(), &state());
         let with = Summing { model: model.as_ref(), around: context::around(&request), cancel };
+        let messages = session.conversation().history().messages().len();
         session.make_room(&with, &mut course.usage).await?;
         if cancel.is_cancelled() {
             return Ok(StopReason::Cancelled);
         }
-        // What was summed up may have said where the model works.
-        session.brief(model.info(), &state()).await;
+        if session.conversation().history().messages().len() < messages {
+            // What was summed up may have said where the model works.
+            session.brief(model.info(), &state()).await;
+        }
         if let Some(text) = course.nudge.take() {
             let nudge = Briefing { text: text.into(), ..Briefing::default() };
             session.store_also(vec![SessionEvent::Briefing(nudge)]);

@@ -8,7 +8,7 @@ use crate::{
     limits::{AHEAD_BYTES, AHEAD_FILES, AHEAD_NAMES, AHEAD_SEARCHED, AHEAD_SEARCHED_BYTES, LOOK_AROUND_WAIT},
     tools::output::floor,
 };
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use system::{AbsPath, System, WalkOptions};
 
 /// Letters of a word that is looked for in files.
@@ -127,31 +127,42 @@ async fn chosen(
         .collect();
     let mut scored = Vec::new();
     for (name, path) in files {
-        let Some(text) = text(system, path, open).await else { continue };
-        let held = format!("{}\n{}", name, text).to_lowercase();
+        // From disk: an editor is not asked for every file of the project.
+        let Some(allowed) = readable(system, path, open).await else { continue };
+        let Ok(bytes) = allowed.read(path).await else { continue };
+        let held = format!("{name}\n{}", String::from_utf8_lossy(&bytes)).to_lowercase();
         let score = words.iter().filter(|word| held.contains(**word)).count();
         if score > 0 {
-            scored.push((score, name.clone(), path.clone(), text));
+            scored.push((score, name, path));
         }
     }
-    scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    scored.into_iter().take(AHEAD_FILES).map(|(_, name, path, text)| (name, path, text)).collect()
+    scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    for (_, name, path) in scored.into_iter().take(AHEAD_FILES) {
+        if let Some(text) = text(system, path, open).await {
+            chosen.push((name.clone(), path.clone(), text));
+        }
+    }
+    chosen
 }
 
-/// The text of a file that may be read without asking and is not too large to be looked through.
+/// The text of a file, from the editor's buffer where reads are delegated.
 async fn text(system: &dyn System, path: &AbsPath, open: &Open<'_>) -> Option<String> {
+    readable(system, path, open).await?.read_text(path, None).await.ok()
+}
+
+/// The system to read a file through, if it may be read without asking and is not too large.
+async fn readable(system: &dyn System, path: &AbsPath, open: &Open<'_>) -> Option<Arc<dyn System>> {
     let canonical = system.resolve(path).await.ok()?;
     let size = system.metadata(path).await.ok()?.size;
     if size > AHEAD_SEARCHED_BYTES {
         return None;
     }
-    open(path, &canonical)?.read_text(path, None).await.ok()
+    open(path, &canonical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use system::FakeSystem;
 
     async fn ahead(files: &[(&str, &str)], prompt: &str) -> ReadAhead {

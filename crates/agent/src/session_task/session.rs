@@ -51,8 +51,6 @@ pub(crate) struct Session {
     pub(crate) model_of: Option<Arc<RuntimeOptions>>,
     /// What lies around the folder, as it was when the running turn began.
     pub(crate) surroundings: Surroundings,
-    /// The text of the running turn's prompt, until files were read for it.
-    pub(crate) prompt_to_read_for: Option<String>,
     /// What the user was told of files that cannot be used, each once.
     pub(crate) problems_told: HashSet<String>,
     /// What requests begin with, in common with the other sessions of the runtime.

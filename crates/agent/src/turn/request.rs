@@ -90,18 +90,16 @@ impl Session {
         if profile.is_briefed {
             events.extend(self.briefings(&profile, model, state).await);
         }
-        if profile.reads_ahead
-            && let Some(prompt) = self.prompt_to_read_for.take()
-        {
-            events.extend(self.ahead(&prompt, state).await);
-        }
         if !events.is_empty() {
             self.store_also(events);
         }
     }
 
-    /// The files that a prompt names or speaks of, for a model that would not look for them itself.
-    async fn ahead(&mut self, prompt: &str, state: &SessionState) -> Option<SessionEvent> {
+    /// Tells a model that would not look for them itself of the files that a prompt names or speaks of.
+    pub(super) async fn read_ahead(&mut self, model: &ModelInfo, prompt: &str, state: &SessionState) {
+        if !prompt::profile(model).reads_ahead {
+            return;
+        }
         let system = self.gate.system.clone();
         let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
         let is_known =
@@ -112,7 +110,9 @@ impl Session {
             self.files.saw(path, text);
         }
         let text = ahead.text.trim_end().to_owned();
-        (!text.is_empty()).then(|| SessionEvent::Briefing(Briefing { text, ..Briefing::default() }))
+        if !text.is_empty() {
+            self.store_also(vec![SessionEvent::Briefing(Briefing { text, ..Briefing::default() })]);
+        }
     }
 
     async fn briefings(
