@@ -74,6 +74,11 @@ impl Sink {
         self.came > ANSWER_BYTES
     }
 
+    /// Reads an event, or an item of one; what is none of this wire is passed over and counted.
+    pub(crate) fn read<'a, T: serde::Deserialize<'a>>(&mut self, data: &'a str) -> Option<T> {
+        serde_json::from_str(data).map_err(|error| self.malformed(&error, data.len())).ok()
+    }
+
     /// An event that is none of this wire: passed over and counted. Its text may be private and is not logged.
     pub(crate) fn malformed(&mut self, error: &serde_json::Error, bytes: usize) {
         self.malformed += 1;

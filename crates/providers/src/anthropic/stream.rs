@@ -44,15 +44,11 @@ enum Open {
 
 impl Fold for AnthropicFold {
     fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
-        let event: Event = match serde_json::from_str(data) {
-            Ok(event) => event,
-            // Gateways put OpenAI's end mark here too; it means nothing.
-            Err(_) if data.trim() == "[DONE]" => return Ok(()),
-            Err(error) => {
-                sink.malformed(&error, data.len());
-                return Ok(());
-            }
-        };
+        // Gateways put OpenAI's end mark here too; it means nothing.
+        if data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let Some(event) = sink.read::<Event>(data) else { return Ok(()) };
         match event {
             Event::MessageStart { message } => self.count(message.usage, sink),
             Event::ContentBlockStart { index, content_block } => {

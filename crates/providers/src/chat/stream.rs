@@ -46,13 +46,7 @@ impl Fold for ChatFold {
             sink.ended = true;
             return Ok(());
         }
-        let chunk: Chunk<'_> = match serde_json::from_str(data) {
-            Ok(chunk) => chunk,
-            Err(error) => {
-                sink.malformed(&error, data.len());
-                return Ok(());
-            }
-        };
+        let Some(chunk) = sink.read::<Chunk<'_>>(data) else { return Ok(()) };
         if chunk.is_error() {
             let value = serde_json::from_str(data).unwrap_or_default();
             return Err(peer.reported(None, &value));

@@ -37,14 +37,10 @@ struct Open {
 
 impl Fold for GeminiFold {
     fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
-        let event: Event<'_> = match serde_json::from_str(data) {
-            Ok(event) => event,
-            Err(_) if data.trim() == "[DONE]" => return Ok(()),
-            Err(error) => {
-                sink.malformed(&error, data.len());
-                return Ok(());
-            }
-        };
+        if data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let Some(event) = sink.read::<Event<'_>>(data) else { return Ok(()) };
         if event.error.is_some() {
             let value = serde_json::from_str(data).unwrap_or_default();
             return Err(peer.reported(None, &value));
@@ -102,13 +98,7 @@ const REFUSALS: &[&str] =
 
 impl GeminiFold {
     fn on_part(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
-        let part: Part<'_> = match serde_json::from_str(raw.get()) {
-            Ok(part) => part,
-            Err(error) => {
-                sink.malformed(&error, raw.get().len());
-                return Ok(());
-            }
-        };
+        let Some(part) = sink.read::<Part<'_>>(raw.get()) else { return Ok(()) };
         if let Some(call) = part.function_call {
             self.close(sink);
             return self.on_call(call, raw, peer, sink);

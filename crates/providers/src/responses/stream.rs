@@ -29,14 +29,10 @@ pub(crate) struct ResponsesFold {
 
 impl Fold for ResponsesFold {
     fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
-        let event: Event<'_> = match serde_json::from_str(data) {
-            Ok(event) => event,
-            Err(_) if data.trim() == "[DONE]" => return Ok(()),
-            Err(error) => {
-                sink.malformed(&error, data.len());
-                return Ok(());
-            }
-        };
+        if data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let Some(event) = sink.read::<Event<'_>>(data) else { return Ok(()) };
         match event.kind.as_ref() {
             "response.output_text.delta" => {
                 self.text_came = true;
@@ -103,13 +99,7 @@ impl Fold for ResponsesFold {
 
 impl ResponsesFold {
     fn on_item(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
-        let item: Item = match serde_json::from_str(raw.get()) {
-            Ok(item) => item,
-            Err(error) => {
-                sink.malformed(&error, raw.get().len());
-                return Ok(());
-            }
-        };
+        let Some(item) = sink.read::<Item>(raw.get()) else { return Ok(()) };
         sink.count(raw.get().len());
         match item {
             Item::Reasoning { summary, content } => {
@@ -139,13 +129,7 @@ impl ResponsesFold {
     }
 
     fn on_end(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
-        let ended: Ended<'_> = match serde_json::from_str(raw.get()) {
-            Ok(ended) => ended,
-            Err(error) => {
-                sink.malformed(&error, raw.get().len());
-                return Ok(());
-            }
-        };
+        let Some(ended) = sink.read::<Ended<'_>>(raw.get()) else { return Ok(()) };
         if !self.items_came {
             // Which message the pieces of text were of, nobody says: the first stands for all.
             let text_came = self.text_came;
