@@ -3,7 +3,7 @@
 use super::Problem;
 use super::tree::Tree;
 
-const PAGE: &str = "docs/security.md";
+const PAGE: &str = "docs/tests.md";
 /// The attacks are numbered from 1.
 const ATTACKS: usize = 45;
 
