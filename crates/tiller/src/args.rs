@@ -48,7 +48,8 @@ pub(crate) enum Command {
     /// List, show, search, export, import, archive, delete, rewind or repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is not given.
+    /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is
+    /// not given.
     Setup(SetupArgs),
     /// Show settings, and write them.
     #[command(subcommand)]
@@ -57,7 +58,8 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Tell what this machine and these settings give, and what is wrong with them.
     Doctor(DoctorArgs),
-    /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one: let it execute and redirect until it changes.
+    /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one:
+    /// let it execute and redirect until it changes.
     Trust(TrustArgs),
     /// MCP servers: those that are described, what they offer, and what becomes of them.
     #[cfg_attr(feature = "extensions", command(subcommand))]
@@ -90,7 +92,8 @@ pub(crate) struct ModelsArgs {
 /// What to do about models beside listing them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Get the catalogue of vendors' models anew: limits, efforts and prices. Nothing does this by itself.
+    /// Get the catalogue of vendors' models anew: limits, efforts and prices. Nothing does this by
+    /// itself.
     Refresh {
         /// Where it is: an address, or a file that was downloaded elsewhere.
         #[arg(long, value_name = "URL|FILE", default_value = providers::CATALOGUE_URL)]
@@ -116,7 +119,8 @@ pub(crate) type LuaCommand = Anything;
 #[cfg(feature = "extensions")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
-    /// Run a script as a model's would be run, without an agent's tools, and print what it prints and returns.
+    /// Run a script as a model's would be run, without an agent's tools, and print what it prints
+    /// and returns.
     Run(ScriptArgs),
 }
 
@@ -139,7 +143,8 @@ pub(crate) struct ScriptArgs {
     /// A global of the script; the value is JSON, or text where it is none.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) args: Vec<String>,
-    /// Make calls that would have to ask, and use servers of a project that is not trusted. What is denied stays denied.
+    /// Make calls that would have to ask, and use servers of a project that is not trusted. What is
+    /// denied stays denied.
     #[arg(long)]
     pub(crate) force: bool,
     /// Print one JSON object.
@@ -150,7 +155,8 @@ pub(crate) struct ScriptArgs {
 /// How a session begins.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SessionArgs {
-    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, gemini/…, local/…, offline/pilot, replay/FILE.
+    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, gemini/…, local/…, offline/pilot,
+    /// replay/FILE.
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     /// The agent mode: edit, plan or ask.
@@ -178,7 +184,8 @@ pub(crate) struct AcpArgs {
     /// The version of the protocol: the one the editor asks for, or always the same.
     #[arg(long, value_enum, default_value_t = Protocol::Auto)]
     pub(crate) protocol: Protocol,
-    /// The native event layer beside the protocol's own: for clients that ask for it, always in one spelling, or never.
+    /// The native event layer beside the protocol's own: for clients that ask for it, always in one
+    /// spelling, or never.
     #[arg(long, value_enum, default_value_t = Events::Auto)]
     pub(crate) events: Events,
     /// Do what `tiller setup` does, and serve nothing: what editors run in a terminal to log in.
@@ -200,7 +207,7 @@ pub(crate) enum Protocol {
     Second,
 }
 
-/// Whether the events of the native layer are told.
+/// Which clients get the events of the native layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Events {
     /// To clients that ask for them.
@@ -217,8 +224,8 @@ pub(crate) enum Events {
 #[derive(Debug, Default, Args)]
 #[command(group = clap::ArgGroup::new("said").multiple(true))]
 pub(crate) struct PrintArgs {
-    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt from
-    /// stdin. What is piped in beside a prompt is appended to it.
+    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt
+    /// from stdin. What is piped in beside a prompt is appended to it.
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, group = "said")]
     pub(crate) print: Option<Option<String>>,
     /// The prompt, when it does not follow `-p` directly, or `-p` is left out.
@@ -318,7 +325,8 @@ pub(crate) enum SessionsCommand {
         #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
         format: ExportFormat,
     },
-    /// Store a session that `export --format json` printed, and print its id: its own, or a new one where that is taken.
+    /// Store a session that `export --format json` printed, and print its id: its own, or a new one
+    /// where that is taken.
     Import {
         /// The file; `-` reads stdin.
         file: PathBuf,
@@ -356,7 +364,8 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make files what they were when a turn had ended; without --to and --redo, list the turns that changed files.
+    /// Make files what they were when a turn had ended; without --to and --redo, list the turns
+    /// that changed files.
     Rewind {
         /// The session's id.
         id: String,
@@ -391,7 +400,8 @@ pub(crate) enum ExportFormat {
 /// `tiller setup`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SetupArgs {
-    /// The provider: openai, anthropic, gemini, or a name of your own for a server that speaks OpenAI's protocol.
+    /// The provider: openai, anthropic, gemini, or a name of your own for a server that speaks
+    /// OpenAI's protocol.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
     /// The model of new sessions.

@@ -1,4 +1,5 @@
-//! Commands of what this build does not have: taken whole, to be told so.
+//! Placeholder for the commands that this build leaves out: accepts any arguments, so that the
+//! command can report that it is missing.
 
 use clap::Args;
 

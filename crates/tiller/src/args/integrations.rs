@@ -31,7 +31,8 @@ pub(crate) enum IntegrationsCommand {
     Schema(OneFunction),
     /// Show calls of a function.
     Examples(OneFunction),
-    /// Call a function: PROVIDER.FUNCTION, then --NAME=VALUE, NAME=VALUE, --arg NAME=VALUE or a JSON object, `-` for one from stdin; --account, --dry-run, --force, --json.
+    /// Call a function: PROVIDER.FUNCTION, then --NAME=VALUE, NAME=VALUE, --arg NAME=VALUE or a
+    /// JSON object, `-` for one from stdin; --account, --dry-run, --force, --json.
     Call {
         /// The function and what it is called with.
         #[arg(
@@ -52,7 +53,8 @@ pub(crate) enum IntegrationsCommand {
     Enable(SwitchedIntegration),
     /// Switch an integration off.
     Disable(SwitchedIntegration),
-    /// PROVIDER FUNCTION …: the same as `call PROVIDER.FUNCTION …`; without a function, those that there are.
+    /// PROVIDER FUNCTION …: the same as `call PROVIDER.FUNCTION …`; without a function, those that
+    /// there are.
     #[command(external_subcommand)]
     Provider(Vec<String>),
 }
@@ -171,7 +173,7 @@ pub(crate) struct Configure {
     pub(crate) common: Common,
 }
 
-/// What is done about a call.
+/// The permission of a kind of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Word {
     /// It is made.
@@ -182,7 +184,7 @@ pub(crate) enum Word {
     Deny,
 }
 
-/// The file that a document is read from; `None` where it is an address.
+/// Returns the file from which a document is read; `None` if it is a URL.
 pub(crate) fn file(given: &str) -> Option<PathBuf> {
     (!given.starts_with("http://") && !given.starts_with("https://")).then(|| PathBuf::from(given))
 }

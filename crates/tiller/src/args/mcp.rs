@@ -24,9 +24,11 @@ pub(crate) enum McpCommand {
     Schema(Called),
     /// Call a tool.
     Call(Called),
-    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, as far as the settings allow that without asking.
+    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, as far as the settings allow that
+    /// without asking.
     Lua(super::ScriptArgs),
-    /// Show the project's servers in full and trust them, all or one; with a name, approve of that server's tools as they are now too.
+    /// Show the project's servers in full and trust them, all or one; with a name, approve of that
+    /// server's tools as they are now too.
     Trust(Trusted),
     /// Tell what is wrong with the descriptions. Starts nothing.
     Doctor(Common),
@@ -138,7 +140,8 @@ pub(crate) struct Add {
     /// Its address is that of a stream of events, the transport before streamable HTTP.
     #[arg(long, requires = "url")]
     pub(crate) sse: bool,
-    /// A variable of its environment; the value may be `@secret:KEY` or `${env:NAME}`. May be repeated.
+    /// A variable of its environment; the value may be `@secret:KEY` or `${env:NAME}`. May be
+    /// repeated.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
     /// A header of every request; the value may refer to a secret too. May be repeated.
@@ -181,7 +184,8 @@ pub(crate) struct Trusted {
 pub(crate) struct Called {
     /// The tool, as `SERVER.TOOL` or as models call it: `mcp__SERVER__TOOL`.
     pub(crate) function: String,
-    /// One argument, as NAME=VALUE; the value is JSON if it reads as that, and text if not. May be repeated.
+    /// One argument, as NAME=VALUE; the value is JSON if it reads as that, and text if not. May be
+    /// repeated.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
     /// All arguments as one JSON object.
@@ -271,7 +275,7 @@ pub(crate) struct Serve {
     pub(crate) write: WriteAccess,
 }
 
-/// Whether what may change something is served.
+/// Whether tools that may change something are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum WriteAccess {
     /// It is not.
@@ -281,7 +285,7 @@ pub(crate) enum WriteAccess {
 }
 
 impl WriteAccess {
-    /// Whether it is.
+    /// Whether such tools are served.
     pub(crate) fn allows(self) -> bool {
         self == Self::Allow
     }
