@@ -172,9 +172,8 @@ fn a_project_adds_hooks_once_trusted_and_never_takes_the_users_place() {
     assert_eq!(incomplete.to_string(), "the hook \"x\" has no \"on\"; write hooks.NAME.on");
 }
 
-/// Every combination of the user's and the project's permission lists, trusted or not: the
-/// strictest
-/// rule applies. Remembered permissions of a session are the third layer and are tested elsewhere.
+/// Every combination of the user's and the project's permission lists, with and without trust: the
+/// strictest rule applies. What a session remembers is a third layer above both.
 #[test]
 fn s39_the_strictest_layer_wins_in_every_combination() {
     let lists = ["", "deny", "ask", "allow"];
