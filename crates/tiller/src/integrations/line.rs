@@ -120,7 +120,7 @@ fn object(line: &mut Line, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether `--NAME` has its value in the next word: not where it is true or false.
+/// Whether the next word may be the value of `--NAME`. It may not if the parameter is a boolean.
 fn takes_next(function: &Function, name: &str) -> bool {
     let same = |key: &str| key.replace('_', "-").eq_ignore_ascii_case(&name.replace('_', "-"));
     let parameter = function.parameters.iter().find(|parameter| same(&parameter.key));
