@@ -1,4 +1,6 @@
 //! The command line.
+//!
+//! The doc comments of variants and fields are the help texts of `--help`.
 
 #[cfg(not(feature = "extensions"))]
 mod absent;
@@ -38,7 +40,7 @@ pub(crate) struct Cli {
     pub(crate) print: PrintArgs,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve the Agent Client Protocol on stdin and stdout: what editors start.
@@ -78,7 +80,7 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
 }
 
-/// `tiller models`.
+/// The arguments of `tiller models`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ModelsArgs {
@@ -89,7 +91,7 @@ pub(crate) struct ModelsArgs {
     pub(crate) json: bool,
 }
 
-/// What to do about models beside listing them.
+/// The commands of `tiller models`; without one it lists the models.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
     /// Get the catalogue of vendors' models anew: limits, efforts and prices. Nothing does this by
@@ -101,7 +103,7 @@ pub(crate) enum ModelsCommand {
     },
 }
 
-/// `tiller schema`.
+/// The commands of `tiller schema`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchemaCommand {
     /// The events and requests of the native layer.
@@ -115,7 +117,7 @@ pub(crate) type IntegrationsCommand = Anything;
 #[cfg(not(feature = "extensions"))]
 pub(crate) type LuaCommand = Anything;
 
-/// `tiller lua`.
+/// The commands of `tiller lua`.
 #[cfg(feature = "extensions")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
@@ -124,7 +126,7 @@ pub(crate) enum LuaCommand {
     Run(ScriptArgs),
 }
 
-/// A script, and how it is run.
+/// A script, its limits and its arguments.
 #[cfg(feature = "extensions")]
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArgs {
@@ -152,7 +154,7 @@ pub(crate) struct ScriptArgs {
     pub(crate) json: bool,
 }
 
-/// How a session begins.
+/// The options of a new session.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SessionArgs {
     /// The model, as PROVIDER/NAME: openai/…, anthropic/…, gemini/…, local/…, offline/pilot,
@@ -173,7 +175,7 @@ pub(crate) struct SessionArgs {
     pub(crate) record: Option<PathBuf>,
 }
 
-/// `tiller acp`.
+/// The arguments of `tiller acp`.
 #[derive(Debug, Args)]
 pub(crate) struct AcpArgs {
     /// The folder whose `.tiller/config.toml` applies; the current folder by default.
@@ -193,7 +195,7 @@ pub(crate) struct AcpArgs {
     pub(crate) setup: bool,
 }
 
-/// Which version of the protocol is served.
+/// The version of the protocol that is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Protocol {
     /// The one the editor asks for.
@@ -207,7 +209,7 @@ pub(crate) enum Protocol {
     Second,
 }
 
-/// Which clients get the events of the native layer.
+/// When the events of the native layer are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Events {
     /// To clients that ask for them.
@@ -220,7 +222,7 @@ pub(crate) enum Events {
     Kosmokrator,
 }
 
-/// `tiller -p PROMPT`.
+/// The arguments of `tiller -p PROMPT`.
 #[derive(Debug, Default, Args)]
 #[command(group = clap::ArgGroup::new("said").multiple(true))]
 pub(crate) struct PrintArgs {
@@ -262,7 +264,7 @@ pub(crate) struct PrintArgs {
     pub(crate) no_session: bool,
 }
 
-/// What `-p` prints.
+/// The output format of `-p`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// The answer's text as it comes.
@@ -274,7 +276,7 @@ pub(crate) enum OutputFormat {
     StreamJson,
 }
 
-/// `tiller demo`.
+/// The arguments of `tiller demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
     /// Another model than offline/pilot; it needs your configuration and keys.
@@ -291,7 +293,7 @@ pub(crate) struct DemoArgs {
     pub(crate) keep: bool,
 }
 
-/// `tiller sessions`.
+/// The commands of `tiller sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List stored sessions, the last used first.
@@ -388,7 +390,7 @@ pub(crate) enum SessionsCommand {
     },
 }
 
-/// What `sessions export` prints.
+/// The output format of `sessions export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// One JSON object a line: the session, then each event.
@@ -397,7 +399,7 @@ pub(crate) enum ExportFormat {
     Markdown,
 }
 
-/// `tiller setup`.
+/// The arguments of `tiller setup`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SetupArgs {
     /// The provider: openai, anthropic, gemini, or a name of your own for a server that speaks
@@ -427,7 +429,7 @@ pub(crate) struct SetupArgs {
     pub(crate) json: bool,
 }
 
-/// `tiller doctor`.
+/// The arguments of `tiller doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Print one JSON object.
@@ -435,7 +437,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// `tiller trust`.
+/// The arguments of `tiller trust`.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
     /// The folder; the current one by default.
@@ -455,7 +457,7 @@ pub(crate) struct TrustArgs {
     pub(crate) only: Vec<String>,
 }
 
-/// `tiller permissions`.
+/// The commands of `tiller permissions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
     /// Show what each rule says of a command or a path, and the decision.

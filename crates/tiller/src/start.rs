@@ -258,8 +258,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
     let wired = wiring::wire(&settings, &options, keep, providers)?;
     if options.model.is_none() {
-        // No editor shows a list meanwhile, so there is time to wait for the local server's list of
-        // models.
+        // A headless run has time to wait until the local server has listed its models.
         wired.catalog.settle_default().await;
     }
     let session = match (args.session_id, args.resume) {

@@ -88,7 +88,8 @@ pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     local(options.keep_variables.clone(), options.keys(), options.login.clone())
 }
 
-/// Creates the local system. Commands get no variable whose value or name looks like a secret.
+/// Creates the local system. Commands get no variable with one of `secret_values`, and none with a
+/// name like that of a secret, except `keep_variables`.
 pub(crate) fn local(
     keep_variables: Vec<String>,
     secret_values: Vec<String>,

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-/// Whatever follows.
+/// Any arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Anything {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]

@@ -1,10 +1,10 @@
-//! `tiller integrations`.
+//! The command line of `tiller integrations`.
 
 use super::{Common, ScriptArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// What to do with integrations.
+/// The commands of `tiller integrations`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum IntegrationsCommand {
     /// List integrations, or with a name the functions of one.
@@ -59,7 +59,7 @@ pub(crate) enum IntegrationsCommand {
     Provider(Vec<String>),
 }
 
-/// An integration, or all.
+/// An integration, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct NamedIntegration {
     /// The integration; all without it.
@@ -86,7 +86,7 @@ pub(crate) struct OneFunction {
     pub(crate) common: Common,
 }
 
-/// An integration that is switched on or off.
+/// An integration to enable or disable.
 #[derive(Debug, Args)]
 pub(crate) struct SwitchedIntegration {
     /// The integration.
@@ -97,7 +97,7 @@ pub(crate) struct SwitchedIntegration {
     pub(crate) common: Common,
 }
 
-/// Whose settings change.
+/// The settings file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsScope {
     /// The project's settings, in place of your own; they count once the folder is trusted.
@@ -108,7 +108,7 @@ pub(crate) struct SettingsScope {
     pub(crate) global: bool,
 }
 
-/// A service to be added.
+/// The service to add.
 #[derive(Debug, Args)]
 pub(crate) struct AddIntegration {
     /// What it is to be called.
@@ -126,7 +126,7 @@ pub(crate) struct AddIntegration {
     pub(crate) common: Common,
 }
 
-/// What is to hold for an integration.
+/// The configuration of an integration.
 #[derive(Debug, Args)]
 pub(crate) struct Configure {
     /// The integration.

@@ -1,9 +1,9 @@
-//! `tiller mcp`.
+//! The command line of `tiller mcp`.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// What to do with MCP servers.
+/// The commands of `tiller mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// List the servers that are described for this folder. Starts none.
@@ -102,7 +102,7 @@ pub(crate) enum McpCommand {
     Export(Common),
 }
 
-/// What every command takes.
+/// The option of every command.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Common {
     /// Print one JSON object.
@@ -110,7 +110,7 @@ pub(crate) struct Common {
     pub(crate) json: bool,
 }
 
-/// Which file is written.
+/// The file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
     /// The project's `.mcp.json` in place of your own file.
@@ -120,7 +120,7 @@ pub(crate) struct Scope {
     pub(crate) common: Common,
 }
 
-/// A server of a file.
+/// A server in a file.
 #[derive(Debug, Args)]
 pub(crate) struct Edited {
     /// The server.
@@ -129,7 +129,7 @@ pub(crate) struct Edited {
     pub(crate) scope: Scope,
 }
 
-/// A server to be described.
+/// The server to add.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
     /// What it is to be called.
@@ -157,7 +157,7 @@ pub(crate) struct Add {
     pub(crate) command: Vec<String>,
 }
 
-/// A server, or all.
+/// A server, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Named {
     /// The server; all without it.
@@ -166,7 +166,7 @@ pub(crate) struct Named {
     pub(crate) common: Common,
 }
 
-/// What is to be trusted.
+/// The servers to trust.
 #[derive(Debug, Args)]
 pub(crate) struct Trusted {
     #[command(flatten)]
@@ -179,7 +179,7 @@ pub(crate) struct Trusted {
     pub(crate) yes: bool,
 }
 
-/// A tool.
+/// A tool and its arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Called {
     /// The tool, as `SERVER.TOOL` or as models call it: `mcp__SERVER__TOOL`.
@@ -198,7 +198,7 @@ pub(crate) struct Called {
     pub(crate) common: Common,
 }
 
-/// Secrets.
+/// The commands of `tiller mcp secret`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretCommand {
     /// Keep a secret, read from stdin.
@@ -219,7 +219,7 @@ pub(crate) enum SecretCommand {
     },
 }
 
-/// Descriptions of well-known servers.
+/// The commands of `tiller mcp preset`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PresetCommand {
     /// List them.
@@ -243,7 +243,7 @@ pub(crate) enum PresetCommand {
     },
 }
 
-/// Signing in.
+/// The arguments of `tiller mcp login`.
 #[derive(Debug, Args)]
 pub(crate) struct Login {
     /// The server.
@@ -261,7 +261,7 @@ pub(crate) struct Login {
     pub(crate) common: Common,
 }
 
-/// What is served, and how much of it.
+/// The tools that are served.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// A described server whose tools are served; may be repeated.

@@ -101,7 +101,7 @@ pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
 /// Reads the settings file of the project in `cwd`; `None` if it does not exist.
 ///
 /// The user did not name this file, so it is read under the rules for found files. The inner error
-/// says why it is not used.
+/// is the reason why it is not used.
 pub(crate) async fn read_project(
     cwd: &AbsPath,
     blocked_paths: &[String],

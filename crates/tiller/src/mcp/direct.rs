@@ -143,7 +143,7 @@ impl Direct {
         Ok((client, None))
     }
 
-    /// Returns the tools of a server. The error says why they cannot be listed.
+    /// Returns the tools of a server, or the reason why they cannot be listed.
     pub(crate) async fn tools_of(self: &Arc<Self>, server: &ServerConfig) -> Result<Vec<DirectTool>, String> {
         let (client, approved) = self.up(server).await?;
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use std::{io::Write, path::Path};
 use store::{CutSession, Health, Look, Remedy, Repaired};
 
-/// Checks the database and, unless `check` is set, repairs it. The exit code says whether problems
-/// remain.
+/// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
 pub(crate) fn run(folders: &Folders, check: bool, as_json: bool) -> Result<Exit> {
     let path = wiring::sessions_file(&folders.data);
     let path = path.as_std();

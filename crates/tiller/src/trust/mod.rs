@@ -55,7 +55,8 @@ pub(crate) async fn project(folders: &Folders, folder: &AbsPath) -> Project {
     Project { items, problems }
 }
 
-/// Returns the items of a project's settings, trusted or not. The error says why they cannot be
+/// Returns the items of a project's settings, trusted or not. The error is the reason if they
+/// cannot be
 /// determined.
 async fn settings(
     trust: &FolderTrust,
