@@ -20,8 +20,8 @@ fn main() {
     }
 }
 
-/// Whether to order the functions: only in a release build, with the compiler's own linker, on the
-/// machine that the list was made for. Other linkers may not support the list, and on other targets
+/// Whether to order the functions: only in a release build, with the compiler's own linker, for the
+/// target that the list was made for. Other linkers may not support the list, and on other targets
 /// the
 /// functions have other names. `TILLER_LAYOUT=off` disables it.
 fn orders_functions() -> bool {

@@ -50,7 +50,8 @@ impl Extensions {
         Self { settings: settings.clone(), mcp, servers, integrations }
     }
 
-    /// The providers of tools beside the built-in ones. Starts nothing before there is a session.
+    /// The providers of tools other than the built-in ones. Starts nothing before there is a
+    /// session.
     pub(crate) fn tool_providers(&self) -> ToolProviders {
         let (servers, integrations) = (self.servers.clone(), self.integrations.clone());
         let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers.clone()];

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     pub(crate) calls_as_text: CallsAsText,
     /// Tools that are denied in every mode.
     pub(crate) denied_tools: Vec<String>,
-    /// Path patterns that are denied in every mode, beside the built-in ones.
+    /// Path patterns that are denied in every mode, in addition to the built-in ones.
     pub(crate) blocked_paths: Vec<String>,
     /// Paths outside the project that need no permission.
     pub(crate) allowed_paths: Vec<AbsPath>,
@@ -162,8 +162,8 @@ pub(crate) struct Integrations {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Network {
     On,
-    /// Some hosts only. The kernel filters by address, not by host, so this cannot be enforced and
-    /// means no network.
+    /// Some hosts only. The kernel knows no host names, so this cannot be enforced and means no
+    /// network.
     AllowList,
     Off,
 }

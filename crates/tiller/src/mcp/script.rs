@@ -64,8 +64,8 @@ impl Functions for ServerFunctions {
     }
 }
 
-/// The functions of a script in a session's turn beside the session's tools: those of integrations,
-/// and queries of resources and prompts.
+/// The functions that a script in a session's turn has in addition to the session's tools: those of
+/// integrations, and queries of resources and prompts.
 pub(crate) struct SessionFunctions {
     pub(crate) integrations: IntegrationFunctions,
     pub(crate) servers: Arc<McpProvider>,

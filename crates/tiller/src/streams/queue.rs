@@ -37,7 +37,7 @@ struct State {
 /// How a write behaves while the queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenFull {
-    /// It blocks until there is room; the bytes are dropped when the queue's time is over.
+    /// It blocks until there is room, and fails when the queue's time is over.
     Wait,
     /// The bytes are dropped.
     LeaveOut,

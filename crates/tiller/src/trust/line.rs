@@ -84,7 +84,8 @@ pub(crate) fn terminal() -> Option<StdinLock<'static>> {
 /// Shows the items that wait for trust, asks about each, and trusts those that the user accepts.
 ///
 /// # Errors
-/// If there is no source of answers, or no item can be trusted.
+/// If a requested name does not match exactly one item, there is no source of answers, or no item
+/// can be trusted.
 pub(crate) async fn give(
     folders: &Folders,
     folder: &AbsPath,
