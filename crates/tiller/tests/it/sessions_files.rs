@@ -29,7 +29,8 @@ fn an_export_is_imported_whole_but_for_the_files() {
     assert_eq!((&head["tiller_session"], head["session_id"].as_str()), (&Value::from(1), Some(id.as_str())));
 
     let shown = stdout(&home.run(&["sessions", "show", &id]));
-    // Beside the original it gets a new id; after a deletion it keeps its own.
+    // Beside the original it gets a new id; on another machine or after a deletion it keeps its
+    // own.
     let copy = stdout(&home.run(&["sessions", "import", "session.json"])).trim().to_owned();
     assert_ne!(copy, id);
     assert_eq!(stdout(&home.run(&["sessions", "show", &copy])), shown);
