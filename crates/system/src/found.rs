@@ -26,7 +26,9 @@ pub struct FoundRules {
 /// leads to what was checked.
 ///
 /// # Errors
-/// Anything else at the path is an error that names it; none of its content is returned.
+/// [`SystemError::BlockedFound`] for a secret or hidden file, [`SystemError::Outside`] for a link
+/// out of `root`, [`SystemError::TooLarge`] over the limit. Anything else at the path is an error
+/// that names it too. None of its content is returned.
 pub async fn read_found(
     system: &dyn System,
     root: &AbsPath,

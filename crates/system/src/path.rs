@@ -27,6 +27,9 @@ pub enum PathError {
 impl AbsPath {
     /// Creates a path from an absolute one and normalises it lexically: `/a/./b/../c` becomes
     /// `/a/c`, and `..` at the root stays at the root.
+    ///
+    /// # Errors
+    /// If the path is relative, empty or contains a NUL byte.
     pub fn new(path: impl AsRef<str>) -> Result<Self, PathError> {
         let path = path.as_ref();
         if path.is_empty() || path.contains('\0') {
@@ -39,6 +42,9 @@ impl AbsPath {
     }
 
     /// Creates a path from an OS path.
+    ///
+    /// # Errors
+    /// As for [`AbsPath::new`], and if the path is not UTF-8.
     pub fn from_os(path: &std::path::Path) -> Result<Self, PathError> {
         let text = path.to_str().ok_or_else(|| PathError::NotUtf8(path.to_string_lossy().into_owned()))?;
         Self::new(text)

@@ -107,6 +107,8 @@ pub struct WalkOptions {
 /// - Paths are absolute; there is no current directory.
 /// - Text is UTF-8, returned with the file's own line endings and without a byte-order mark.
 /// - Writes are atomic, keep the file's mode and byte-order mark, and write through symbolic links.
+/// - A missing path is [`SystemError::NotFound`], a directory in place of a file
+///   [`SystemError::IsDirectory`], and binary data read as text [`SystemError::NotText`].
 /// - A failed operation changes nothing.
 /// - There is no permission argument: the caller has asked the permission gate.
 #[async_trait]
@@ -122,9 +124,9 @@ pub trait System: Send + Sync {
     /// Replaces a file's bytes, always on disk. The parent directory must exist.
     async fn write(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError>;
 
-    /// Replaces a file's bytes on disk so that only the owner can read them, whatever mode the file
-    /// had before. A symbolic link at the path is refused. Backends that cannot guarantee this
-    /// refuse with [`SystemError::NotPrivate`].
+    /// Replaces a file's bytes on disk so that only the owner can read them, regardless of the
+    /// file's previous mode. A symbolic link at the path is refused. Backends that cannot guarantee
+    /// this refuse with [`SystemError::NotPrivate`].
     async fn write_private(&self, path: &AbsPath, _bytes: &[u8]) -> Result<(), SystemError> {
         Err(SystemError::NotPrivate(path.clone()))
     }

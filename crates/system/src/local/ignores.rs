@@ -1,6 +1,6 @@
 //! Decides which files a walk skips, based on ignore files.
 //!
-//! The walk library would open ignore files by name, whatever kind of file they are. The project
+//! The walk library would open ignore files by name without checking their file type. The project
 //! controls them, so they are read here: only regular files of bounded size, opened without
 //! following links (git does not follow them either) and without blocking. Any other kind is
 //! ignored.

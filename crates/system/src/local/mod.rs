@@ -68,7 +68,7 @@ pub struct LocalOptions {
     pub terminal_launcher: Vec<String>,
     /// Whether commands do not inherit variables whose names or values indicate a secret.
     pub hide_secrets: bool,
-    /// Values that are secret, whatever the variable is called.
+    /// Values that are secret, regardless of the variable's name.
     pub secret_values: Vec<String>,
     /// Names of variables that commands inherit although they look secret.
     pub keep_variables: Vec<String>,
@@ -110,6 +110,10 @@ impl LocalSystem {
 
 /// Reads a whole regular file of this machine, within the size limit of one read. For files that
 /// are read before a session and its system exist.
+///
+/// # Errors
+/// [`SystemError::NotFound`], [`SystemError::IsDirectory`] or [`SystemError::NotRegular`] for
+/// anything but a regular file, [`SystemError::TooLarge`] over [`crate::limits::MAX_READ_BYTES`].
 pub fn read_regular(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
     read::bytes(path, None)
 }

@@ -1,4 +1,4 @@
-//! Reading files.
+//! Reads files and ranges of their lines.
 
 use super::files::expect_regular;
 use super::place::{Pinned, Place};

@@ -43,7 +43,7 @@ pub(super) fn bytes(
     write(&place, existing.as_ref(), leftovers, bytes)
 }
 
-/// Replaces a file with one that only its owner can read, whatever mode the old file had. The
+/// Replaces a file with one that only its owner can read, regardless of the old file's mode. The
 /// result is a new file: other hard links of the old one keep the old content. A symbolic link is
 /// refused, because its creator would choose where the content goes.
 pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Result<(), SystemError> {

@@ -132,7 +132,7 @@ fn of_name(folder: &OwnedFd, path: &AbsPath, name: &str, mark: &str) -> io::Resu
     }
     let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {
-        // A second hard link means that somebody wants to keep the file.
+        // A second hard link means that its creator wants to keep the file.
         FileType::RegularFile if is_file && found.st_nlink == 1 => {
             Ok(unlinkat(folder, name, AtFlags::empty())?)
         }

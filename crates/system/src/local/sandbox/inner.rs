@@ -1,6 +1,6 @@
 //! The inner stage of the launcher. It confines itself if the order requires it, and starts the
-//! command when the supervisor says so. In a PID namespace it is the first process, and all others
-//! end with it.
+//! command when the supervisor requests it. In a PID namespace it is the first process, and all
+//! others end with it.
 
 use super::{descriptor, order::Order, restrict, supervise};
 use crate::SandboxLevel;

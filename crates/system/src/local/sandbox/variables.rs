@@ -11,7 +11,7 @@ const ESSENTIAL: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD",
 /// secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::local) struct Hiding {
-    /// Values that are secret, whatever the variable is called.
+    /// Values that are secret, regardless of the variable's name.
     pub(in crate::local) values: Vec<String>,
     /// Names that are passed on although they or their values look like secrets.
     pub(in crate::local) keep: Vec<String>,
