@@ -68,7 +68,7 @@ pub enum Route {
     Local,
     /// The client: the editor's buffers and terminals.
     Client,
-    /// No component: the operation is refused.
+    /// The operation is refused.
     Refused,
 }
 

@@ -22,7 +22,8 @@ pub(super) struct Ignores {
     folders: Mutex<HashMap<PathBuf, Option<Arc<Folder>>>>,
 }
 
-/// The rules of a directory that has ignore files or is the top of a repository.
+/// The rules of a directory that has ignore files or is the top of a repository, linked to those of
+/// the nearest such directory above it.
 struct Folder {
     /// `.ignore`, which search tools read and git does not.
     plain: Option<Gitignore>,

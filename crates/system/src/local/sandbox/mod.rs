@@ -122,8 +122,8 @@ pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Re
     }
 }
 
-/// Determines by trial what can be enforced on this machine. Starts up to three processes; blocks
-/// for some milliseconds.
+/// Determines by trial what can be enforced on this machine. Runs the launcher up to three times;
+/// blocks for some milliseconds.
 #[cfg(target_os = "linux")]
 pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
     let landlock_abi = rules::abi();
