@@ -54,7 +54,7 @@ impl Calls {
     }
 
     /// Records a line of the server's log. The protocol does not assign it to a call, so it is
-    /// shown with the one that began last. Without a line it only counts as a sign of life.
+    /// shown with the most recent call. Without a line it only counts as a sign of life.
     pub(crate) fn logged(&self, logger: Option<&str>, line: Option<&Value>) {
         let line = line.map(|data| line_of(logger, data));
         if let Some(call) = locked(&self.0).last() {

@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 pub struct LoginOptions {
     /// The id of a preregistered client; if absent, a client is registered dynamically.
     pub client_id: Option<String>,
-    /// The scope to request, instead of the one that the server names.
+    /// The scope to request instead of the scope that the server names.
     pub scope: Option<String>,
 }
 
