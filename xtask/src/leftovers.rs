@@ -56,7 +56,7 @@ pub(crate) fn remove(path: &Path) {
         eprintln!("wall: something is mounted below {}; it is left as it is", path.display());
         return;
     }
-    // Most runs leave nothing at their second path.
+    // The path may not exist: only few runs use the shared directories.
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {
             let readable = ["-R", "u+rwX"];

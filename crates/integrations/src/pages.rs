@@ -59,7 +59,7 @@ impl Pages {
     }
 }
 
-/// Returns the next page's URL in a `Link` header: `<https://…>; rel="next", …`.
+/// Returns the next page's URL in a `Link` header (RFC 8288): `<https://…>; rel="next", …`.
 fn next_of(header: &str) -> Option<String> {
     header.split(',').find_map(|part| {
         let (url, attributes) = part.trim().strip_prefix('<')?.split_once('>')?;

@@ -1,5 +1,5 @@
-//! The older HTTP+SSE transport: an event stream that stays open, whose first event names the
-//! endpoint for posted messages.
+//! The HTTP+SSE transport of protocol version 2024-11-05: an event stream that stays open, whose
+//! first event names the endpoint for posted messages.
 //!
 //! Messages carry the headers of the server's description, so the endpoint must have the same
 //! origin as the stream.
@@ -191,7 +191,7 @@ impl Events {
     }
 }
 
-/// Parses events from bytes that are split arbitrarily.
+/// Parses server-sent events (WHATWG HTML, section 9.2) from bytes that are split arbitrarily.
 #[derive(Default)]
 struct Parser {
     line: Vec<u8>,

@@ -98,8 +98,7 @@ impl Tool {
         let mut cargo = command("cargo");
         cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(folder);
         cargo.arg(format!("cargo-{}", self.subcommand));
-        // A target directory of its own; with ours, cargo could wait for a lock that its parent
-        // holds.
+        // A target directory of its own, so that this build never waits for the lock of ours.
         cargo.env("CARGO_TARGET_DIR", folder.join("build"));
         cargo
     }

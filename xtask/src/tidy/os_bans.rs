@@ -124,7 +124,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// The paths that clippy forbids.
+/// Returns the paths that clippy forbids.
 fn banned(text: &str) -> Vec<String> {
     let table: toml::Table = text.parse().unwrap_or_default();
     let entries = table.get("disallowed-methods").and_then(Value::as_array).cloned().unwrap_or_default();

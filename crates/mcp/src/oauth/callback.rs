@@ -26,7 +26,7 @@ impl Callback {
         Ok(Self { listener, uri })
     }
 
-    /// Waits for the redirect with this state and returns its code. Any other request gets 404.
+    /// Waits for the redirect with this state and returns its code. Other requests are refused.
     pub(super) async fn code(self, state: &str, issuer: &str) -> Result<String, String> {
         loop {
             let (mut stream, _) = self

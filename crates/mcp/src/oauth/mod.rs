@@ -1,8 +1,8 @@
 //! Authorization for servers over HTTP: sign-in, storage and renewal of grants, sign-out.
 //!
 //! Follows the authorization part of the MCP specification: OAuth 2.1 with PKCE, protected resource
-//! metadata (RFC 9728), authorization server metadata (RFC 8414), dynamic client registration (RFC
-//! 7591) and resource indicators (RFC 8707). A grant is bound to the URL it was issued for: if a
+//! metadata (RFC 9728), authorization server metadata (RFC 8414), resource indicators (RFC 8707)
+//! and dynamic client registration (RFC 7591). A grant is bound to the URL it was issued for: if a
 //! server's description gets another URL, the grant is not used.
 
 mod callback;

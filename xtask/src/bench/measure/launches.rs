@@ -17,7 +17,7 @@ const UNCONFINED: &str = "sandbox.level = \"off\"\n";
 const FOLDERS: usize = 1_000;
 const FILES: usize = 20;
 
-/// The survey of a directory is cached once it has not changed for this long (plus a margin).
+/// How long a directory must be unchanged before its survey is cached, with a margin.
 const SETTLED: Duration = Duration::from_secs(4);
 
 /// Measures what confinement adds to a trivial command in a project under version control.
