@@ -66,7 +66,8 @@ pub(crate) fn written_object(call: &AnsweredCall) -> Option<&RawValue> {
 }
 
 /// Returns the tool name to send for a call: the name that the model wrote if `own` is set and
-/// vendors accept it, otherwise the name that the call was resolved to.
+/// vendors accept it, otherwise the name that the call was resolved to, with invalid characters
+/// replaced.
 ///
 /// Vendors accept at most 64 letters, digits, `_` and `-`.
 pub(crate) fn sent_name<'a>(call: &'a AnsweredCall, own: bool) -> Cow<'a, str> {

@@ -2,8 +2,7 @@
 
 use agent::{AssistantMessage, Message};
 
-/// Models from before thinking was bound, a closed list: the first number in the name, and whole
-/// names.
+/// Models from before thinking was bound, a closed list: generation numbers, and whole names.
 const OLD_GENERATIONS: [&str; 5] = ["1", "2", "3", "4", "instant"];
 const OLD_NAMES: [&str; 6] = ["opus-5", "sonnet-5", "haiku-5", "fable-5", "mythos-5", "mythos-preview"];
 

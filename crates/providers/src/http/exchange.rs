@@ -133,7 +133,7 @@ impl Run {
                 self.heard = Instant::now();
                 return Some(Ok(ModelEvent::Alive));
             }
-            // If the step fails, the state stays `Over` unless `fail` sets another.
+            // The state is `Over` after this unless the step, or `fail` below, sets another.
             let step = match std::mem::replace(&mut self.state, State::Over) {
                 State::Send => self.send().await,
                 State::Wait(pause) => {

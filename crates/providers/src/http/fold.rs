@@ -14,7 +14,7 @@ pub(crate) trait Fold: Send {
     fn complete(&mut self, sink: &mut Sink);
 
     /// Called at the end of a stream without a stop reason: emits buffered content that is usable
-    /// on its own. Incomplete calls are dropped.
+    /// on its own. Buffered calls are dropped.
     fn abandon(&mut self, sink: &mut Sink);
 }
 

@@ -1,9 +1,9 @@
 //! Options that servers have refused, by address and model, for the lifetime of the process.
 //!
-//! Models of one family, gateways and servers that imitate them differ in the options they refuse,
-//! and no list of them stays accurate. So a request is built from what is known of the model's
-//! family, and a refusal that names an option is trusted: the request is resent without it, and
-//! once that is accepted, later requests leave it out.
+//! Models of one family, gateways and servers that imitate them refuse different options, and no
+//! list of these stays accurate. So a request is built from what is known of the model's family,
+//! and a refusal that names an option is trusted: the request is resent without it, and once that
+//! is accepted, later requests leave it out.
 
 mod refusal;
 

@@ -1,5 +1,5 @@
-//! A range of tokens being parsed, and the nouns that all commands share: texts, files, folders,
-//! numbers.
+//! A range of tokens being parsed, and the nouns that all commands share: texts, files,
+//! directories, numbers.
 
 use super::lexer::{Kind, Token};
 use std::ops::RangeInclusive;
@@ -219,7 +219,7 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// Parses a folder or file to search; `None` for the whole project.
+    /// Parses a directory or file to search; `None` for the whole project.
     pub(crate) fn place(self) -> Result<Option<String>, String> {
         let mut phrase = self.trimmed();
         phrase.eat(&["the", "this", "my", "all of the"]);

@@ -26,7 +26,7 @@ pub(crate) struct RenameSymbol {
     pub(crate) from: String,
     /// Its new name.
     pub(crate) to: String,
-    /// The folder or file; the whole project when `None`.
+    /// The directory or file; the whole project when `None`.
     pub(crate) path: Option<String>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Search {
     pub(crate) text: String,
     /// Whether the text is a regular expression.
     pub(crate) regex: bool,
-    /// The folder or file; the whole project when `None`.
+    /// The directory or file; the whole project when `None`.
     pub(crate) path: Option<String>,
     /// A glob that restricts the files.
     pub(crate) glob: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Search {
 pub(crate) struct List {
     /// The glob for their paths.
     pub(crate) pattern: String,
-    /// The folder; the whole project when `None`.
+    /// The directory; the whole project when `None`.
     pub(crate) path: Option<String>,
 }
 
@@ -144,7 +144,7 @@ fn read_list(phrase: Phrase<'_>) -> Result<Step, String> {
     if is_folder {
         return Ok(Step::List(List { pattern: "**/*".to_owned(), path: Some(pattern) }));
     }
-    // A pattern without a folder applies to every folder.
+    // A pattern without a directory applies to every directory.
     let pattern = if pattern.contains('/') { pattern } else { format!("**/{pattern}") };
     let pattern = if pattern == "**/**/*" { "**/*".to_owned() } else { pattern };
     Ok(Step::List(List { pattern, path }))

@@ -108,7 +108,8 @@ impl Write {
         let path = &self.path;
         let plain = path.strip_prefix("./").unwrap_or(path);
         let found = script.call("glob", json!({ "pattern": file::escape_glob(plain) }))?;
-        // `glob` returns paths relative to the project's folder, even if the pattern is absolute.
+        // `glob` returns paths relative to the project's directory, even if the pattern is
+        // absolute.
         let is_it = |found: &String| {
             found == plain || (plain.starts_with('/') && plain.ends_with(&format!("/{found}")))
         };

@@ -86,7 +86,7 @@ pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
 }
 
 /// Opens the file for reading. Never changes a session, but creates the file if it is missing. A
-/// file with a newer schema can be read as far as it has the expected columns.
+/// file with a newer schema can be read as far as it has the expected tables and columns.
 pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
     let (database, version) = attempt(path)?;
     if version <= SCHEMA_VERSION {

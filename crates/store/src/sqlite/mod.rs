@@ -48,7 +48,8 @@ use worker::{Durable, Worker};
 
 /// A [`SessionStore`] in one SQLite file, which several processes may use at the same time.
 ///
-/// Acknowledged writes are on disk. Dropping the store does not block: nothing has to be flushed.
+/// Acknowledged events are on disk. Dropping the store does not block: nothing acknowledged has to
+/// be flushed.
 pub struct SqliteStore {
     writer: Worker,
     reader: LateReader,

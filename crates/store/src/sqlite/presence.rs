@@ -50,8 +50,8 @@ impl Presence {
         Self { holder, folder, file: Mutex::new(None), told: Once::new() }
     }
 
-    /// Locks this holder's file and returns its name. Must precede taking the lease. The first call
-    /// removes the files of dead holders. Returns `None` if files cannot be locked.
+    /// Locks this holder's file and returns its name. Must precede taking the lease. Creating the
+    /// file also removes those of dead holders. Returns `None` if files cannot be locked.
     pub(super) fn announce(&self) -> Option<String> {
         if !self.holder.machine.locks {
             return None;

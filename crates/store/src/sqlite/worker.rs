@@ -311,8 +311,8 @@ where
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>, path: &Path) {
         let Self { work, result, reply, .. } = *self;
-        // Release what the work holds first, so that the caller owns the last reference when it
-        // gets the response.
+        // Drop the work first: it may hold references to the store's parts, and the caller may drop
+        // the store after the response.
         drop(work);
         let answer = match (outcome, result) {
             // The request's own error is more specific than the error of the shared commit.

@@ -135,8 +135,8 @@ async fn a_single_byte_may_change_anywhere() {
     }
 }
 
-/// Opens a copy and reads everything. The result is undefined if rows of other tables can still be
-/// read, but with wrong values.
+/// Opens a copy and reads everything. The result is unpredictable if rows of other tables can still
+/// be read, but with wrong values.
 async fn opens(bytes: &[u8], what: &str) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("sessions.db");
