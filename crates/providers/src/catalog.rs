@@ -101,9 +101,9 @@ impl Catalog {
         self.options.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Probes for model servers on this machine, then asks the servers at user-configured addresses
-    /// each time the list of models is requested. So a client that only initializes causes no
-    /// connection beyond this machine's default ports. Spawn it at start-up; never returns.
+    /// Probes for model servers on this machine, then runs [`Catalog::discover`] whenever the list
+    /// of models is requested. So a client that only initializes causes no connection beyond this
+    /// machine's default ports. Spawn it at start-up; never returns.
     pub async fn watch(&self) {
         self.look_near().await;
         loop {

@@ -111,7 +111,7 @@ impl Catalog {
         };
         let mut models: Vec<ModelInfo> =
             listed.iter().map(|told| self.info(provider, vendor, &told.model)).collect();
-        // A server that forwards to a vendor gets the vendor's default.
+        // A gateway to a vendor's models keeps the vendor's default model.
         let first = catalogue.first(provider).map(|first| format!("{provider}/{first}"));
         if let Some(place) = models.iter().position(|info| Some(&info.id) == first.as_ref()) {
             models[..=place].rotate_right(1);
@@ -212,7 +212,7 @@ impl VendorOptions {
 }
 
 /// Returns the server at a provider's user-configured address, to be asked for its models; `None`
-/// if it has no such address or its list cannot be parsed.
+/// if it has no such address, or if it is Google's API.
 fn server(name: &str, vendor: &VendorOptions) -> Result<Option<Candidate>, ModelError> {
     let Some(base) = &vendor.base_url else { return Ok(None) };
     let key = vendor.api_key.as_ref();

@@ -1,10 +1,12 @@
 //! The file format of a catalogue: the schema of models.dev's `api.json`, reduced to what is used
 //! here.
 //!
-//! `https://models.dev/api.json` is `{VENDOR: {"models": {ID: MODEL}}}`; our own file is `{"date",
-//! "source", "providers": {VENDOR: [MODEL]}}`, where the order is that of lists. The retained
-//! members of a model have the same names in both. Prices are in US dollars per million tokens,
-//! limits in tokens.
+//! - `https://models.dev/api.json` is `{VENDOR: {"models": {ID: MODEL}}}`.
+//! - Our own file is `{"date", "source", "providers": {VENDOR: [MODEL]}}`, where the order is that
+//!   of lists.
+//!
+//! The retained members of a model have the same names in both. Prices are in US dollars per
+//! million tokens, limits in tokens.
 
 use agent::{LongPrompt, Price, Rates};
 use serde::{Deserialize, Serialize};

@@ -241,8 +241,8 @@ impl Open {
     }
 }
 
-/// Extracts the tool name from the message about an unparsable call: `…
-/// print(default_api.NAME(…))`.
+/// Extracts the tool name from the message about an unparsable call:
+/// `… print(default_api.NAME(…))`.
 fn called(message: &str) -> Option<String> {
     let (_, after) = message.split_once("default_api.")?;
     let name: String = after.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();

@@ -183,8 +183,8 @@ impl Peer {
     }
 }
 
-/// Returns Google's retry delay from the details of an error: `{"@type": "…RetryInfo",
-/// "retryDelay": "34s"}`.
+/// Returns Google's retry delay from the details of an error:
+/// `{"@type": "…RetryInfo", "retryDelay": "34s"}`.
 fn google_delay(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;

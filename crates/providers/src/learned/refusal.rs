@@ -1,8 +1,11 @@
 //! Parses why a server refused a request.
 //!
-//! Formats: `{"error": {"message", "param", "code"}}` from OpenAI and most others, `{"detail":
-//! [{"loc", "msg"}]}` from servers based on pydantic, `{"error": {"message", "details"}}` from
-//! Google, plain text. All strings of a body are treated as one text.
+//! Formats, all of whose strings are treated as one text:
+//!
+//! - `{"error": {"message", "param", "code"}}` from OpenAI and most others
+//! - `{"detail": [{"loc", "msg"}]}` from servers based on pydantic
+//! - `{"error": {"message", "details"}}` from Google
+//! - plain text
 
 use super::{Optional, Traits};
 use crate::Wire;
@@ -209,7 +212,7 @@ impl Refusal {
         traits.refuse(option, value.and_then(Value::as_str).unwrap_or_default())
     }
 
-    /// Returns the maximum number of tokens of an answer, if the request exceeded it.
+    /// Returns the limit of answer tokens that the refusal states, if the request exceeded it.
     pub(crate) fn smaller_limit(&self, sent: Option<&Value>) -> Option<u64> {
         let sent = sent?.as_u64()?;
         // If the conversation counts too, the number would change with each request.

@@ -119,7 +119,7 @@ fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Res
 }
 
 /// Returns the row id of the oldest message to rank, among the newest matches. Ranking very many
-/// messages takes long and discriminates badly.
+/// messages takes long, and the ranks no longer separate them well.
 fn oldest_ranked(connection: &Connection, matching: &str, cwd: Option<&str>) -> rusqlite::Result<i64> {
     let sql = match cwd {
         None => "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2",
