@@ -1207,7 +1207,7 @@ export type WriteTextFileResponse = {
 export type AddServer = {
   args?: string[] | null;
   command: string;
-  /** Default true. */
+  /** Defaults to true. */
   enabled?: boolean | null;
   env?: Record<string, Scalar> | null;
   name: string;
@@ -1263,7 +1263,7 @@ export type Checkpoints = {
 };
 
 export type ConfigureIntegration = {
-  /** Default `default`. */
+  /** Defaults to `default`. */
   account?: string | null;
   credentials?: Record<string, Scalar> | null;
   enabled?: boolean | null;
@@ -1483,7 +1483,7 @@ export type Left = {
 };
 
 export type ListFunctions = {
-  /** Default 100; at most 500. */
+  /** Defaults to 100; at most 500. */
   limit?: number | null;
   query?: string | null;
   sessionId: string;
@@ -1717,13 +1717,13 @@ export type Scalar = string | number | boolean;
 /** One scalar, or a list of them. */
 export type Scalars = Scalar | Scalar[];
 
-/** Whose settings change; the project's by default. */
+/** Whose settings change; defaults to the project's. */
 export type Scope = "project" | "global";
 
 export type Search = {
   /** Only sessions of this directory. */
   cwd?: string | null;
-  /** Default 20; at most 1,000. */
+  /** Defaults to 20; at most 1,000. */
   limit?: number | null;
   query: string;
 };
@@ -1890,7 +1890,7 @@ export type Summary = {
 };
 
 export type TakeTrust = {
-  /** All items by default. */
+  /** Defaults to all items. */
   ids?: string[] | null;
   sessionId: string;
 };

@@ -251,7 +251,7 @@ pub struct ConfigureIntegration {
     pub account: String,
     /// Its credentials.
     pub credentials: BTreeMap<String, Hidden>,
-    /// Whether it is enabled; `None` for no change.
+    /// Whether to enable or disable it; `None` leaves it unchanged.
     pub enabled: Option<bool>,
     /// Permissions for its functions.
     pub permissions: Permissions,
@@ -259,7 +259,7 @@ pub struct ConfigureIntegration {
     pub scope: Scope,
 }
 
-/// Permissions for reads and writes: `allow`, `ask` or `deny`; `None` for no change.
+/// Permissions for reads and writes: `allow`, `ask` or `deny`; `None` if not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Permissions {
     /// Reads.

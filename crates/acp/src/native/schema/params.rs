@@ -17,7 +17,7 @@ pub(super) struct Named {
     session_id: String,
 }
 
-/// Whose settings change; the project's by default.
+/// Whose settings change; defaults to the project's.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 enum Scope {
@@ -95,7 +95,7 @@ pub(super) struct ConfigureProvider {
 pub(super) struct ListFunctions {
     session_id: String,
     query: Option<String>,
-    /// Default 100; at most 500.
+    /// Defaults to 100; at most 500.
     limit: Option<u64>,
 }
 
@@ -126,7 +126,7 @@ pub(super) struct CallFunction {
 pub(super) struct ConfigureIntegration {
     session_id: String,
     integration: String,
-    /// Default `default`.
+    /// Defaults to `default`.
     account: Option<String>,
     credentials: Option<BTreeMap<String, Scalar>>,
     enabled: Option<bool>,
@@ -180,7 +180,7 @@ pub(super) struct AddServer {
     command: String,
     args: Option<Vec<String>>,
     env: Option<BTreeMap<String, Scalar>>,
-    /// Default true.
+    /// Defaults to true.
     enabled: Option<bool>,
     trust: Option<bool>,
     permissions: Option<Permissions>,
@@ -206,7 +206,7 @@ struct ShownItem {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct TakeTrust {
     session_id: String,
-    /// All items by default.
+    /// Defaults to all items.
     ids: Option<Vec<String>>,
 }
 
@@ -257,7 +257,7 @@ pub(super) struct Search {
     query: String,
     /// Only sessions of this directory.
     cwd: Option<String>,
-    /// Default 20; at most 1,000.
+    /// Defaults to 20; at most 1,000.
     limit: Option<u64>,
 }
 
