@@ -2138,7 +2138,7 @@ class Trust(TypedDict):
 
 
 class TrustItem(TypedDict):
-    """An MCP server, a hook, or settings that loosen restrictions."""
+    """An MCP server, a hook, or settings that do more than tighten restrictions."""
 
     content: List[str]
     hash: Union[str, None]

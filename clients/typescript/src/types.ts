@@ -1958,11 +1958,11 @@ export type Tools = {
 export type Trust = {
   folder: string;
   items: TrustItem[];
-  /** Files whose items cannot be determined. */
+  /** Messages about files whose items cannot be determined. */
   problems: string[];
 };
 
-/** An MCP server, a hook, or settings that loosen restrictions. */
+/** An MCP server, a hook, or settings that do more than tighten restrictions. */
 export type TrustItem = {
   /** A description in lines for display, without secrets. */
   content: string[];
@@ -1972,7 +1972,7 @@ export type TrustItem = {
   /** `server`, `hook` or `settings`. */
   kind: string;
   name: string;
-  /** The reason why it cannot be trusted or used. */
+  /** Why it is not trusted; null if it is. */
   problem: string | null;
   /** The file that defines it. */
   source: string;
@@ -2437,7 +2437,7 @@ export type ToolCompletedEvent = {
 
 /** A tool call is running. */
 export type ToolProgressEvent = {
-  /** New progress or the end of the call's log, if there is any. */
+  /** The call's progress or the end of its log, if either is new. */
   message?: string | null;
   name: string;
   /** The version of the native layer, 1. */

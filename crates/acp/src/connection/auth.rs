@@ -51,8 +51,8 @@ impl<W: Wire> Connection<W> {
     /// Logs the client in, and returns whether it was logged out before. Repeated calls succeed.
     ///
     /// # Errors
-    /// When `method` is unknown; and when no model is configured yet, for clients that show a login
-    /// (others would not recover from it).
+    /// When `method` is unknown; and, for clients that can show a login, when no model is
+    /// configured yet.
     pub(crate) async fn log_in(&self, method: &str) -> Result<bool, Error> {
         match method {
             METHOD | TERMINAL_METHOD if !self.shows_login.load(Ordering::Relaxed) => {}

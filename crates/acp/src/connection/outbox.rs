@@ -135,8 +135,8 @@ impl<W: Wire> Outbox<W> {
         self.send(session, update, bytes);
     }
 
-    /// Sends an update as [`Outbox::send_paced`] does, together with its native event; text is sent
-    /// again as a native event of the turn `run`.
+    /// Sends an update directly, bypassing the held lane, once the client has read most of the
+    /// previous ones. Text is sent again as a native event of the turn `run`. For replays.
     pub(crate) async fn play(
         &self,
         session: &SessionId,

@@ -29,9 +29,9 @@ pub const KNOWN: &[Client] = &[
     PYTHON_SDK,
 ];
 
-/// Early versions joined `args` unquoted; since early 2026 it quotes them. A command without `args`
-/// was always a shell command line, so Tiller sends lines. The shell is bash where available.
-/// Ranges are correct since 2025-09, before the client began to send its name.
+/// It joined `args` unquoted until about the end of 2025, and quotes them since. A command without
+/// `args` was always a shell command line, so Tiller sends lines. The shell is bash where
+/// available. Ranges are correct since 2025-09; every version that sends its name is newer.
 const ZED: Client = Client {
     title: "Zed",
     names: &[Name::Is("zed")],

@@ -65,7 +65,7 @@ pub(crate) enum Event {
         tool: String,
         name: String,
         status: InProgress,
-        /// New progress or the end of the call's log, if there is any.
+        /// The call's progress or the end of its log, if either is new.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },

@@ -311,7 +311,7 @@ impl AcpSystem {
 const RESOURCE_NOT_FOUND: i32 = -32002;
 
 /// Returns the launcher's command in place of `command`. Environment variables are passed
-/// separately, so that nobody else can read them.
+/// separately, so that only the launcher can read them.
 fn instead(command: &Command, launch: &dyn Launch) -> Command {
     let (program, args) = launch.words();
     Command { program: program.to_owned(), args: args.to_vec(), env: Vec::new(), ..command.clone() }

@@ -2,8 +2,8 @@
 //! its result. Only tests build this module; the product contains the text that they check
 //! ([`super::SCHEMA`]).
 //!
-//! Events are described by the types that are sent. Parameters are parsed without serde, to produce
-//! the error messages that the KosmoKrator wire defines, and results come from
+//! Events are described by the types that are sent. Parameters are parsed by `Fields`, which
+//! produces the error messages that the KosmoKrator wire defines, and results come from
 //! [`super::NativeServices`]; so both are described by separate types, which tests compare with
 //! real messages.
 

@@ -312,11 +312,11 @@ struct Decision {
 pub(super) struct Trust {
     folder: String,
     items: Vec<TrustItem>,
-    /// Files whose items cannot be determined.
+    /// Messages about files whose items cannot be determined.
     problems: Vec<String>,
 }
 
-/// An MCP server, a hook, or settings that loosen restrictions.
+/// An MCP server, a hook, or settings that do more than tighten restrictions.
 #[derive(JsonSchema)]
 struct TrustItem {
     id: String,
@@ -331,7 +331,7 @@ struct TrustItem {
     hash: Option<String>,
     /// A description in lines for display, without secrets.
     content: Vec<String>,
-    /// The reason why it cannot be trusted or used.
+    /// Why it is not trusted; null if it is.
     problem: Option<String>,
 }
 
