@@ -16,8 +16,10 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// Returns the dialect of a connection whose first message is `first`; `None` if the input
-    /// ended before a message. A client that does not start with `initialize` is served in version
-    /// 1, which responds to every request.
+    /// ended before a message.
+    ///
+    /// A client that does not start with `initialize` is served in version 1, which responds to
+    /// every request.
     pub(crate) fn of(protocol: Protocol, first: Option<&str>) -> Self {
         match protocol {
             Protocol::First => Self::First,

@@ -45,6 +45,7 @@ pub(crate) const UPDATES_IN_FLIGHT: u64 = 32;
 /// Bytes of updates in flight; beyond it, updates wait and merge, regardless of their number.
 pub(crate) const BYTES_IN_FLIGHT: usize = 512 * 1024;
 /// Bytes of updates, over all sessions of a connection, that may wait for the client to read them.
+///
 /// Beyond it, model streams are not read and no tool call starts; output of running commands is
 /// dropped; all other updates are still queued.
 pub(crate) const BACKLOG_BYTES: usize = 4 * 1024 * 1024;
@@ -66,8 +67,10 @@ pub(crate) const LIVE_TEXT_INTERVAL: Duration = Duration::from_millis(200);
 /// updates together stay small compared to the output itself.
 pub(crate) const LIVE_TEXT_INTERVAL_MAX: Duration = Duration::from_secs(10);
 /// The longest interval between two messages that append to a command's output while there is
-/// output to append. It grows with the command's age, so that the messages' overhead stays small
-/// compared to the output.
+/// output to append.
+///
+/// It grows with the command's age, so that the messages' overhead stays small compared to the
+/// output.
 pub(crate) const DISPLAY_INTERVAL_MAX: Duration = Duration::from_millis(400);
 
 /// Maximum hits in a response to `_tiller/sessions/search`.

@@ -7,9 +7,10 @@ const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT_ONCE: &str = "reject_once";
 const REJECT_ALWAYS: &str = "reject_always";
 
-/// Returns the options of a permission request as pairs of id and name. The id is that of the
-/// option's kind. `grant` describes the scope of a lasting decision; if it is empty, no lasting
-/// decision is offered, because the call must be approved each time.
+/// Returns the options of a permission request as pairs of id and name.
+///
+/// The id is that of the option's kind. `grant` describes the scope of a lasting decision; if it is
+/// empty, no lasting decision is offered, because the call must be approved each time.
 pub(crate) fn options(grant: &str) -> Vec<(&'static str, String)> {
     let lasting = !grant.is_empty();
     let all = [

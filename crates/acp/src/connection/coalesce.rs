@@ -216,9 +216,10 @@ impl<U> Coalescer<U> {
             || self.chunk_went.is_none_or(|went| now.duration_since(went) >= CHUNK_INTERVAL)
     }
 
-    /// Moves due live output to the front; returns whether the front may be sent. Each call has its
-    /// own pace: one that waits does not delay the others, and updates of other kinds wait for none
-    /// of them.
+    /// Moves due live output to the front; returns whether the front may be sent.
+    ///
+    /// Each call has its own pace: one that waits does not delay the others, and updates of other
+    /// kinds wait for none of them.
     fn bring_output_forward(&mut self, now: Instant) -> bool {
         let is_output =
             |waiting: &Waiting<U>| matches!(waiting.update, Update::Output { .. } | Update::Display { .. });

@@ -33,9 +33,10 @@ pub(crate) trait Served: Send + Sync {
     async fn settle(&self);
 }
 
-/// Receives every message from the client. Messages arrive undecoded, so that what the SDK's types
-/// reject as a whole (a missing list, one unknown content block) can be accepted, or rejected with
-/// a precise error.
+/// Receives every message from the client.
+///
+/// Messages arrive undecoded, so that what the SDK's types reject as a whole (a missing list, one
+/// unknown content block) can be accepted, or rejected with a precise error.
 pub(crate) struct Dispatcher(pub(crate) Arc<dyn Served>);
 
 impl HandleDispatchFrom<Client> for Dispatcher {

@@ -90,8 +90,10 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
-    /// Holds a session's updates for a replay, after sending those that are queued. If the session
-    /// is held already, queued updates are dropped, because the replay includes their content.
+    /// Holds a session's updates for a replay, after sending those that are queued.
+    ///
+    /// If the session is held already, queued updates of the protocol are dropped, because the
+    /// replay includes their content.
     pub(crate) fn hold_anew(&self, session: &SessionId) {
         let mut lanes = self.lanes();
         let lane = lane(&mut lanes, session);

@@ -6,9 +6,10 @@ use agent::{ClientServer, ClientServerKind};
 use agent_client_protocol::Error;
 use serde_json::Value;
 
-/// Parses a list of servers; `None` if there is none. A list or an entry of the wrong shape is an
-/// error that names it. An unknown kind of server is skipped: clients may know more kinds, and one
-/// server should not cost the session.
+/// Parses a list of servers; `None` if there is none.
+///
+/// A list or an entry of the wrong shape is an error that names it. An unknown kind of server is
+/// skipped: clients may know more kinds, and one server should not cost the session.
 pub(super) fn servers(given: &Value) -> Result<Option<Vec<ClientServer>>, Error> {
     let list = match given {
         Value::Null => return Ok(None),

@@ -58,9 +58,10 @@ impl<W: Wire> Drop for Held<'_, W> {
 }
 
 impl<W: Wire> Connection<W> {
-    /// Creates a session. Its updates are held until [`Outbox::release`]: some clients hang on an
-    /// update of a session that they do not know yet. If the request is cancelled meanwhile, the
-    /// session is deleted.
+    /// Creates a session.
+    ///
+    /// Its updates are held until [`Outbox::release`]: some clients hang on an update of a session
+    /// that they do not know yet. If the request is cancelled meanwhile, the session is deleted.
     pub(crate) async fn create(
         &self,
         peer: &Peer<W>,
@@ -83,9 +84,11 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Opens the stored session named in the parameters of `method`, or joins its subscribers in
-    /// this process. Its updates are held until [`Outbox::release`], unless this client is
-    /// subscribed already. Before responding, call [`Connection::keep`], or
-    /// [`Connection::take_back`] if the response is an error.
+    /// this process.
+    ///
+    /// Its updates are held until [`Outbox::release`], unless this client is subscribed already.
+    /// Before responding, call [`Connection::keep`], or [`Connection::take_back`] if the response
+    /// is an error.
     pub(crate) async fn open(
         &self,
         method: &str,
@@ -186,9 +189,10 @@ impl<W: Wire> Connection<W> {
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 
-    /// Cancels this client's prompts and leaves the session. If it has other subscribers, it stays
-    /// open and their prompts continue; otherwise the running turn is cancelled, and the session is
-    /// released once it has settled.
+    /// Cancels this client's prompts and leaves the session.
+    ///
+    /// If it has other subscribers, it stays open and their prompts continue; otherwise the running
+    /// turn is cancelled, and the session is released once it has settled.
     pub(crate) async fn close(&self, peer: &Peer<W>, given: Value) -> Result<(), Error> {
         let handle = self.session("session/close", given)?;
         let id = handle.id();
@@ -364,9 +368,11 @@ impl<W: Wire> Connection<W> {
         Surface { client: client as Arc<dyn Client>, system: outfit.system }
     }
 
-    /// Checks the directories of a request. Each path must be absolute (checked without I/O) and a
-    /// directory on the local machine; if the project is on the editor's machine, a path that is
-    /// missing locally is accepted. `default` replaces a missing `cwd`.
+    /// Checks the directories of a request.
+    ///
+    /// Each path must be absolute (checked without I/O) and a directory on the local machine; if
+    /// the project is on the editor's machine, a path that is missing locally is accepted.
+    /// `default` replaces a missing `cwd`.
     async fn folders(
         &self,
         peer: &Peer<W>,

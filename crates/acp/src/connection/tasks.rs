@@ -15,9 +15,11 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Runs a future. Its first step runs now, so that requests are handled in the order of
-    /// arrival; the rest runs in its own task. A panic ends only this future: dropping its reply
-    /// answers the request with an internal error.
+    /// Runs a future.
+    ///
+    /// Its first step runs now, so that requests are handled in the order of arrival; the rest runs
+    /// in its own task. A panic ends only this future: dropping its reply answers the request with
+    /// an internal error.
     pub(crate) async fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work: Pin<Box<_>> = Box::pin(AssertUnwindSafe(work).catch_unwind());
         let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;

@@ -40,6 +40,8 @@ pub(crate) use shape::with_seed_keys;
 pub(crate) use switch::Switch;
 
 /// The JSON Schema of the native layer, as one document: `events` by type, `requests` by method,
-/// shared types in `$defs`. Generated from the types and checked against them by a test, so that
-/// the product does not contain the generator.
+/// shared types in `$defs`.
+///
+/// Generated from the types and checked against them by a test, so that the product does not
+/// contain the generator.
 pub const SCHEMA: &str = include_str!("../../../../clients/schema/native.json");

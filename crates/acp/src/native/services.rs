@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use system::AbsPath;
 
-/// The services behind the native layer's requests. Each default method responds as if nothing were
-/// configured. No result and no error may contain a secret. The future of a call is dropped when
-/// the client cancels its request.
+/// The services behind the native layer's requests.
+///
+/// Each default method responds as if nothing were configured. No result and no error may contain a
+/// secret. The future of a call is dropped when the client cancels its request.
 #[async_trait]
 pub trait NativeServices: Send + Sync {
     /// Stores a setting; returns `{path, scope, configured: true}`.

@@ -110,9 +110,10 @@ impl AcpSystem {
         }
     }
 
-    /// Handles a failed read. A file unknown to the editor (outside the project, or missing) is
-    /// read from disk. For other errors the disk only supplies a better error: a buffer may hold
-    /// different text.
+    /// Handles a failed read.
+    ///
+    /// A file unknown to the editor (outside the project, or missing) is read from disk. For other
+    /// errors the disk only supplies a better error: a buffer may hold different text.
     async fn read_refused(
         &self,
         path: &AbsPath,

@@ -21,9 +21,10 @@ use tokio_util::sync::PollSender;
 /// The sink for the SDK's lines. Applies back-pressure when the writer lags.
 pub(crate) struct LineSink(PollSender<String>);
 
-/// Returns a sink for lines and the task that writes them. The task completes when the sink is
-/// closed or dropped and all lines are written, or at the first failed write; then the sink fails
-/// too, which ends the connection.
+/// Returns a sink for lines and the task that writes them.
+///
+/// The task completes when the sink is closed or dropped and all lines are written, or at the first
+/// failed write; then the sink fails too, which ends the connection.
 pub(crate) fn write_lines(
     mut writer: impl AsyncWrite + Send + Unpin + 'static,
     gauge: Arc<Gauge>,

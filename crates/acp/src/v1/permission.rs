@@ -5,9 +5,11 @@ use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
-/// Creates the request. Diffs come first, because some clients look for one there and nowhere else;
-/// then the question, then the remaining content. A command is either in the title or in a block of
-/// the content, not in both.
+/// Creates the request.
+///
+/// Diffs come first, because some clients look for one there and nowhere else; then the question,
+/// then the remaining content. A command is either in the title or in a block of the content, not
+/// in both.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
     let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);

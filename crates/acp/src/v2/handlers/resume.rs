@@ -66,8 +66,9 @@ fn from_start(given: &Value) -> Result<bool, Error> {
 }
 
 /// Replays the stored events up to number `until`, page by page and no faster than the client
-/// reads; then the events in progress that are not stored. Of title and usage events, only the last
-/// is sent. The state comes last.
+/// reads; then the events in progress that are not stored.
+///
+/// Of title and usage events, only the last is sent. The state comes last.
 async fn replay(
     connection: &Connection,
     peer: &Peer,
